@@ -50,7 +50,7 @@ export const systemClock: Clock = {
 
 /** A clock that a test moves. Sleepers wake when it is moved past their time. */
 export interface TestClock extends Clock {
-  /** Moves time on and wakes who waited for it. */
+  /** Advances the time and wakes sleepers that are due. */
   advance(ms: number): void
   /** Sets the clock on the wall, by so much ahead or back; no time passes. */
   jump(ms: number): void

@@ -21,7 +21,7 @@ export interface Config {
   readonly dialNetworks: readonly Cidr[]
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly trustedProxies: readonly Network[]
-  /** Beside this machine, who may read `/metrics`. */
+  /** Networks that may read `/metrics`, in addition to this machine. */
   readonly metricsNetworks: readonly Network[]
   readonly insecure: boolean
   /** Without a slash at the end. */
@@ -104,7 +104,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       wrong(name, `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`)
       return undefined
     }
-    // It is shown to people, stands in kernel arguments and is made longer.
+    // The URL is shown to people, put into kernel arguments and extended by paths.
     if (parsed.username !== '' || parsed.password !== '') wrong(name, 'must hold no user name and no password')
     if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
     return parsed.href.replace(/(?<!\/)\/+$/, '')
@@ -204,5 +204,5 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config
 }
 
-/** What the command line and the script of docs/api-first-cluster.md read, in the same environment. */
+/** Variables of the command line and of the script in docs/api-first-cluster.md. */
 const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import path from 'node:path'
 import { canEnter, unprivilegedAccount } from './db/embedded/account.ts'
 
-/** For root where the working directory is closed to others, as /root is. */
+/** The data folder for root where other users can't enter the working directory, such as /root. */
 export const systemFolder = '/var/lib/steelyard'
 
 /** The nearest folder above that exists. */
@@ -22,7 +22,7 @@ export function dataFolder(given: string | undefined, cwd: string): string {
   return canEnter(unprivilegedAccount(uid), existing(wanted)) ? wanted : systemFolder
 }
 
-/** Makes the folder where there is none; as root others may pass through it to the database's own folder, but not list it. */
+/** Creates the folder if it is missing. As root, others may pass through it to the database's folder, but not list it. */
 export function makeDataFolder(folder: string, uid: number | undefined): void {
   mkdirSync(folder, { recursive: true, mode: uid === 0 ? 0o711 : 0o700 })
 }

@@ -1,4 +1,4 @@
-/** What the program is told of the machine and of itself. `main.ts` reads it from `process`; nothing else does. */
+/** Facts about the machine and this process. Only `main.ts` reads them, from `process`. */
 export interface Machine {
   readonly pid: number
   /** Undefined on systems without user ids. */

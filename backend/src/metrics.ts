@@ -1,4 +1,4 @@
-/** A few numbers in Prometheus's text format. No label holds what a person typed. */
+/** Metrics in Prometheus's text format. No label holds text that a person typed. */
 import { getHeapStatistics } from 'node:v8'
 import { performance } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'

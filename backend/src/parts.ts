@@ -140,7 +140,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   }
 }
 
-/** What stands in each datacenter. */
+/** The contents of each datacenter. */
 const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>, subnets: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
   const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
   for (const [id, count] of subnets) contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })

@@ -29,12 +29,12 @@ export interface DumpParts {
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 
-/** Our own tables: extensions make theirs anew. */
+/** Our own tables only: extensions create theirs again. */
 const askTables = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> 'migration'
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
   order by c.relname`
-/** What is computed is computed again. */
+/** Generated columns are left out: PostgreSQL computes them again. */
 const askColumns = `select a.attname as name from pg_attribute a
   where a.attrelid = quote_ident($1)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum`
 const askSequences = `select sequencename as name, last_value::text as last from pg_sequences where schemaname = current_schema() order by 1`

@@ -20,7 +20,7 @@ const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join
 /** `<cluster id>.bin`: nothing else is read or written, so that no name leads out of the folder. */
 const isEscrowName = (name: string): boolean => /^[0-9a-f-]{36}\.bin$/.test(name)
 
-/** Escrow files first come into being and never change, so one after another is as good as all at one moment. */
+/** Escrow files never change after they are written, so they can be read one after another. */
 export async function* readFiles(config: Config): AsyncGenerator<SavedFile> {
   yield { kind: 'key', name: 'key', bytes: await readFile(config.keyFile) }
   const folder = escrowFolderOf(config)
@@ -53,7 +53,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
     throw new BackupRefused(`Another escrow file of the same cluster stands at ${target}: move it away, or set STEELYARD_DATA to another folder`)
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
-  // A key that was added since hurts nobody.
+  // Keys that were added since do no harm.
   if (needed.ids.every((id) => held.get(id))) return false
   throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }

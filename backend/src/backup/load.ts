@@ -18,7 +18,7 @@ export interface Contents {
   readonly files: readonly (Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer })[]
 }
 
-/** What is done with the parts on the way; without any, they are only read. */
+/** Called for each part; without callbacks the parts are only read. */
 export interface Visitor {
   begin?(manifest: Manifest): Promise<void>
   /** Takes the bytes of a table; answers how many rows were put in. */
@@ -131,7 +131,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
       demandKnownSchema(manifest, migrations)
       await makeMigrationTable(client)
       for (const migration of migrations.slice(0, manifest.migrations.length)) await runMigration(client, migration)
-      // Tables come in any order; what refers to what is checked at the end, when all are there.
+      // Tables come in any order, so foreign keys are added at the end.
       foreignKeys = (await client.query<ForeignKey>(askForeignKeys)).rows
       for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
     },

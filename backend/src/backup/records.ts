@@ -4,7 +4,7 @@
  */
 import { BackupRefused } from './sealed.ts'
 
-/** What the backup is of. */
+/** What the backup was made of. */
 export interface Manifest {
   readonly part: 'manifest'
   readonly madeAt: string
@@ -28,7 +28,7 @@ export interface FilePart {
   readonly name: string
 }
 
-/** Where the numbering of rows goes on. */
+/** The last value of a sequence. */
 interface SequencePart {
   readonly part: 'sequence'
   readonly name: string

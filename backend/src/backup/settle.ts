@@ -42,7 +42,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date): Promi
     `Restored from a backup of ${minuteOf(madeAt)}, not looked at since`,
   ])
 
-  // Nothing runs. What was being looked at when the backup was made is looked at again.
+  // Nothing runs. Objects that were being reconciled at the time of the backup are due again.
   await run(
     `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, due_at = case when owner is null then due_at else now() end`,
   )

@@ -45,7 +45,7 @@ export async function writeBackup(file: string, passphrase: string, records: Asy
     }
     const contents = await check(making, passphrase, known)
     signal.throwIfAborted()
-    // Made only where nothing stands, whatever came there meanwhile.
+    // `link` fails where a file exists, also one that was created meanwhile.
     await link(making, file)
     await syncFolder(path.dirname(file))
     return { contents, bytes }

@@ -46,7 +46,7 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
       const client = await pool.connect()
       const records = dump({ client, config, version, now: () => systemClock.now() }, count)
       const { contents, bytes } = await writeBackup(file, passphrase, records, untilAsked(around)).finally(() => client.release())
-      // Whoever has the file and the passphrase has every secret.
+      // The audit log records it, because file and passphrase together give every secret.
       await inTransaction(db, (tx) =>
         recorder({ clock: systemClock }).record(tx, system, {
           action: 'installation.backed_up',

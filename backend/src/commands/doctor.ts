@@ -22,7 +22,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 export interface Finding {
   readonly check: string
   readonly verdict: 'good' | 'warning' | 'bad'
-  /** What was found, and for all but good, what to do. */
+  /** What was found and, unless it is good, what to do. */
   readonly text: string
 }
 
@@ -107,7 +107,7 @@ function heldFindings({ cluster, operation }: Awaited<ReturnType<typeof heldCoun
   ]
 }
 
-/** What the program itself knows, asked as it would ask. */
+/** Checks that need the program's own domains. */
 async function inside(config: Config, around: Surroundings, database: Database): Promise<Finding[]> {
   if (!(await stat(config.keyFile).catch(() => undefined)))
     return [bad('fingerprint', `The database is sealed, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to it`)]

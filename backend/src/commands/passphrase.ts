@@ -3,10 +3,10 @@ import { readFile, stat } from 'node:fs/promises'
 import { Refusal, whyRefused } from '../refusal.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** It guards everything for as long as the file exists, against anybody who can try at leisure. */
+/** It must resist offline guessing for as long as the file exists. */
 const shortest = 12
 
-/** What the command was given, or how it is used rightly. */
+/** The arguments of `backup` and `restore`. */
 export interface BackupArguments {
   readonly file: string
   readonly passphraseFile: string | undefined

@@ -27,7 +27,7 @@ interface Restore {
   readonly signal: AbortSignal
 }
 
-/** The database went away before it said whether it has committed. */
+/** The database went away before it confirmed the commit. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
     super('The database did not say whether the restore was completed: see with doctor whether it is empty, and if so, restore again', { cause })

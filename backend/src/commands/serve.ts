@@ -24,7 +24,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
 
-/** Names this process in leases; kept, so that after a restart it knows what it held. */
+/** The name of this process in leases. It is stored, so that a restarted process knows what it held. */
 function processName(dataFolder: string): string {
   const file = path.join(dataFolder, 'process-id')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
@@ -135,7 +135,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   log.info('ready', { version, roles: config.roles, pid: machine.pid })
 }
 
-/** Removes what is of no more use, once an hour; several processes that do it at once do no harm. */
+/** Removes what is no longer needed, once an hour. Several processes may do it at the same time. */
 function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof shutdownSteps>): void {
   const tidy = async () => {
     for (const domain of domains.all) {
@@ -181,7 +181,7 @@ export async function serve(around: Surroundings): Promise<number> {
   } catch (error) {
     await steps.run()
     if (isStopped()) return exitCodes.ok
-    // A sentence instead of a stack for what a person can put right.
+    // An error that a person can fix is printed as a sentence, without a stack.
     if (error instanceof Refusal) around.err(`${error.message}\n`)
     else if (error instanceof Error && 'syscall' in error) around.err(`Steelyard can't start: ${error.message}\n`)
     else log.error('start.failed', { error })

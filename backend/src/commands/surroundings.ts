@@ -16,7 +16,7 @@ export interface Surroundings {
   readonly kill: () => never
   /** Resolves at the first signal that asks the program to stop. */
   readonly stopAsked: Promise<string>
-  /** Whether standard input is a terminal, so that somebody can be asked. */
+  /** Whether standard input is a terminal, where a person can be asked. */
   readonly interactive: boolean
   /** A line typed without being shown where standard input is a terminal, else the first line of it. */
   readonly askSecret: (question: string) => Promise<string>

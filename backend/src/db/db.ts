@@ -34,7 +34,7 @@ export interface ConnectOptions {
   /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
-  /** Told of an idle connection that broke; the pool replaces it by itself. */
+  /** Called when an idle connection breaks; the pool replaces it by itself. */
   readonly onIdleError?: (error: Error) => void
 }
 
@@ -45,14 +45,14 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     connectionTimeoutMillis: 5000,
     // A statement that takes longer than a request may is stuck; the engine and migrations use short statements too.
     statement_timeout: 25_000,
-    // A process that is stopped in the middle of a transaction holds its rows; others take over what it had after as long (a lease).
+    // A process that stops inside a transaction holds its row locks. Its lease ends after the same time, so others can take over.
     idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
-  // One that is lent out and between two queries tells of its end by this event alone; the next query on it fails and says so.
+  // A checked-out connection that ends between two queries emits only this event; the next query on it fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const connecting = async () => {
     try {
@@ -78,7 +78,7 @@ const retryable = new Set(['40001', '40P01'])
 const lostConnection = new Set(['57P01', '57P02', '57P03', '08000', '08001', '08003', '08004', '08006', '53300', '25006'])
 const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EACCES', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** Whether an error says that the database can't be reached now, as against that it refused what was asked. */
+/** Whether an error means that the database can't be reached, rather than that it refused a query. */
 export function isDatabaseGone(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isDatabaseGone)
@@ -98,7 +98,7 @@ const unconnected = new WeakSet<Error>()
 export const lostDatabase = (error: unknown): boolean =>
   error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
 
-/** Whether no connection of the pool was free in time: more is asked of the database at once than it gets done, or it has stopped answering. */
+/** Whether no connection of the pool became free in time: the database is overloaded or has stopped answering. */
 export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
 /** What has to be written with a change is written by it: called with the transaction and what `change` came to, right before the commit. */

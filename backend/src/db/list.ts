@@ -22,7 +22,7 @@ export const containing =
       sql` or `,
     )})`
 
-/** Leaves what the search and the filters of a query name. */
+/** Narrows rows by the search and the filters of a query. */
 export function narrowed<L extends AnyList, DB, TB extends keyof DB, O>(
   from: SelectQueryBuilder<DB, TB, O>,
   list: L,

@@ -65,7 +65,7 @@ export async function migrate(pool: Pool, migrations: readonly Migration[]): Pro
   }
 }
 
-/** Where what was run is written down. */
+/** The table of the migrations that were run. */
 export const makeMigrationTable = (client: PoolClient) =>
   client.query(`create table if not exists migration (
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)

@@ -31,7 +31,7 @@ export interface OpenOptions {
   readonly beside?: boolean
   /** How long an external database may take to answer. */
   readonly waitMs?: number
-  /** Whether the program was asked to stop meanwhile: then nothing is waited for any more. */
+  /** Whether the program was asked to stop meanwhile; waiting then ends. */
   readonly stopAsked?: () => boolean
 }
 
@@ -103,7 +103,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
 const sentenceOf = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(sentenceOf).join('; ') : error instanceof Error ? error.message : String(error)
 
-/** Waits with back-off until the database answers; what it waits for is said once. */
+/** Waits with back-off until the database answers. The reason is logged once. */
 async function answering(database: Database, { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log }): Promise<void> {
   let told = false
   const until = performance.now() + waitMs

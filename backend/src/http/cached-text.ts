@@ -19,7 +19,7 @@ export function tagOf(text: Uint8Array): string {
   return tag
 }
 
-/** By gzip, on a thread beside; at the level that is fastest, because a list of servers changes every few seconds. */
+/** Compresses by gzip on another thread, at the fastest level, because a list of servers changes every few seconds. */
 export function packed(text: Uint8Array): Promise<Buffer> {
   const known = packs.get(text)
   if (known) return known

@@ -1,4 +1,4 @@
-/** Who makes a change. Use-cases are given it, the audit log names it. */
+/** The caller of a use-case, as the audit log names it. */
 import type { Scope } from '#contract/permissions.ts'
 import type { Tx } from '../db/db.ts'
 
@@ -11,7 +11,7 @@ export interface UserCaller {
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
-  /** Where the call carries an Idempotency-Key: `record` says in which transaction it is done, and the answer is kept in that one. */
+  /** Set where the call carries an Idempotency-Key: `record` reports its transaction, in which the answer is stored too. */
   readonly idempotency?: { readonly recordedIn: (tx: Tx) => void }
 }
 
@@ -30,7 +30,7 @@ export interface SystemCaller {
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
 
-/** What a reconciler records its changes as. */
+/** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
 
 /** Name of a caller for people: email, "Steelyard", or "nobody". */

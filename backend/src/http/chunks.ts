@@ -63,7 +63,7 @@ export function chunkFrame() {
 
 type Frame = ReturnType<typeof chunkFrame>
 
-/** What is known of a connection from one packet to the next. */
+/** The state of a connection between two packets. */
 interface Line {
   readonly socket: Socket
   /** The request that it carried last, and its frame where it comes in chunks. */
@@ -100,7 +100,7 @@ export function watchChunks(server: Server): (request: IncomingMessage) => boole
     isIdle = false
     line.last = request
     line.frame = undefined
-    // Behind a request that is still under way nobody can say for sure where this one begins.
+    // Behind an unfinished request the start of this one is uncertain.
     if (request.headers['transfer-encoding'] === undefined || !isFirst) return
     const known = Buffer.concat([Buffer.from([before >> 16, before >> 8, before]), bytes])
     const frame = chunkFrame()

@@ -34,7 +34,7 @@ const types: Record<string, string> = {
   '.webmanifest': 'application/manifest+json; charset=utf-8',
 }
 
-/** What the build leaves for the server; never served itself. */
+/** A file of the build for the server; it is never served. */
 const buildFile = 'build.json'
 const noncePlaceholder = '__NONCE__'
 
@@ -93,7 +93,7 @@ function reportingOrigin(build: Buffer): string | undefined {
   return typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin) ? origin : undefined
 }
 
-/** RFC 9110 §12.5.3, for what is named; `*` is as nothing. */
+/** RFC 9110 §12.5.3, for encodings given by name; `*` is ignored. */
 export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(request.headers['accept-encoding'] ?? '')
 

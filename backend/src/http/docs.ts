@@ -46,7 +46,7 @@ const noncePlaceholder = '__NONCE__'
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 const code = (text: string): string => `<code>${escape(text)}</code>`
-/** Words of ours, in which code stands between backticks. */
+/** Our own text, with code between backticks. */
 const prose = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
 

@@ -15,7 +15,7 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
-    // Of a wrong key the sentence is inside: what was expected of keys.
+    // For an invalid key the inner issue says what was expected.
     else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
   }
   // The first sentence of a field wins: it is the one that the form shows.
@@ -43,11 +43,11 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
-/** A server that did not answer is asked again by us after 20 s; sooner, the answer would be the same. */
+/** Silent servers are asked again after 20 s; before that the answer would be the same. */
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
-/** SQLSTATE disk_full: whoever asks can't mend it, so whoever runs the program is told in the log. */
+/** SQLSTATE disk_full. The caller can't fix it, so the log tells the operator. */
 const diskFull = '53100'
 
 /** Any error as a Problem; undefined where it is our own fault. */
@@ -86,7 +86,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
     request_id: request.id,
   }
   const { status } = errors[problem.code]
-  // Who is told to come back is always told when: also by those who throw it without knowing.
+  // 429 and 503 always say when to come back, also where the Problem has no time.
   const seconds = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)
   if (seconds !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')

@@ -22,7 +22,7 @@ export function contentPolicy({ reporting }: PolicySources, nonce?: string): str
     `frame-ancestors 'none'`,
     `object-src 'none'`,
     `require-trusted-types-for 'script'`,
-    // The console makes none: what it shows goes through React.
+    // The console creates no policy: React renders everything.
     `trusted-types 'none'`,
   ].join('; ')
 }
@@ -60,7 +60,7 @@ export const securityHeaders = (sources: PolicySources, tls: boolean): Readonly<
 export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
   app.addHook('onRequest', async (request, reply: FastifyReply) => {
     reply.headers(headers)
-    // Also what a trusted proxy took over HTTPS: only of those Fastify believes `X-Forwarded-Proto`.
+    // Also behind a trusted proxy: Fastify believes `X-Forwarded-Proto` only from those.
     if (request.protocol === 'https') reply.header('strict-transport-security', hsts)
     reply.header('cache-control', 'no-store')
     reply.header('x-request-id', request.id)

@@ -35,12 +35,12 @@ export type Idempotency = ReturnType<typeof idempotency>
 
 const waitMs = 2_000
 const lookAgainMs = 50
-/** A claim says this often that its process lives, and is free once it has been silent for so long. */
+/** How often a claim is renewed, and after which silence it is free. */
 const beatMs = 5_000
 const leaseMs = 15_000
 /** Of one person's answers, the oldest go past it. */
 const mostBytes = 1024 * 1024
-/** What a row takes beside its answer: keys, hash, times, and its places in the indexes. */
+/** The size of a row without its answer: keys, hash, times and index entries. */
 const rowBytes = 512
 
 /**
@@ -102,7 +102,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
       if (!hash.equals(row.request_hash)) throw new Problem('idempotency_mismatch', 'This Idempotency-Key was used with another body')
       if (row.answered_at) return { status: row.status!, ...(await open(row.answer, contextOf(caller, operation, key))) }
       if (row.owner === owner ? !running.has(row.claim) : !row.is_heard) {
-        // Whoever ran it is gone, or its database was.
+        // The process that ran it is gone, or had lost its database.
         if (row.committed_at) throw lost()
         const taken = await db
           .updateTable('idempotent_call')
@@ -167,7 +167,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
         const commit = async (tx: Tx, result: unknown): Promise<void> => {
           if (tx !== changing) return
           const answer = answerOf(result)
-          // Somebody else has begun it anew: this one's change is taken back.
+          // Another process has taken over the claim, so this change is rolled back.
           if (!(await settle(tx, claim, answer, context)))
             throw new Problem('idempotency_running', 'Another request with this Idempotency-Key has taken over', undefined, 1)
           kept = answer
@@ -176,7 +176,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
           const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
           failpoint.reach('answer', 'after')
           if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
-          // What is too much now goes with the next.
+          // If this fails, the next call removes what is too much.
           await forgetOldest(caller.userId).catch(() => undefined)
           return answer
         } catch (error) {

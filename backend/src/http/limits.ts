@@ -48,7 +48,7 @@ export const defaultLimits: Limits = {
 
 const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
 
-/** Sources that are remembered for sure; past it, who came least lately is forgotten. */
+/** Sources that are certainly remembered; past it the least recent ones are forgotten. */
 const mostSources = 10_000
 
 /** Tokens that fill up with time. Answers how many milliseconds to wait, 0 where one was taken. */
@@ -125,7 +125,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
       if (request.routeOptions.config.heavy && request.caller.kind === 'user')
         gives.push(await enter(heavy, [{ key: request.caller.userId, most: limits.heavyOfPerson }]))
       gives.push(await enter(all, sharesOf(request)))
-      // Who went away while it waited is not worked for.
+      // A client that went away while it waited gets no work done.
       if (reply.raw.destroyed) throw new Problem('bad_request', 'The client went away')
       return await act()
     } finally {

@@ -8,7 +8,7 @@ const answers: Readonly<Record<string, readonly [status: string, sentence: strin
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are too large'],
 }
 
-/** Answers and closes. What the client sent is in neither answer nor log. */
+/** Answers and closes. Neither the answer nor the log repeats what the client sent. */
 export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {

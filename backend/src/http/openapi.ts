@@ -13,7 +13,7 @@ const named = z.registry<{ id: string; description: string }>()
 for (const [id, [schema, description]] of Object.entries(objects)) named.add(schema, { id, description })
 
 const safe = Number.MAX_SAFE_INTEGER
-/** What says nothing to a reader: the pattern of a UUID or a time, the bounds of every integer there is. */
+/** Schema details without meaning for a reader: patterns of UUIDs and times, bounds of safe integers. */
 const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   (key === 'pattern' && format !== undefined) ||
   (key === 'minimum' && value === -safe) ||

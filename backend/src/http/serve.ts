@@ -12,7 +12,7 @@ import { packed, tagOf, worthPacking } from './cached-text.ts'
 import { sendStream, type StreamPart } from './stream.ts'
 import { hasTag, type Versions, versionsOf } from './tags.ts'
 
-/** What a handler is given beside the parsed input. */
+/** What a handler gets in addition to the parsed input. */
 export interface CallContext {
   readonly caller: Caller
   /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. */
@@ -63,7 +63,7 @@ const largestBodyOfStrangers = 8 * 1024
 
 const url = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** Those of whom it is said by name that they are not there, as the specification says it of servers. */
+/** Nouns that a 404 names, as the specification demands for servers. */
 const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
 
 /** An id that can't be one names nothing. */
@@ -77,7 +77,7 @@ function nothing(operation: Operation, params: unknown, issues: readonly z.core.
   )
 }
 
-/** No body is an empty one: where nothing is required, nothing has to be sent. And an empty one is none where none is taken. */
+/** A missing body counts as an empty one, and an empty body as none where the call takes none. */
 function bodyOf(operation: Operation, given: unknown): unknown {
   if (takesBody(operation)) return given === undefined ? {} : given
   const isEmpty = typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length === 0
@@ -134,7 +134,7 @@ function etag(answer: unknown): string | undefined {
 export interface ServeOptions {
   readonly largestBody?: number
   readonly hasOwnQueue?: boolean
-  /** More is shown than the object's version counts, so a reader who has the version is given the whole all the same. */
+  /** The answer holds more than the object's version covers, so it is sent even if the reader has that version. */
   readonly isVolatile?: boolean
   /** Costs much of the processor: a person has few of these at once. */
   readonly heavy?: boolean
@@ -237,7 +237,7 @@ export const serveStream =
           request,
           reply,
           type: media(operation),
-          // Somebody who looks at a log stops at a line and reads on; live events that nobody takes are fetched anew.
+          // A reader of a log may pause at a line; live events that are not read are fetched again instead.
           stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
           open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
         })

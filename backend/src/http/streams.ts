@@ -11,7 +11,7 @@ export interface OpenStream {
   readonly close: () => void
 }
 
-/** Open at once for one person. A browser reads one for all its tabs, and one per log that is looked at. */
+/** Open streams of one person. A browser uses one for all its tabs, and one for each open log. */
 const mostOfOne = 50
 /** From one source, an address or an IPv6 /64, behind which an office may have many people. */
 const mostOfSource = 250

@@ -6,7 +6,7 @@ export type Versions = readonly number[] | undefined
 
 const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)"[ \t]*)?(?:,|$)/y
 
-/** What stands between the quotes of each tag of a list, weak and strong alike; undefined where it is no list of tags. */
+/** The values of the tags in a list, weak and strong; undefined where it is no valid list. */
 function tagsOf(header: string): string[] | undefined {
   const tags: string[] = []
   for (let at = 0; at < header.length; at = oneTag.lastIndex) {

@@ -57,7 +57,7 @@ export interface Kubernetes {
 }
 
 export interface ListOptions<T> {
-  /** Objects that are looked at. */
+  /** How many objects are read at most. */
   readonly most: number
   /** Is given each object as it was sent, to distrust; undefined leaves it out. */
   readonly keep: (object: unknown) => T | undefined
@@ -214,7 +214,7 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   return 'the connection failed'
 }
 
-/** What a cluster said, fit to be shown: printable ASCII of at most 256 characters. */
+/** A text from a cluster made safe to show: printable ASCII of at most 256 characters. */
 export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
 
 export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

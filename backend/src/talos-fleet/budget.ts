@@ -4,7 +4,7 @@
  */
 const dialsAtOnce = 64
 
-/** Places that a lane may hold at most; who waits in an earlier lane goes first. */
+/** The most places of each lane. Earlier lanes go first. */
 const lanes = {
   /** A person or an operation waits for it. */
   act: dialsAtOnce,

@@ -29,11 +29,11 @@ export type Observation = {
   /** When it was asked, and when it answered or was given up: milliseconds since 1970. */
   readonly askedAt: number
   readonly at: number
-  /** What was dialled: an answer from an address that it left says nothing. */
+  /** The dialled address: an answer from a former address means nothing. */
   readonly address: string
-  /** Whose it was when it was asked: what was true of it in a cluster says nothing once it was released from there. */
+  /** The server's cluster when it was asked: an observation in a cluster means nothing after its release. */
   readonly clusterId: string | null
-  /** The hardware that was expected: what is true of one machine says nothing of another that took its place. */
+  /** The expected hardware: an observation of one machine means nothing for its replacement. */
   readonly uuid: string | null
   readonly serial: string | null
 } & (
@@ -46,7 +46,7 @@ export type Observation = {
 const contactTimes = {
   everyMs: 120_000,
   retriesMs: [20_000, 40_000],
-  /** Of what is read once in a while: hardware, versions, addresses. */
+  /** How often everything is read: hardware, versions, addresses. */
   everythingMs: 600_000,
   liveMs: 3_000,
   liveRetryMs: 500,
@@ -82,7 +82,7 @@ interface State {
   client: TalosClient | null
 }
 
-/** A server as it was known when it was asked: by the time of the answer the roster may say otherwise. */
+/** A server as it was known when it was asked; the roster may have changed by the time of the answer. */
 interface Asked {
   readonly server: Watched
   readonly at: number
@@ -94,7 +94,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
-  /** Whether what is true of the one can be said of the other. */
+  /** Whether an observation of one also holds for the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {
     state.client?.close()
@@ -150,7 +150,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     const { server } = asked
     const now = clock.monotonic()
     const status = await readStage(client)
-    // Compared with what is written down and not with what was seen last: that may never have been written.
+    // Compared with the stored values, not with the last observation, which may never have been stored.
     const isDue =
       !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
     const reading = isDue ? await readEverything(client) : null
@@ -196,7 +196,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
   }
 
-  /** Who has never answered, or didn't last time, may keep a place for long and is asked in a lane of its own. */
+  /** A server that has never answered, or not the last time, may keep its place for long, so it has its own lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
@@ -226,7 +226,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       stop.removeEventListener('abort', end)
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state)
-      // A connection that was opened meanwhile goes to where the server was, or belongs to nobody any more.
+      // A connection that was opened meanwhile leads to the server's former address, or to a removed server.
       if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
   }
@@ -238,7 +238,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     try {
       await sink(batch)
     } catch (error) {
-      // The next contacts tell it again; what is older is worth nothing by then. What is read once in a while is read again.
+      // The next contacts report the state again. Full readings, which are rare, are made due again.
       for (const one of batch) {
         const state = one.kind === 'seen' && one.reading !== null ? states.get(one.serverId) : undefined
         if (state) state.everythingAt = 0

@@ -55,7 +55,7 @@ const largestScan = 1024n
 export interface DialSettings {
   /** `STEELYARD_DIAL_NETWORKS`, parsed. */
   readonly networks: readonly Cidr[]
-  /** Addresses of this machine's own interfaces, asked at each check, for they change. */
+  /** Addresses of this machine's interfaces; read at each check, because they change. */
   readonly own: () => readonly string[]
   /** `STEELYARD_SIMULATE` is set: the simulator's corner of loopback may be dialled. */
   readonly simulate: boolean

@@ -50,7 +50,7 @@ export class OtherHardware extends Problem {
   }
 }
 
-/** What was found at an address that nobody knows yet. */
+/** What was found at an unknown address. */
 export interface Found {
   readonly identity: Identity
   readonly pin: Pin
@@ -72,7 +72,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
   }
 
-  /** Asked again for the very literal that is dialled; what it throws goes to the caller as it is. */
+  /** Checks the dialled literal once more; its error reaches the caller unchanged. */
   const dial = (host: string, port: number): void => policy.demand(host, port)
   const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
   const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>

@@ -1,4 +1,4 @@
-/** What is asked of a server at a contact: little each time, everything now and then. */
+/** What a contact reads of a server: the stage each time, everything now and then. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { stageOf, unmetOf } from '#talos/client/events.ts'

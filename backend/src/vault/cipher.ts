@@ -7,7 +7,7 @@ export class SealBroken extends Error {
 
 const nonceBytes = 12
 const tagBytes = 16
-/** What a sealed text is longer than its content. */
+/** The number of bytes that sealing adds. */
 export const overheadBytes = nonceBytes + tagBytes
 
 export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Buffer {

@@ -20,7 +20,7 @@ export class FolderInUse extends Refusal {
 
 interface Holder {
   pid: number
-  /** What the system says of when the process began; compared as text. */
+  /** The start time of a process as the system reports it, compared as text. */
   began: string
 }
 

@@ -12,13 +12,13 @@ const leastFreeBytes = 16 * 1024 ** 2
 /** Without one of these no server starts; a copy that was cut short lacks them (PostgreSQL, "Database File Layout"). */
 const essential = ['PG_VERSION', 'global/pg_control']
 
-/** Said beside PostgreSQL's own reason: on a full disk its log has none. */
+/** Added to PostgreSQL's own reason, because on a full disk its log has none. */
 export function roomLeft(folder: string): string {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
 }
 
-/** What PostgreSQL gives as the reason among the last lines that it wrote; the last two of them, where none says that it is one. */
+/** The reason in the last lines that PostgreSQL wrote: its error lines, or the last two lines. */
 export function reasonIn(text: string): string {
   const lines = text.trim().split('\n').slice(-8)
   const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|error):/.test(line))
@@ -51,7 +51,7 @@ export function systemIdentifier(data: string): string {
   }
 }
 
-/** What a start that was killed while it made the database has left. Only for who holds the data folder: another may be making it. */
+/** Removes what a start left that was killed while it made the database. Call it only while holding the lock of the data folder. */
 export function removeHalfMade(folder: string): void {
   for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
 }

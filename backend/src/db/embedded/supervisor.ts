@@ -25,16 +25,16 @@ export interface EmbeddedOptions {
   readonly log: Log
   /** Only for tests: nothing is kept, so nothing has to reach the disk. */
   readonly forgetful?: boolean
-  /** Whether the program was asked to stop meanwhile: then a start that takes long is given up. */
+  /** Whether the program was asked to stop meanwhile; a slow start is then given up. */
   readonly stopAsked?: () => boolean
-  /** False: the server belongs to another Steelyard, beside which this is a short command. It stays when we end. */
+  /** False for a short command beside another Steelyard, which owns the server. The server stays when the command ends. */
   readonly ours?: boolean
 }
 
 /** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
 const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
-/** How often the server is asked whether it answers, and how often the system whether it is there at all. */
+/** How often the server is checked for an answer, and how often its process for existence. */
 const checkMs = 1_000
 const lifeCheckMs = 100
 /** While it starts; each question costs it a process. */
@@ -150,7 +150,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Of the newest launch alone: what an earlier one said may have been put right since. */
+  /** Lines of the newest launch only: earlier problems may be fixed by now. */
   const lastLogLines = (): string => {
     const file = openSync(logFile, 'r')
     try {
@@ -214,7 +214,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const isDead = !isAlive(machine, serving)
       if (!isDead && looks % (checkMs / lifeCheckMs) !== 0) continue
       try {
-        // One that lives and doesn't answer may only be busy: asked twice. Whether another may be started is PostgreSQL's to say.
+        // A living server that doesn't answer may only be busy, so it is asked twice. PostgreSQL's own lock decides whether another may start.
         if (!isDead && ((await answers()) || (await answersSoon()))) continue
         log.error('database.gone', { folder: data })
         const how = await bringUp(true)

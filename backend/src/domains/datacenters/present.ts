@@ -1,7 +1,7 @@
 import type { Datacenter } from '#contract/datacenters.ts'
 import type { DatacenterRow } from './store.ts'
 
-/** What stands in a datacenter, as the domains of those things count it. */
+/** The contents of a datacenter, counted by the domains that own them. */
 export interface Content {
   readonly servers: number
   readonly clusters: number

@@ -6,12 +6,12 @@ import type { Tables } from '../../db/tables.ts'
 export type DatacenterRow = Selectable<Tables['datacenter']>
 export type NewDatacenter = Omit<Insertable<Tables['datacenter']>, 'id' | 'index' | 'created_at' | 'updated_at' | 'version'>
 
-/** All of them: a provider has tens, and what stands in each is counted by other domains, so that sorting and searching happen in memory. */
+/** All datacenters. A provider has tens of them, and other domains count their contents, so sorting and searching happen in memory. */
 export const all = (db: Db): Promise<DatacenterRow[]> => db.selectFrom('datacenter').selectAll().orderBy('code').execute()
 
 export const get = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).executeTakeFirst()
-/** The same; inside a transaction it is not removed before that has ended, so that what is given a place there finds it. */
+/** The same, locked against removal until the transaction ends. */
 export const hold = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).forKeyShare().executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
@@ -43,7 +43,7 @@ export async function referring(tx: Tx, id: string, at: Date): Promise<Referring
   return rows[0]!
 }
 
-/** What is over no longer says where it was, or would keep the datacenter for ever: removed servers, deleted clusters, ended operations. The audit log knows. */
+/** Clears the datacenter of removed servers, deleted clusters and ended operations, which would hold it for ever. The audit log still knows it. */
 export async function forgetIn(tx: Tx, id: string): Promise<void> {
   await sql`update server set datacenter_id = null where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
   await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)

@@ -22,12 +22,12 @@ export const eventRoutes = (app: FastifyInstance, events: Events): void =>
   serveStream(app)(eventStream, ({ caller, lastEventId, signal }) => events.stream(signedIn(caller), lastEventId, signal))
 
 const keptMs = 24 * 3600_000
-/** Events that wait for one reader; past that it is told to fetch anew. */
+/** Events that may wait for one reader; past that it is sent `resync`. */
 const mostWaiting = 256
 const mostReplayed = 1_000
 const pollMs = 1_000
 const readBatch = 1_000
-/** So long without an answer of the database, and a stream would say that it is live while nothing can come: it ends, and its reader asks by itself. */
+/** A stream ends when the database has been silent for so long, because nothing can arrive on it; its reader then polls. */
 const silentMs = 5_000
 
 interface Reader {
@@ -74,7 +74,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
     reader.wake()
   }
 
-  /** Reads what is new, once at a time, and hands it to every reader of this process. */
+  /** Reads new events, one read at a time, and hands them to every reader of this process. */
   const read = async (): Promise<void> => {
     if (reading) {
       again = true
@@ -104,7 +104,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
   const resync = (id: number) => `id: ${id}\nevent: resync\ndata: {"id":${id},"at":"${new Date(clock.now()).toISOString()}"}\n\n`
 
-  /** What came after `lastId`, or undefined where that can't be told any more. */
+  /** The events after `lastId`; undefined where they are no longer known. */
   const replay = async (lastId: number, upTo: number, may: Reader['may']): Promise<string[] | undefined> => {
     if (lastId > upTo) return undefined
     if (lastId === upTo) return []
@@ -126,7 +126,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       if (isSilent()) throw new Problem('unavailable', 'The database can not be reached: live updates go on once it is back.')
       readers.add(reader)
       try {
-        // Registered first: what comes in from here on waits in the reader. `last` is what everybody was already given.
+        // The reader is registered first, so that new events wait in it. `last` is the newest event that all readers have.
         const upTo = ready ? last : await head()
         const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
         yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`

@@ -18,7 +18,7 @@ const batch = 500
 const pollMs = 1_000
 const headHashMs = 60_000
 
-/** The entry that says from where on the chain is keyed. */
+/** The entry that marks where the keyed chain begins. */
 const keyedFrom = (at: Date, { after }: Chain): AuditFields => ({
   at: at.toISOString(),
   action: 'audit.keyed',
@@ -62,7 +62,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
   }
 
   const publishBatch = async (tx: Tx): Promise<number> => {
-    // Held to the end of the transaction; who doesn't get it leaves the work to the one who has it.
+    // Held until the transaction ends. A process without the lock leaves the work to its holder.
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended('steelyard publisher', 0)) as mine`.execute(tx)
     if (!rows[0]?.mine) return 0
     const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
@@ -87,7 +87,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
         after: after === null ? null : JSON.stringify(after),
       })
     }
-    // Once in the life of an installation: a second one in the log says that somebody took the key away.
+    // Written once in an installation's life. A second such entry means that somebody removed the key.
     if (chain && head.chain_sealed === null && head.last_audit > 0) add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
     for (const row of waiting) {
       if (row.audit) add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
@@ -122,7 +122,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
   const logHead = async (): Promise<void> => {
     if (clock.now() - logged.at < headHashMs) return
     const { last_audit: seq, last_hash: hash } = await db.selectFrom('publication').selectAll().executeTakeFirstOrThrow()
-    // Outside the database as well: who rewrites the whole chain there can't rewrite the log.
+    // The head is also logged outside the database: an attacker who rewrites the chain there can't rewrite the log.
     if (seq > logged.seq) log.info('audit.head', { seq, hash })
     logged = { at: clock.now(), seq }
   }
@@ -159,7 +159,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
       unlisten()
       wake()
       await loop
-      // What the last requests wrote is told before the process goes.
+      // Publishes what the last requests wrote before the process ends.
       await publish().catch(() => undefined)
     },
   }

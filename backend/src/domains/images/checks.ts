@@ -38,7 +38,7 @@ const renamed: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whether the factory builds this. Answers why that isn't known, or null where it was looked up.
+ * Checks that the factory builds this version with these extensions. Answers null, or why that isn't known.
  * @throws Problem factory_refused that names the version or the extensions
  */
 export async function offered(factory: Factory, version: string, extensions: readonly string[]): Promise<string | null> {

@@ -24,7 +24,7 @@ export interface CallLimits {
   readonly tries: number
   /** Pause before the second try; it doubles. */
   readonly pauseMs: number
-  /** Questions at once; each holds the request of somebody who waits. */
+  /** Concurrent calls; each holds a waiting request. */
   readonly atOnce: number
 }
 export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
@@ -44,11 +44,11 @@ export interface Answered {
 }
 
 const mostWords = 200
-/** What the factory repeats of a schematic may hold a join token: it goes into answers, the log and the database. */
+/** The factory may repeat a schematic with its join token, and this text goes into answers, the log and the database. */
 const words = (text: string): string => printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 
-/** It may be asked again. `afterMs`: not sooner than that. */
+/** The call may be repeated, after `afterMs` at the earliest. */
 class TryAgain extends Error {
   readonly error: FactoryError
   readonly afterMs: number
@@ -121,7 +121,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask
         method: body === undefined ? 'GET' : 'POST',
         headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) },
         ...(body !== undefined && { body }),
-        // Whoever answers could send us, and the schematic with us, anywhere.
+        // A redirect could send the schematic anywhere.
         redirect: 'manual',
         signal: AbortSignal.any([AbortSignal.timeout(limits.callMs), overall]),
       })

@@ -81,10 +81,10 @@ function extensionOf({ name, ref, author, description }: z.output<typeof Extensi
   }
 }
 
-/** The last time that it didn't answer, whatever it was asked; undefined since it answered. */
+/** The last call that got no answer; undefined after an answered one. */
 type Silence = () => { readonly reason: string; readonly at: number } | undefined
 
-/** One list, asked for once however many want it. One from before it fell silent is old, however young. */
+/** A cached list, fetched once for any number of callers. A list from before the factory fell silent counts as old. */
 function kept<T>(
   { clock, log }: FactoryParts,
   silence: Silence,
@@ -156,7 +156,7 @@ export function factory(parts: FactoryParts) {
         const items = [...new Map(named.map((e) => [e.name, e])).values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
         return { items, simulated }
       })
-    // The one that was asked for last stands last.
+    // Moves the list to the end: the least recently used one comes first.
     byVersion.delete(version)
     byVersion.set(version, list)
     if (byVersion.size > mostVersionsKept) byVersion.delete(byVersion.keys().next().value!)

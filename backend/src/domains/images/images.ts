@@ -170,7 +170,7 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
           await store.update(tx, id, change, now())
           return recorded(tx, caller, 'image.registered', id)
         })
-      /** One that was registered before stays so: the factory keeps what it was given. */
+      /** An image that was registered before stays registered, because the factory keeps schematics. */
       const failed = async (problem: Problem): Promise<never> => {
         await inTransaction(db, async (tx) => {
           // Locked: somebody else's try may have gone through meanwhile.

@@ -1,4 +1,4 @@
-/** Row → contract. The only place where an image's columns become its fields, and where its token stands in clear. */
+/** Row → contract. The only place where an image's columns become its fields, and where its token is in clear. */
 import type { Image } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
@@ -39,7 +39,7 @@ function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, ima
   ].filter((warning) => typeof warning === 'string')
 }
 
-/** @param reveal whether the join token stands in clear */
+/** @param reveal whether the join token is shown in clear */
 export function present(row: ImageRow, token: TokenForImage | null, settings: ImageSettings, reveal: boolean): Image {
   const shown = token === null ? undefined : reveal ? token.text : masked
   const args = kernelArgsOf(row, shown)

@@ -11,7 +11,7 @@ export function imageRoutes(app: FastifyInstance, images: Images, versions: Vers
   on(imageFactoryGet, () => images.factory())
   on(extensionList, ({ query }) => images.extensions(query))
   on(imageList, ({ caller, query }) => images.list(caller, query))
-  // What it says of its token and of the settings changes without a version of its own.
+  // The answer depends on the token and the settings, which change without a new version of the image.
   serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => images.get(caller, params.id))
   on(imageCreate, ({ caller, body }) => images.create(caller, body))
   on(imageRegister, ({ caller, params }) => images.register(caller, params.id))

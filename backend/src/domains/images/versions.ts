@@ -18,7 +18,7 @@ import type { Clock } from '../../clock.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, type Listed, ownVersions } from './factory.ts'
 
-/** How long a list is waited for: what follows is told without the factory, and its answer is there for the next one who asks. */
+/** How long to wait for a list. After that the answer is made without the factory, whose own answer serves the next caller. */
 const patienceMs = 2_000
 
 export type Versions = ReturnType<typeof versions>

@@ -1,4 +1,4 @@
-/** What the console has to know before anybody has signed in. */
+/** What the console needs to know before sign-in. */
 import type { FastifyInstance } from 'fastify'
 import { installationGet } from '#contract/users.ts'
 import type { Config } from '../../config.ts'

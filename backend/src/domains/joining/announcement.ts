@@ -1,4 +1,4 @@
-/** What a booting server says of itself, and where it says it from. All of it is anybody's word until the machine's own API has confirmed it. */
+/** A booting server's announcement and its source address. Nothing in it is trusted until the machine's own API has confirmed it. */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 import { text } from '#talos/client/text.ts'
@@ -17,7 +17,7 @@ export type Reading = { readonly ok: true; readonly announcement: Announcement }
 const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
-/** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID say so, and no two could be told apart. */
+/** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID have these, so they identify no machine. */
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
 /**
@@ -25,7 +25,7 @@ const noUuid = /^(?:[0-]+|[f-]+)$/
  * an attempt (90 s) and then asks with the variable as it stands (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
-/** What is announced is kept and shown, and a token never is. */
+/** Announced values are stored and shown; a token must never be. */
 const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
 
 const no = (reason: string): Reading => ({ ok: false, reason })

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 
 const head = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'
 
-/** For everyone who isn't to be registered: a host name made of the machine's own identity, as Talos would take without any document. */
+/** For machines that are not registered: a host name from the machine's own identity, as Talos uses without any document. */
 export const harmless = `${head}auto: stable\n`
 
 /** The API of the machine that was given this must show the name before it is believed. */

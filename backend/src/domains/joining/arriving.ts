@@ -18,30 +18,30 @@ import * as store from './store.ts'
 
 /** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
 const atOnce = 4
-/** Of those at most so many that didn't answer in time before: whoever hangs delays nobody who came just now. */
+/** The part of those places for machines that didn't answer in time before, so that they don't delay new ones. */
 const silentAtOnce = 2
 /** For connecting, and for each answer. */
 const dialDeadlineMs = 5_000
-/** For a whole look, so that a machine which drips its answers keeps a place no longer than one that says nothing. */
+/** The limit of a whole look: a machine that answers slowly keeps its place no longer than a silent one. */
 const lookDeadlineMs = 15_000
-/** How long a machine is waited for after its announcement: firmware and disks are behind it by then, only Talos's API is to come. */
+/** How long to wait for a machine after its announcement. Its firmware has finished by then; only Talos's API is missing. */
 export const patienceMs = 300_000
 /** How long a machine may show another name than it was given: Talos takes the document before it opens its API, but for the moments between. */
 export const wrongNameMs = 60_000
 /** A run ends after this long even if there is more to do, so that it never comes near the engine's deadline. */
 const longestRunMs = 60_000
-/** How often a run looks who came since. */
+/** How often a run looks for new arrivals. */
 const lookMs = 250
-/** The same while more wait for their first look than there are places: who came since would come after them. */
+/** The same while more machines wait for their first look than there are places; new arrivals would come after them anyway. */
 const crowdedLookMs = 2_000
 
-/** Milliseconds until the next try, by the time since the announcement: within 10 s a machine should be seen, later nobody waits for seconds. */
+/** Milliseconds until the next try, by the time since the announcement. A machine should be seen within 10 s; later, seconds don't matter. */
 const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_000 : 10_000)
 
 /** What answered is not what announced itself. */
 class Contradiction extends Error {}
 
-/** What this process remembers of a machine that it waits for; one that is forgotten is asked at once. */
+/** What this process remembers of an awaited machine. A forgotten one is asked at once. */
 interface Try {
   readonly hostName: string | null
   dueAt: number
@@ -75,7 +75,7 @@ export function arriving({
     return fresh
   }
 
-  /** The token was good when the machine asked, and is no more: it gets in no more either, and the audit log says so. */
+  /** The token was revoked after the announcement, so the machine is refused, and the audit log records it. */
   const refuse = async (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting): Promise<Parameters<typeof store.settle>[2]> => {
     const reason = 'The join token was revoked while the machine was waited for'
     const target = { kind: 'join_token', id: token_id, name: token_name }
@@ -136,7 +136,7 @@ export function arriving({
     })
   }
 
-  /** Nothing to take from it yet: it is asked again, unless it was waited for long enough. */
+  /** The machine has no usable answer yet: it is asked again, unless it has used up its time. */
   const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: FailureCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
@@ -166,7 +166,7 @@ export function arriving({
       state.isSilent = late.signal.aborted || (error instanceof TalosError && error.kind === 'timeout')
       if (late.signal.aborted) return wait(write, arrival, state, `did not answer within ${lookDeadlineMs / 1000} s`, 'server_unreachable')
       if (!(error instanceof TalosError)) throw error
-      // Configured, so that only its cluster may ask it who it is: nothing is written of it but that it announced itself.
+      // The machine is configured, so only its cluster may identify it. Only its announcement is recorded.
       const member = error.kind === 'permission_denied' ? await servers.memberAt(db, uuid, address) : null
       if (member)
         return settle(write, arrival, async () => ({
@@ -192,7 +192,7 @@ export function arriving({
     return wait(write, arrival, state, why, 'identity_changed')
   }
 
-  /** What went wrong with one machine alone is its own matter: those that come in beside it wait for nothing. */
+  /** An error with one machine must not hold up the others. */
   const stumble = async (job: Job, write: Fence['write'], arrival: store.Waiting, error: unknown): Promise<void> => {
     if (job.signal.aborted || error instanceof FenceLost || isDatabaseGone(error)) throw error
     log.error('join.stumbled', { ip: arrival.address, error })
@@ -204,7 +204,7 @@ export function arriving({
     const write = oneByOne(job.fence)
     const began = clock.now()
     const inFlight = new Map<string, { readonly isSilent: boolean; readonly done: Promise<void> }>()
-    /** Those whose look ended since `waiting` was read: what stands there of them is no more true. */
+    /** Machines whose look ended after `waiting` was read; their rows there are outdated. */
     const ended = new Set<string>()
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []
@@ -220,7 +220,7 @@ export function arriving({
       }
       const now = clock.now()
       const isEnding = job.signal.aborted || failures.length > 0 || now - began >= longestRunMs
-      // Who was tried least goes first: those that never answer must not delay those that came just now.
+      // The least tried go first: machines that never answer must not delay new ones.
       const due = isEnding
         ? []
         : waiting.filter((a) => !inFlight.has(a.id) && !ended.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)

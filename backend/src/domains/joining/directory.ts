@@ -20,10 +20,10 @@ export function directory(db: Db) {
   const keyOf = (text: string) => hashOf(text).toString('base64')
 
   const read = async (): Promise<void> => {
-    // In real time: what is spared is the database, whatever the program's clock says.
+    // Real time, because this protects the database, whatever the program's clock says.
     const waitMs = readAt + readEveryMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    // Who asks from here on is answered by the read after this one.
+    // Later callers get the read after this one.
     next = undefined
     readAt = performance.now()
     const rows = await store.tokens(db)

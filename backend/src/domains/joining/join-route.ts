@@ -71,7 +71,7 @@ export function joinRoute(app: FastifyInstance, { clock, log, directory, refusal
     url: `${joinPath}*`,
     config: { open: true },
     handler: answer,
-    // What the app refuses of every request (too long, a parameter given twice) is refused here as all else is; what ends by itself is a 503.
+    // Requests that the app refuses (too long, a parameter given twice) get the harmless document like all others; other errors are a 503.
     errorHandler: (error, request, reply) => {
       if (!(error instanceof Problem) || error.code !== 'bad_request') throw error
       void refuse(request, reply, error.message)

@@ -28,7 +28,7 @@ export type Refusals = ReturnType<typeof refusals>
 const windowMs = 60_000
 /** Sources with entries of their own within a window. */
 const mostSources = 250
-/** Kept when the database is away; past it the oldest are dropped, and the log says how many. */
+/** Entries kept while the database is away. Past this limit the oldest are dropped, and the log says how many. */
 const mostWaiting = 1_000
 /** Refused arrivals that a token shows. */
 const mostShown = 250
@@ -40,7 +40,7 @@ interface Entry {
 }
 
 export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
-  /** Of the open window: how many came from a source after its first. `others` stands for all sources past the limit. */
+  /** In the open window: the number of refusals of each source after its first. `others` counts all sources past the limit. */
   let open: Map<string, { last: Refusal; more: number }> | undefined
   let others: { last: Refusal; more: number } | undefined
   const stop = new AbortController()
@@ -68,7 +68,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
       const batch = waiting.slice(0, perBatch)
       try {
         await inTransaction(db, async (tx) => {
-          // As who is let in is: of two that write of one machine the second sees what the first wrote, and neither waits for the other's rows.
+          // The same lock as an admission takes: of two writes about one machine the second sees the first, and neither waits for the other's rows.
           const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
           if (ids.size > 0) await store.lockTokens(tx, [...ids])
           for (const entry of batch) await write(tx, entry)
@@ -90,7 +90,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     writing ??= writeAll().finally(() => (writing = undefined))
   }
 
-  /** What came after the first of each source; the window is over. */
+  /** Ends the window: records the number of refusals after the first of each source. */
   const closeWindow = (): void => {
     const rest = [...(open?.values() ?? []), ...(others ? [others] : [])].filter((s) => s.more > 0)
     open = undefined

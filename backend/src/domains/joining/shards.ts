@@ -1,4 +1,4 @@
-/** Who waits to be dialled is looked after in parts, each by one process at a time, so that one that hangs delays few others. */
+/** Arrivals are split into shards, each worked on by one process at a time, so that a hanging machine delays few others. */
 export const joinQueue = 'join'
 export const shards = 8
 

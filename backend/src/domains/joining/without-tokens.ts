@@ -5,7 +5,7 @@
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 
 const token = new RegExp(joinTokenPattern.source.slice(1, -1), 'g')
-/** Also of one that was cut short, or has something behind it. */
+/** Also matches a token that was cut off or continues. */
 const any = /sy-join-[A-Za-z0-9_-]+/g
 /** What may be the beginning of one, at the end of what has come so far. */
 const begun = /(?:s|sy|sy-|sy-j|sy-jo|sy-joi|sy-join|sy-join-[A-Za-z0-9_-]{0,21})$/

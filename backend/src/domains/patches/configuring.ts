@@ -1,6 +1,6 @@
 /**
- * Brings the configuration that was last rendered for a server of a cluster onto the machine. The same bytes twice are no change to Talos, so it
- * may be repeated; what Talos refuses is said and not tried again, because the bytes would be the same.
+ * Applies the newest rendered configuration to a server of a cluster. It may be repeated, because Talos ignores identical bytes. A refusal is recorded and
+ * not tried again.
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
@@ -29,7 +29,7 @@ class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers'
 }
 
-/** Others have put in images that what was rendered doesn't name. */
+/** Others have set images that the rendered configuration doesn't name. */
 class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }

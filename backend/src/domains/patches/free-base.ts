@@ -1,6 +1,6 @@
 /**
- * What the patches of a server in no cluster are shown on: a worker's configuration of the newest supported pair, with a placeholder wherever
- * a cluster would put what is its own. It is never sent anywhere.
+ * The configuration on which patches of a server without a cluster are shown: a worker of the newest supported pair, with placeholders for what a cluster
+ * would fill in. It is never sent anywhere.
  */
 import { defaultInstallDisk } from '#contract/servers/disks.ts'
 import { generateConfig } from '#talos/config/generate.ts'
@@ -24,7 +24,7 @@ const secrets: SecretsBundle = {
   certs: { os: pair, etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceAccount: { key: mark } },
 }
 
-/** What an installation takes where nobody chose. */
+/** The install disk where nobody chose one. */
 const defaultDisk = (server: ServerFacts): string => server.system_disk ?? defaultInstallDisk(server.disks)?.device ?? '/dev/sda'
 
 /** @param imageFactory host of the image factory, as in a cluster's install images */

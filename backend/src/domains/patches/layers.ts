@@ -8,7 +8,7 @@ import { systemLayers } from '#contract/patches.ts'
 import { type MachineImages, withImages } from '#talos/config/compare.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 
-/** What a cluster decides about one of its servers, beside the generated configuration. */
+/** What a cluster decides about one of its servers, in addition to the generated configuration. */
 export interface RenderContext {
   readonly role: ClusterRole
   /** `v1.13.9` */
@@ -29,7 +29,7 @@ export interface RenderContext {
   readonly workloadInterface?: string | null | undefined
   /** Images that others have put into the machine's configuration (`talosctl upgrade-k8s`). */
   readonly images?: MachineImages | null | undefined
-  /** What the layers are put on was taken over from the machine, and holds what Steelyard would set otherwise. */
+  /** The base was taken over from the machine, and already holds what Steelyard would set. */
   readonly isAdopted?: boolean | undefined
 }
 

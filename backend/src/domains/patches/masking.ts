@@ -82,7 +82,7 @@ export function maskText(text: string, audience: Audience, known?: ReadonlySet<s
   return { text: withHidden(text, hidden), lines }
 }
 
-/** What is hidden of a text, in clear; none where it can't be read. */
+/** The masked values of a text, in clear; none where it can't be read. */
 export function secretsOf(text: string, audience: Audience): Set<string> {
   try {
     return new Set(hiddenIn(text, audience).map(({ from, to }) => text.slice(from, to)))
@@ -136,7 +136,7 @@ export function unmask(text: string, before: string, audience: Audience): string
   for (const [i, document] of read(text).entries()) {
     const id = identity(document)
     const same = known.findIndex((d) => identity(d) === id)
-    // One of another kind has other fields: what is secret in the one is shown in the other.
+    // Documents of different kinds have different secret fields.
     const at = same >= 0 ? same : known[i] && kindOf(known[i]) === kindOf(document) ? i : -1
     restore(document.contents, known[at]?.contents, shown[at]?.contents)
   }

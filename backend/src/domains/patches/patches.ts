@@ -52,7 +52,7 @@ export function patches(platform: Platform & PatchParts) {
 
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
 
-  /** What the layers of a server are put on, and whether that is of its cluster or stands in for one. */
+  /** The base of a server's layers, and whether it is of the server's cluster or a placeholder. */
   const baseOf = async (on: Db | Tx, server: ServerFacts): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
     const generated = server.cluster && (await access.generated(on, server.cluster.id, server.id))
     return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
@@ -78,7 +78,7 @@ export function patches(platform: Platform & PatchParts) {
     if (first) throw new Problem('invalid', sentenceOf(first), { body: errors.slice(0, 20).map(sentenceOf).join('\n') })
   }
 
-  /** What the machine would do with its patches changed so; on a server in no cluster nothing is asked. */
+  /** Checks a change of patches: the merged configuration must be valid and, on a server in a cluster, pass a dry run. */
   const rehearse = async (who: For, nodeId: string, change: (stored: PatchRow[]) => { stored: PatchRow[]; more?: NewPatch[] }): Promise<void> => {
     const server = await factsOf(db, nodeId)
     const base = await baseOf(db, server)
@@ -93,7 +93,7 @@ export function patches(platform: Platform & PatchParts) {
     await drift.demandNone(server)
   }
 
-  /** After a change of its patches, in the same transaction: counts them, renders anew, and has the result applied. */
+  /** After a change of patches, in the same transaction: counts them, renders the configuration again, and has it applied. */
   const follow = async (tx: Tx, caller: Caller, nodeId: string, clusterId: string | null): Promise<void> => {
     await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     if (clusterId && (await access.renderAgain(tx, clusterId, nodeId))) await engine.wake(tx, configuringQueue, nodeId)
@@ -145,7 +145,7 @@ export function patches(platform: Platform & PatchParts) {
       const before = await store.one(tx, nodeId, patchId)
       if (!before) throw missing()
       checkVersion(ifMatch, before.version)
-      // What was rehearsed must be what is saved.
+      // The saved patch must be the one that was checked.
       if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'It is being changed by others all the time. Please try again.')
       if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return before
       const after = await store.update(tx, before, { ...change, ...(links && { links }) }, new Date(clock.now()))
@@ -181,7 +181,7 @@ export function patches(platform: Platform & PatchParts) {
       return shownRow(caller, row)
     },
 
-    /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
+    /** On a server in a cluster the patch is checked by a dry run, saved, and then applied. */
     async create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch> {
       await demandBody({ caller }, patch.body)
       await rehearse({ caller }, nodeId, (stored) => ({ stored, more: [patch] }))
@@ -239,7 +239,7 @@ export function patches(platform: Platform & PatchParts) {
       const body = edited ? await read(who, 'unmask', asked.body, edited.body, audience) : asked.body
       const name = asked.name?.trim() || edited?.name || 'this patch'
       const refusals = await read(who, 'check', body, talosVersion)
-      // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.
+      // The difference shows the whole effect of the patch, also of a stored one, and not only the last edit.
       const others = stored.filter((p) => p.id !== edited?.id)
       const change = { name, weight: asked.weight, body }
       const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))

@@ -1,4 +1,4 @@
-/** What a patch does to a configuration, as people are shown it. Pure: it is done on the thread beside. */
+/** The effect of a patch on a configuration, as it is shown. Pure: it runs on the worker thread. */
 import type { PatchProblem } from '#contract/patches.ts'
 import { generatedLayer } from '#talos/config/generate.ts'
 import type { Audience } from '#talos/config/mask.ts'

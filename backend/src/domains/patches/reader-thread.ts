@@ -1,4 +1,4 @@
-/** The thread beside, on which texts are read (`reader.ts`): it answers each message by the function that is named in it, one after another. */
+/** The worker thread that reads texts (`reader.ts`). It answers each message by the function that the message names, one at a time. */
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { differenceOf } from './drift/difference.ts'
@@ -18,7 +18,7 @@ export type Answered =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly problem: { readonly code: ErrorCode; readonly message: string; readonly fields: Record<string, string> } }
   | { readonly ok: false; readonly problem: null; readonly failure: string }
-/** The thread has loaded what it needs: from now on time is the text's. */
+/** Sent once the thread has loaded its modules; from now on the time limit of a text counts. */
 export const ready = 'ready'
 
 parentPort?.on('message', ({ name, given }: Asked) => {
@@ -26,7 +26,7 @@ parentPort?.on('message', ({ name, given }: Asked) => {
   try {
     answered = { ok: true, answer: (work[name] as (...all: readonly unknown[]) => unknown)(...given) }
   } catch (error) {
-    // A class does not come across: what it holds does.
+    // A class instance can't cross threads, so its fields are sent.
     if (error instanceof Problem) answered = { ok: false, problem: { code: error.code, message: error.message, fields: { ...error.fields } } }
     else answered = { ok: false, problem: null, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

@@ -1,6 +1,7 @@
 /**
- * Reads patches and merges configurations where it holds nobody up: on a thread beside, within a time limit, because a text is whatever its writer wanted
- * it to be. While it is read, the main thread answers everybody else. People are served in turn, and whoever asks for too much at once is told so.
+ * Reads patches and merges configurations on a worker thread, within a time limit, because a text may be hostile. The main thread stays free for other
+ * requests.
+ * Users are served in turn; a user with too many waiting texts is refused.
  */
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
@@ -28,7 +29,7 @@ export interface ReaderOptions {
   readonly mostOfOne?: number
 }
 
-/** A thread that nobody asked anything for this long ends: it holds some 20 MB. */
+/** An idle thread ends after this time, because it holds some 20 MB. */
 const idleMs = 600_000
 /** However busy the machine is. */
 const longestMs = 15_000
@@ -95,7 +96,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
     if (!thread?.isReady || !current) return
     const { worker } = thread
     worker.postMessage(current.asked, [])
-    // It has ended meanwhile: whoever waits is told by its event.
+    // The thread has ended meanwhile; its `error` event tells the caller.
     void watch(worker, current).catch(() => undefined)
   }
   const start = (): void => {

@@ -65,7 +65,7 @@ function merge(base: string, layers: readonly Layer[]): Merged & { judged: strin
   }
 }
 
-/** Merges and judges. Throws nothing but what is a mistake of ours. */
+/** Merges and validates. Throws only on bugs of ours. */
 export function compose(base: string, layers: readonly Layer[], { talosVersion }: Pick<RenderContext, 'talosVersion'>): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
@@ -75,7 +75,7 @@ export function compose(base: string, layers: readonly Layer[], { talosVersion }
       yaml,
       sources,
       warnings,
-      // Lines of the merged text, which nobody wrote: the path says where, and the layer of the line by whom.
+      // Lines of the merged text mean nothing to people: the path says where the error is, and the layer who caused it.
       errors: errors.map((e) => ({ ...problemOf(e), line: null, column: null, layer: sources.find((s) => s.line === e.line)?.layer ?? null })),
     }
   } catch (error) {

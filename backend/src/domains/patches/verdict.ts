@@ -18,7 +18,7 @@ export interface VerdictInput {
   readonly access: ClusterAccess
   /** Held since a restore: nothing is sent to it. */
   readonly isHeld: boolean
-  /** Whoever asks may change the server. Nothing that others wrote is sent to it. */
+  /** The caller may change the server. Texts of other callers are not sent to it. */
   readonly mayAsk: boolean
 }
 

@@ -8,7 +8,7 @@ import { differences, foundInstead, hashOf } from './read-back.ts'
 export interface Announced {
   /** Names what the cluster holds now; null: nothing. */
   readonly hash: string | null
-  /** Why it does not hold what it should. */
+  /** Why the cluster does not hold the announcements. */
   readonly refused: string | null
   /** What somebody had made of it, where it was put right. */
   readonly found: object | null

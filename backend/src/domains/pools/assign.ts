@@ -8,13 +8,13 @@ import type { PoolCluster } from '../clusters/for-pools.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-/** How long ago "a moment ago" may be: who chose a subnet in a form has not seen what happened since. */
+/** How long "a moment ago" lasts: a person with an open form has not seen newer changes. */
 const momentMs = 10 * 60_000
 
 export interface WantedSubnets {
-  /** Subnets that the cluster is to have; all others go. */
+  /** The subnets that the cluster shall have; all others are removed. */
   readonly wanted: readonly string[]
-  /** Those that go leave at once, whoever uses their addresses. */
+  /** Removed subnets leave at once, even while their addresses are in use. */
   readonly force: boolean
 }
 
@@ -56,7 +56,7 @@ function taken(subnet: Pick<Subnet, 'name'>, holder: Holder, otherwise: string, 
   return new Problem('subnet_assigned', sentence, { [field]: sentence }, undefined, { kind: 'cluster', id: holder.cluster_id, name: holder.name })
 }
 
-/** Where the database refused what the rules had let through: another transaction was faster. */
+/** Explains a refusal by the database after the rules had passed: another transaction was faster. */
 export async function takenBy(db: Db, subnets: readonly Subnet[], clusterId: string, now: number): Promise<Problem | null> {
   for (const [i, subnet] of subnets.entries()) {
     const holder = await holderOf(db, subnet.id, clusterId)

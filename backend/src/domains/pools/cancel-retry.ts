@@ -17,7 +17,7 @@ export function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts,
       const open = operation.steps.filter((s) => s.status !== 'done' && s.status !== 'failed' && s.status !== 'skipped')
       const ids = (place: 'apply' | 'read-back' | 'drain' | 'remove', steps: typeof open) => steps.flatMap((s) => subnetOf(s.key, place) ?? [])
       const coming = new Set([...ids('apply', open), ...ids('read-back', open)])
-      // What this very cancel turned around goes on to its end.
+      // Subnets that this cancel turned around go on to their end.
       const came = new Set(ids('apply', operation.steps))
       const going = new Set([...ids('drain', open), ...ids('remove', open)].filter((id) => !came.has(id)))
       const names = new Map((await subnets.find(tx, [...coming, ...going])).map((s) => [s.id, s.name]))

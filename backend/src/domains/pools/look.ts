@@ -3,7 +3,7 @@ import { isRecord, type Kubernetes, KubernetesError } from '../../kubernetes/cli
 import { announcementCollection, labels, type PoolApi, poolCollection } from './manifest.ts'
 import { type LoadBalancer, readService } from './uses.ts'
 
-/** Far more than one cluster has of them; what has more can't be looked after here and is said to. */
+/** Far more than one cluster has; a cluster with more is reported as an error. */
 const mostServices = 10_000
 const mostObjects = 2_000
 

@@ -14,14 +14,14 @@ import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, typ
 import * as store from './store.ts'
 import { type LoadBalancer, type Use, usesIn } from './uses.ts'
 
-/** A look with everything that it gives cause for; what was not done by then is done at the next. */
+/** The time limit of a look with all its consequences; the rest is done at the next one. */
 const longestMs = 90_000
-/** How long the load balancer may take to look at a pool before people are told that it does not. */
+/** How long the load balancer may take to accept a pool before this is shown as an error. */
 const patienceMs = 120_000
 /** MetalLB doesn't say which state of a pool it has seen: what it gave away just before it was told to stop shows up within this time. */
 const settleMs = 3_000
 
-/** The rows are others than those that were read: nothing was done, look again. */
+/** The rows have changed since they were read: nothing was done, look again. */
 export const moved = Symbol('moved')
 
 /** What applying came to: the object as it was read back, or why the API server does not take it. */
@@ -118,7 +118,7 @@ export function passing(parts: PoolParts) {
     const applied: Applied[] = []
     for (const [i, h] of held.entries()) {
       const live = objects.get(poolName(h.subnet.id))
-      // What is going is not made anew.
+      // A draining pool is not created again.
       const isLeft = h.row.state === 'draining' && (live === undefined || h.row.forced)
       const result = isLeft ? { live: live ?? null, found: null, sentAt: sentAt(job, h) } : await apply(job, client, h, manifests[i]!, live)
       if (result === moved) return moved
@@ -157,7 +157,7 @@ export function passing(parts: PoolParts) {
     if ('refused' in result) return isGoing ? { is: 'draining', reason: result.refused } : { is: 'error', reason: result.refused, held: false }
     if (!isGoing) return verdictOf(job, held, manifest, result)
     const uses = usesIn(services, cidrOf(held.subnet))
-    // Somebody deleted the pool; what Services still show is in use all the same.
+    // Somebody deleted the pool; addresses that Services still show are in use.
     if (result.live === null) return held.row.forced || uses.length === 0 ? { is: 'gone' } : { is: 'draining', reason: inUse(uses) }
     if (held.row.forced) return remove(job, client, held, manifest)
     const still = differences(manifest.object, result.live)
@@ -172,6 +172,6 @@ function inUse(uses: readonly Use[]): string {
   return `${uses.length === 1 ? '1 address is' : `${uses.length} addresses are`} in use: ${some.join('; ')}${uses.length > 3 ? '; …' : ''}`
 }
 
-/** Addresses that nobody hears of are of no use. */
+/** Addresses are of no use unless they are announced. */
 const unannounced = (f: Finding, reason: string): Finding =>
   f.verdict.is === 'active' ? { ...f, verdict: { is: 'error', reason: `The addresses are not announced: ${reason}`, held: true } } : f

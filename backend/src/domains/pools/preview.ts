@@ -83,7 +83,7 @@ export async function preview(parts: PoolParts, clusterId: string, subnetIds: re
     before: manifestText(pools, asked.api, links),
     after: manifestText(after, asked.api, links),
     warnings: [...(asked.warning ? [asked.warning] : []), ...warnings(wanted, cluster, asked.api, asked.warning === null)],
-    // What is being drained as well: by force it goes with the rest, and its Services lose their addresses.
+    // Draining subnets are included: a forced removal takes them too, and their Services lose their addresses.
     losing: await losing(parts, cluster, going, asked.services),
   }
 }

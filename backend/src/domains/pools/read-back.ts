@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { isRecord, printable } from '../../kubernetes/client.ts'
 import type { KubernetesObject } from './manifest.ts'
 
-/** Names what was wanted of an object, to know later whether it was ours to change. */
+/** A hash of the wanted object, to tell later changes by others from our own. */
 export const hashOf = (object: KubernetesObject | readonly KubernetesObject[]): string => createHash('sha256').update(JSON.stringify(object)).digest('hex')
 
 /** What an API server fills in where it is left out, by field of the spec. */
@@ -16,7 +16,7 @@ const defaults: Readonly<Record<string, unknown>> = { disabled: false, autoAssig
 /** More than any object of ours has. */
 const mostEntries = 5_000
 
-/** Text of what a cluster sent; one that is nested too deep for that is told from everything else all the same. */
+/** A value as text; one that is nested too deep gets a text of its own. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'nothing'

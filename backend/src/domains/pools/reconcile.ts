@@ -10,7 +10,7 @@ import { moved, passing } from './pass.ts'
 import { load, type Look, poolQueue, type PoolParts, type State } from './state.ts'
 import { writing } from './write.ts'
 
-/** Pools that are as they should be are looked at this often, and the addresses in use with them. */
+/** How often healthy pools and their addresses in use are checked. */
 const watchMs = 60_000
 const errorMs = 30_000
 const longestSilenceMs = 30_000
@@ -23,7 +23,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   /** Spreads clusters that were looked at together. */
   const spread = (ms: number): number => Math.round(ms * (0.85 + 0.3 * random()))
 
-  /** The cluster goes, and its subnets with it: `release` frees them at its end. */
+  /** The cluster is being deleted; `release` frees its subnets at the end. */
   const giveUp = async (job: Job, state: State): Promise<void> => {
     const id = state.pool.operation_id
     const operation = id === null ? undefined : await operations.read(db, id)

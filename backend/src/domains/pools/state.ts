@@ -45,7 +45,7 @@ export async function load(parts: PoolParts, on: Db, clusterId: string): Promise
 export const cidrOf = (subnet: Subnet) => parseCidr(subnet.cidr)!
 export const addressesOf = (subnet: Subnet): bigint => totalOf(subnet)
 
-/** What a look came to, for one subnet. */
+/** The result of a look for one subnet. */
 export type Verdict =
   /** Read back as wanted, and accepted. */
   | { readonly is: 'active'; readonly hash: string }

@@ -19,7 +19,7 @@ export const lockAssignments = (tx: Tx, clusterId: string): Promise<AssignmentRo
 export const lockAssignment = (tx: Tx, clusterId: string, subnetId: string): Promise<AssignmentRow | undefined> =>
   tx.selectFrom('subnet_assignment').selectAll().where('cluster_id', '=', clusterId).where('subnet_id', '=', subnetId).forUpdate().executeTakeFirst()
 
-/** Who else has a subnet, and who gave it to them. */
+/** The clusters that hold a subnet, and who assigned it. */
 export const holders = (on: On, subnetId: string) =>
   on
     .selectFrom('subnet_assignment as a')
@@ -64,7 +64,7 @@ export const releaseAll = async (tx: Tx, clusterId: string): Promise<string[]> =
 export const pool = (on: On, clusterId: string): Promise<PoolRow | undefined> =>
   on.selectFrom('cluster_pool').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
 
-/** The row that everybody who changes a cluster's pools locks first; made where there is none. */
+/** Locks the row that every change of a cluster's pools locks first; creates it if it is missing. */
 export async function lockPool(tx: Tx, clusterId: string): Promise<PoolRow> {
   await tx
     .insertInto('cluster_pool')

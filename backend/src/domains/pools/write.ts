@@ -30,7 +30,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
     await operations.set(tx, operationId, end ?? { status: waits ? 'waiting' : 'running', reason: waits?.reason ?? null })
   }
 
-  /** Whether the row is still the one that was looked at. */
+  /** Whether the row is unchanged since the look. */
   const isCurrent = (now: store.AssignmentRow | undefined, { row }: Held) => now !== undefined && now.state === row.state && now.forced === row.forced
 
   const audit = async (tx: Tx, state: State, f: Finding, before: store.AssignmentRow): Promise<void> => {

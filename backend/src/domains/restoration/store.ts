@@ -11,7 +11,7 @@ export interface HeldServer {
   readonly reachable: boolean | null
 }
 
-/** When what was restored, as long as anything of it is held. */
+/** The last restore, as long as anything is held since. */
 export const restored = (on: Db | Tx) =>
   on
     .selectFrom('restoration')

@@ -101,7 +101,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return ids.length
     },
 
-    /** What the person's sessions may do is looked up anew, in every process. */
+    /** Makes every process read the rights of the person's sessions again. */
     async roleChanged(tx: Tx, personId: string): Promise<void> {
       await notify(tx, `person ${personId}`)
     },

@@ -6,7 +6,7 @@ import type { Sessions } from './sessions.ts'
 
 export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
   const on = serve(app)
-  // Who waits for a turn at hashing waits in a line of its own, and keeps nobody from anything else.
+  // Sign-ins wait in the hashing queue, so they must not hold a place among the other requests.
   serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
     const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
     header('set-cookie', deviceCookie)
@@ -15,7 +15,7 @@ export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: Op
   on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
   on(authorizeLogout, async ({ caller, body, header }) => {
     await sessions.logout(caller, body.refresh_token)
-    // What the console keeps in the browser goes with an explicit log out, whatever becomes of its own clean-up.
+    // Clears what the console keeps in the browser, even if its own clean-up fails.
     header('clear-site-data', '"storage"')
     return undefined
   })

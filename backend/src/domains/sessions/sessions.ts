@@ -160,7 +160,7 @@ export function sessions(parts: Pick<Platform, 'db' | 'clock' | 'log' | 'record'
         }
         await store.touch(tx, session.id, at)
         if (!rotate && !token.used_at) return { session } as const
-        // The successor follows from the token and a key of ours: asked for again within the grace, it is the same.
+        // The successor is derived from the token and our key, so a repetition within the grace period gets the same one.
         const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
         if (!token.used_at) {
           await store.markUsed(tx, hash, at)

@@ -47,7 +47,7 @@ const readers: SqlReaders<typeof sessionList.list> = {
   tie: sql`session.id`,
 }
 
-/** Those that stand. `personId` undefined: everybody's. */
+/** Open sessions. `personId` undefined: of all people. */
 export function openPage(
   db: Db,
   query: Input<typeof sessionList>['query'],

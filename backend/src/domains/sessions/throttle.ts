@@ -21,7 +21,7 @@ export const delayMs = (failures: number): number => (failures < freeFailures ? 
 
 /** Of the database; not the transaction's, which may have waited for a lock since. */
 const now = sql<Date>`clock_timestamp()`
-/** Of what is later a clock that was ahead has written it; a time is kept to the millisecond, and may be rounded up. */
+/** Later times were written by a clock that was ahead. Times are kept to the millisecond, and may be rounded up. */
 const notLater = sql<Date>`clock_timestamp() + interval '1 second'`
 const agoMs = (ms: number) => sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 const ageMs = (at: ReturnType<typeof sql>) => sql<number | null>`(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`

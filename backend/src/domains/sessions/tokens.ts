@@ -34,7 +34,7 @@ interface Key {
   readonly createdAt: number
 }
 
-/** They are looked up by it: the database would take another text for a fault of ours. */
+/** Ids are checked first, because the database answers an invalid one with an error. */
 const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
 
 export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'vault'>) {
@@ -134,7 +134,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
         })
         const { sub, sid, email, scopes, exp } = payload
         if (!isUuid(sub) || !isUuid(sid) || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
-        // The tolerance is for clocks that run ahead; a token is over when it says so.
+        // The tolerance is for clocks that are ahead; it does not extend a token's life.
         if (exp! * 1000 <= clock.now()) return undefined
         const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))
         const good = { userId: sub, sessionId: sid, email, scopes: held, endsAt: exp! * 1000 }

@@ -26,14 +26,14 @@ export interface Source {
 
 export interface TurnLimits {
   readonly atOnce: number
-  /** Waiting at once, of all sources; past it the one with the worst chance goes. */
+  /** Waiting requests of all sources; past this limit the one with the worst chance is refused. */
   readonly mostWaiting: number
   /** Waiting at once, of one source. */
   readonly mostOfOne: number
   readonly longestWaitMs: number
 }
 
-/** What a source asked for is remembered for this long at least, and twice as long at most. */
+/** Requests of a source are remembered for this time at least, and for twice the time at most. */
 const rememberedMs = 5 * 60_000
 const mostRemembered = 10_000
 /** More than a source can ask in that time. */
@@ -41,7 +41,7 @@ const afterKnown = 1_000_000_000
 
 interface Waiting {
   readonly source: string
-  /** Lower goes first; those of one rank are equals. Fixed when it came, so that who gave up and asks again comes after who asks for the first time. */
+  /** A lower rank goes first. It is fixed on arrival, so a source that gave up and asks again comes after new ones. */
   readonly rank: number
   readonly go: () => void
   readonly refuse: () => void

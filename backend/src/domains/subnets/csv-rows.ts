@@ -1,4 +1,4 @@
-/** Subnets as the rows of a CSV file, and a row of one as what a person wants. */
+/** Writes subnets as CSV rows, and reads a CSV row as a wanted subnet. */
 import * as z from 'zod/mini'
 import { nameOf } from '#contract/names.ts'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
@@ -36,7 +36,7 @@ export interface Trouble {
   readonly message: string
 }
 
-/** Without these, a row says nothing. */
+/** Columns that every file must have. */
 const required: readonly Column[] = ['name', 'cidr', 'datacenter']
 const known: ReadonlySet<string> = new Set(csvColumns)
 const isColumn = (name: string): name is Column => known.has(name)
@@ -99,7 +99,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   }
   const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
   const before = identify(given, known, wrong)
-  /** A column that isn't there leaves what is stored, or the default. */
+  /** A missing column keeps the stored value, or takes the default. */
   const cell = <T>(column: Column, kept: T | undefined, fallback: T, read: (text: string) => T): T => {
     const text = given.get(column)
     return text === undefined ? (kept ?? fallback) : read(text)
@@ -151,7 +151,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   }
 }
 
-/** The entries of a cell stand on no lines of their own. */
+/** The entries of a cell have no line numbers of their own. */
 function exclusionTrouble({ exclude, cidr }: Wanted): string {
   const read = readExclusions(exclude, parseCidr(cidr.trim()))
   return read.ok ? 'No usable addresses remain after exclusions' : read.what

@@ -52,7 +52,7 @@ function readQuoted(text: string, at: number): { cell: string; end: number; line
   return { problem: 'A quote is not closed' }
 }
 
-/** Where a cell without quotes ends; -1 where a quote stands in it. */
+/** The end of an unquoted cell; -1 where it contains a quote. */
 function plainEnd(text: string, at: number): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -74,7 +74,7 @@ function blankEnd(text: string, at: number, cells: boolean): number {
 }
 
 export interface CsvBounds {
-  /** Records with something in them that are read: past them nobody reads on. */
+  /** How many records with content are read at most. */
   readonly records: number
   /** Cells of a line below the header, which may name any number of columns. */
   readonly cells: number

@@ -79,7 +79,7 @@ export function importing({ db, record, servers, pools, written }: Platform & Su
 
   const write = async (tx: Tx, caller: Caller, rows: readonly GoodRow[]): Promise<void> => {
     const stamp = written(caller)
-    // Two subnets may swap names or space: the constraints are asked when all is written.
+    // Two subnets may swap names or space, so constraints are checked after all writes.
     await store.deferConstraints(tx)
     const updates = rows.filter((r) => doesOf(r) === 'update')
     for (const { before, wanted } of updates) await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
@@ -106,11 +106,11 @@ export function importing({ db, record, servers, pools, written }: Platform & Su
     await record(tx, caller, changes)
   }
 
-  /** Those that the file may change: nobody assigns, changes or removes them meanwhile. */
+  /** Ids of the subnets that the file may change; their rows are locked meanwhile. */
   const idsIn = (body: readonly CsvRecord[], columns: readonly string[]): string[] =>
     body.map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '').filter((id) => z.uuid().safeParse(id).success)
 
-  /** What came between the judgement and the constraints: a datacenter that was removed, or a subnet that was written past the lock. */
+  /** Explains a constraint that failed after the check: a datacenter was removed, or a subnet was written without the lock. */
   const explained = (error: unknown): unknown =>
     ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(violatedConstraint(error) ?? '')
       ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import it again.')

@@ -1,4 +1,4 @@
-/** What a person types into the search of subnets: an address, a CIDR, or part of a name or a CIDR. */
+/** The search of subnets: by an address, a CIDR, or part of a name or a CIDR. */
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
 import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import { likePattern } from '../../db/db.ts'

@@ -164,7 +164,7 @@ export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
     .orderBy(byName)
     .execute()
 
-/** The fullest first, of those that a cluster has and has told the use of. */
+/** Subnets of clusters that reported their use, fullest first. */
 export const fullest = (on: On, most: number, held: Held): Promise<SubnetRow[]> =>
   shown(on)
     .select(columns(held))

@@ -18,7 +18,7 @@ export type SubnetColumns = Pick<
 const networksLock = 7_219_004_116
 export const lockNetworks = (tx: Tx) => sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
 
-/** Just what a cluster shows of its subnets. */
+/** Names and CIDRs of a cluster's subnets. */
 export const namesByCluster = (on: On, clusterIds: readonly string[]) =>
   clusterIds.length === 0
     ? Promise.resolve([])
@@ -47,7 +47,7 @@ export const lock = (tx: Tx, ids: readonly string[]) =>
     .forUpdate()
     .execute()
 
-/** Rows, locked first; what is joined to them is read after that, so it is what the lock protects. */
+/** Locks the rows, then reads them, so that joined data is protected by the lock too. */
 export async function locked(tx: Tx, ids: readonly string[], held?: Held): Promise<SubnetRow[]> {
   await lock(tx, ids)
   return byIds(tx, ids, held)
@@ -110,7 +110,7 @@ export async function isNameTaken(on: On, name: string, but: string | null): Pro
 }
 
 export type ClusterNetworks = Awaited<ReturnType<typeof clusterNetworks>>[number]
-/** Networks of the clusters that stand in a datacenter; in any without one. */
+/** Networks of the clusters of a datacenter; without an id, of all. */
 export const clusterNetworks = (on: On, datacenterId?: string) =>
   on
     .selectFrom('cluster')
@@ -124,7 +124,7 @@ export const clusterNetworks = (on: On, datacenterId?: string) =>
 export const inDatacenter = (on: On, datacenterId: string): Promise<{ name: string; cidr: string }[]> =>
   on.selectFrom('subnet').select(['name', 'cidr']).where('datacenter_id', '=', datacenterId).orderBy('name').execute()
 
-/** What a map is drawn from. */
+/** The columns that an address map needs. */
 export const mapOf = (on: On, id: string) =>
   on
     .selectFrom('subnet')

@@ -45,7 +45,7 @@ export function subnets(parts: Platform & SubnetParts) {
 
   const written = (caller: Caller) => ({ updated_at: now(), updated_by: callerName(caller) })
 
-  /** What the database refused, in our sentence. What it collided with has been committed by then. */
+  /** Explains a constraint error in a sentence. The conflicting row is committed by then. */
   const explained = async (error: unknown, wanted: Wanted, id: string | null): Promise<unknown> => {
     const constraint = violatedConstraint(error)
     if (constraint === 'subnet_name') return asProblem(nameTaken)
@@ -67,7 +67,7 @@ export function subnets(parts: Platform & SubnetParts) {
     demand(containsServer(wanted, before, near))
   }
 
-  /** What a map is drawn from, asked for at once. */
+  /** Reads everything that an address map needs, concurrently. */
   const drawn = async (id: string) => {
     const [row, uses, held] = await Promise.all([store.mapOf(db, id), store.usesInOrder(db, id), servers.addresses()])
     if (!row) throw missing()

@@ -22,7 +22,7 @@ export function oneAtATime(server: Server): void {
 
   const begin = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
     line.busy = true
-    // In a turn of its own: a connection with many that wait gets one for each turn of the others.
+    // In a separate turn of the event loop, so that a connection with many waiting requests does not hold up others.
     response.once('close', () => setImmediate(next, line, request.socket))
     for (const listener of answer) listener.call(server, request, response)
   }

@@ -43,7 +43,7 @@ export function shares(count: number) {
         isHeld = false
         free += 1
         add(held, asked, -1)
-        // Whoever has all that they may hold lets others pass.
+        // Askers that already hold their share let others pass.
         line.find((one) => hasRoom(held, one.shares))?.got()
       },
     }

@@ -1,4 +1,4 @@
-/** What somebody else has changed in a machine's configuration, as people are shown it, and how it would be kept. Pure: it is done on the thread beside. */
+/** The difference that others made in a machine's configuration, as it is shown, and how it would be kept. Pure: it runs on the worker thread. */
 import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
@@ -14,7 +14,7 @@ export interface Difference {
   readonly keep: Drift['keep']
   /** Keys and authorities of the cluster that differ: `cluster.ca`. */
   readonly secrets: readonly string[]
-  /** The difference as a patch, secrets in clear; null where it can't be said as one. */
+  /** The difference as a patch, secrets in clear; null where no patch can express it. */
   readonly patch: string | null
 }
 

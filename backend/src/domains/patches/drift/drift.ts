@@ -56,7 +56,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
     const now = await read(ours, 'difference', held.yaml, active, talosVersion)
     const next = stored === active ? now : await read(ours, 'difference', held.yaml, stored, talosVersion)
     if (now.same && next.same) return next
-    // Sent a moment ago, and it restarts with it: what it still runs by is what it was given before.
+    // The configuration was sent a moment ago and the machine is restarting: it still runs with the previous one.
     const isRestarting = next.same && before !== null && held.held_at !== null && clock.now() - held.held_at.getTime() < restartsWithinMs
     if (isRestarting && (await read(ours, 'difference', before.yaml, active, talosVersion)).same) return next
     // Sent, and the answer was lost.
@@ -70,7 +70,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
   const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
-    // Those that others took back again are told too, but only where they had put in some.
+    // Images that others reverted are recorded too, but only where they had set some.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
@@ -126,7 +126,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
     }
   }
 
-  /** What a person has looked at, asked again. */
+  /** Reads the machine again and compares it with what the person looked at. */
   const demandSeen = async (nodeId: string, seen: string): Promise<{ server: ServerFacts; judged: Judged }> => {
     const server = await factsOf(db, nodeId)
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
@@ -235,7 +235,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
         const clusterId = await demandSameGeneration(tx, server, judged)
         await outside.allowOverwrite(tx, clusterId, nodeId, seen)
         await record(tx, caller, { action: 'server.drift_overwritten', target: { kind: 'server', id: nodeId, name: server.name }, after: { seen } })
-        // With the images that others have set: they are no part of what is overwritten.
+        // Keeps the images that others have set: they are not overwritten.
         await access.renderAgain(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
       })

@@ -1,13 +1,13 @@
-/** What a machine says its configuration is. */
+/** The configuration that a machine reports. */
 import { createHash } from 'node:crypto'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { resources } from '#talos/client/resources.ts'
 
 export interface Found {
-  /** What it runs by. */
+  /** The configuration that it runs with. */
   readonly active: string
-  /** What it will run by after its next start: the same, unless somebody staged or tries another. */
+  /** The configuration after its next start: the same, unless somebody staged or is trying another. */
   readonly stored: string
   /** Names both. */
   readonly seen: string

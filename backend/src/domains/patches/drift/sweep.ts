@@ -32,7 +32,7 @@ export function sweeping({ db, servers, access, drifts }: Platform & SweepParts)
     try {
       const [server] = await servers.forPlan(db, [nodeId])
       const keys = await access.talosCredentials(clusterId, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
-      // What an operation does to it is no change of others.
+      // Changes made by an operation are our own.
       if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null) return 'silent'
       const connection = await servers.connection(nodeId)
       const judged = await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
