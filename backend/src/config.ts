@@ -1,42 +1,13 @@
 /** Every setting of the program. Read once, from a plain object, and all problems reported at once. */
 import path from 'node:path'
-import { type Cidr, readCidr } from '#contract/network/addresses.ts'
+import { readCidr } from '#contract/network/addresses.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
 import { dataFolder as chooseDataFolder } from './data-folder.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
 
-export interface Config {
-  readonly host: string
-  readonly port: number
-  /** Holds everything that must be kept. */
-  readonly dataFolder: string
-  /** Undefined: the embedded PostgreSQL. */
-  readonly databaseUrl: string | undefined
-  readonly firstUser: { readonly email: string; readonly password: string } | undefined
-  readonly keyFile: string
-  /** Number of simulated servers, or a scenario file. */
-  readonly simulate: string | undefined
-  readonly dialNetworks: readonly Cidr[]
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
-  readonly trustedProxies: readonly Network[]
-  /** Networks that may read `/metrics`, in addition to this machine. */
-  readonly metricsNetworks: readonly Network[]
-  readonly insecure: boolean
-  /** Without a slash at the end. */
-  readonly publicUrl: string
-  readonly imageFactoryUrl: string
-  readonly waitlistUrl: string | undefined
-  /** A session that isn't used for so long has ended. */
-  readonly sessionIdleHours: number
-  readonly logLevel: Level
-  readonly roles: readonly Role[]
-  /** Private keys of clusters' authorities made before; only beside a simulation. */
-  readonly simulatedKeysFile: string | undefined
-  /** An effect at which the process kills itself; only tests set it. */
-  readonly failpoint: string | undefined
-}
+export type Config = ReturnType<typeof readConfig>
 
 const programRoles = ['http', 'reconcile'] as const
 export type Role = (typeof programRoles)[number]
@@ -83,7 +54,7 @@ export class ConfigRefused extends Error {
  * @param folder the working directory, for relative paths
  * @throws ConfigRefused with every problem at once
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>, folder: string): Config {
+export function readConfig(environment: Readonly<Record<string, string | undefined>>, folder: string) {
   const problems: string[] = []
   const value = (name: Setting): string | undefined => environment[name]?.trim() || defaults[name]
   const wrong = (name: Setting, why: string): void => void problems.push(`${name} ${why}`)
@@ -125,7 +96,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const email = value('STEELYARD_ADMIN_EMAIL')
   // A password is taken as it is: spaces at its ends belong to it.
   const password = environment['STEELYARD_ADMIN_PASSWORD'] || undefined
-  let firstUser: Config['firstUser']
+  let firstUser: { readonly email: string; readonly password: string } | undefined
   if (email !== undefined && password !== undefined) {
     const readEmail = z.safeParse(emailSchema, email)
     const readPassword = z.safeParse(newPassword, password)
@@ -176,26 +147,34 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (simulatedKeysFile !== undefined && simulate === undefined) wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
 
   const dataFolder = chooseDataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
-  const config: Config = {
+  const config = {
     host,
     port,
+    /** Holds everything that must be kept. */
     dataFolder,
+    /** Undefined: the embedded PostgreSQL. */
     databaseUrl,
     firstUser,
     keyFile: file('STEELYARD_KEY_FILE') ?? path.join(dataFolder, 'key'),
+    /** Number of simulated servers, or a scenario file. */
     simulate,
     dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
     tls,
     trustedProxies,
+    /** Networks that may read `/metrics`, in addition to this machine. */
     metricsNetworks: cidrs('STEELYARD_METRICS_NETWORKS'),
     insecure,
+    /** Without a slash at the end. */
     publicUrl: url('STEELYARD_PUBLIC_URL', ['http:', 'https:']) ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL', ['http:', 'https:']) ?? '',
+    /** A session that isn't used for so long has ended. */
     sessionIdleHours,
     waitlistUrl: url('WAITLIST_URL', ['http:', 'https:']),
     logLevel,
     roles: roles as Role[],
+    /** Private keys of clusters' authorities made before; only beside a simulation. */
     simulatedKeysFile,
+    /** An effect at which the process kills itself; only tests set it. */
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name))

@@ -50,12 +50,7 @@ const allowedFields: ReadonlySet<string> = new Set(allowed)
 
 export type Fields = Partial<Record<LogField, string | number | boolean | null | undefined | readonly string[]>> & { error?: unknown }
 
-export interface Log {
-  debug(event: string, fields?: Fields): void
-  info(event: string, fields?: Fields): void
-  warn(event: string, fields?: Fields): void
-  error(event: string, fields?: Fields): void
-}
+export type Log = Readonly<Record<Level, (event: string, fields?: Fields) => void>>
 
 export interface LogOptions {
   readonly level: Level
@@ -102,12 +97,7 @@ export function logger({ level, readable, now, write }: LogOptions): Log {
     )
     write(`${time.slice(11, 23)} ${at.padEnd(5)} ${[event, ...text].join(' ')}\n`)
   }
-  return {
-    debug: (event, fields) => line('debug', event, fields),
-    info: (event, fields) => line('info', event, fields),
-    warn: (event, fields) => line('warn', event, fields),
-    error: (event, fields) => line('error', event, fields),
-  }
+  return Object.fromEntries(levels.map((at) => [at, (event: string, fields?: Fields) => line(at, event, fields)])) as Log
 }
 
 /** For tests that don't look at logs. */

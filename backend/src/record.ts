@@ -51,6 +51,23 @@ export interface Recorder {
 /** Rows of one statement. */
 const batch = 500
 
+/** The audit entry of a change, without time, number and hash. */
+export const auditOf = (caller: Caller, { action, target, before, after, result }: Described & { readonly action: AuditAction }) => ({
+  action,
+  outcome: result ?? 'ok',
+  actor_kind: caller.kind,
+  actor_id: caller.kind === 'user' ? caller.userId : null,
+  actor_name: callerName(caller),
+  session_id: caller.kind === 'user' ? caller.sessionId : null,
+  ip: caller.kind === 'system' ? null : caller.ip,
+  request_id: caller.kind === 'system' ? null : caller.requestId,
+  target_kind: target.kind,
+  target_id: target.id,
+  target_name: target.name ?? null,
+  before: before ?? null,
+  after: after ?? null,
+})
+
 /** Builds both; the publisher is woken by the outbox table itself (a trigger that notifies at commit). */
 export function recorder({ clock }: { clock: Clock }): Recorder {
   const scopeOf = (kind: string): string | null => {
@@ -68,24 +85,9 @@ export function recorder({ clock }: { clock: Clock }): Recorder {
     }
   }
   const entryOf = (caller: Caller, change: Change) => {
-    const user = caller.kind === 'user' ? caller : undefined
     const object = change.event?.object ?? { kind: change.target.kind, id: change.target.id }
     return {
-      audit: {
-        action: change.action,
-        outcome: change.result ?? 'ok',
-        actor_kind: caller.kind,
-        actor_id: user?.userId ?? null,
-        actor_name: callerName(caller),
-        session_id: user?.sessionId ?? null,
-        ip: caller.kind === 'system' ? null : caller.ip,
-        request_id: caller.kind === 'system' ? null : caller.requestId,
-        target_kind: change.target.kind,
-        target_id: change.target.id,
-        target_name: change.target.name ?? null,
-        before: change.before ?? null,
-        after: change.after ?? null,
-      },
+      audit: auditOf(caller, change),
       event: change.event
         ? {
             name: change.event.name ?? change.action,

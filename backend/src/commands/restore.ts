@@ -11,7 +11,9 @@ import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
+import { system } from '../http/caller.ts'
 import { silent } from '../log.ts'
+import { auditOf } from '../record.ts'
 import { whyRefused } from '../refusal.ts'
 import { untilAsked } from './backup.ts'
 import { readArguments, readPassphrase } from './passphrase.ts'
@@ -48,13 +50,17 @@ async function restoreInto({ pool }: Database, { config, file, passphrase, known
       const { manifest } = await load(client, readBackup(file, passphrase, known), migrations)
       const now = new Date(systemClock.now())
       settled = await settle(client, new Date(manifest.madeAt), now)
+      const target = { kind: 'installation', id: manifest.installation }
       const after = {
         backup_made_at: manifest.madeAt,
         schema: manifest.migrations.length,
         clusters_held: settled.clusters,
         operations_held: settled.operations,
       }
-      await client.query('insert into outbox (at, audit) values ($1, $2)', [now, JSON.stringify(entryOf(manifest.installation, after))])
+      await client.query('insert into outbox (at, audit) values ($1, $2)', [
+        now,
+        JSON.stringify(auditOf(system, { action: 'installation.restored', target, after })),
+      ])
       signal.throwIfAborted()
       takeAway = await putFiles(config, missing)
     } catch (error) {
@@ -72,22 +78,6 @@ async function restoreInto({ pool }: Database, { config, file, passphrase, known
     if (!signal.aborted) client.release()
   }
 }
-
-const entryOf = (installation: string, after: object) => ({
-  action: 'installation.restored',
-  outcome: 'ok',
-  actor_kind: 'system',
-  actor_id: null,
-  actor_name: 'Steelyard',
-  session_id: null,
-  ip: null,
-  request_id: null,
-  target_kind: 'installation',
-  target_id: installation,
-  target_name: null,
-  before: null,
-  after,
-})
 
 export async function restore(args: readonly string[], around: Surroundings): Promise<number> {
   const { out, err } = around

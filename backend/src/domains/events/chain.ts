@@ -3,22 +3,14 @@
  * only sealed. So the database alone is not enough to write a chain that holds.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
 import type { Vault } from '../../vault/vault.ts'
 
-export interface AuditFields {
+/** What is hashed of an entry, in addition to its number and the hash before it. */
+export type AuditFields = Omit<Selectable<Tables['audit_entry']>, 'seq' | 'hash' | 'previous_hash' | 'at' | 'before' | 'after'> & {
   readonly at: string
-  readonly action: string
-  readonly outcome: string
-  readonly actor_kind: string
-  readonly actor_id: string | null
-  readonly actor_name: string
-  readonly session_id: string | null
-  readonly ip: string | null
-  readonly request_id: string | null
-  readonly target_kind: string | null
-  readonly target_id: string | null
-  readonly target_name: string | null
   readonly before: unknown
   readonly after: unknown
 }

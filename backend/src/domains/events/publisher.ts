@@ -9,6 +9,7 @@ import type { Listener } from '../../db/listen.ts'
 import type { Tables } from '../../db/tables.ts'
 import { system } from '../../http/caller.ts'
 import type { Log } from '../../log.ts'
+import { auditOf } from '../../record.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
 
@@ -19,22 +20,11 @@ const pollMs = 1_000
 const headHashMs = 60_000
 
 /** The entry that marks where the keyed chain begins. */
-const keyedFrom = (at: Date, { after }: Chain): AuditFields => ({
-  at: at.toISOString(),
-  action: 'audit.keyed',
-  outcome: 'ok',
-  actor_kind: system.kind,
-  actor_id: null,
-  actor_name: system.name,
-  session_id: null,
-  ip: null,
-  request_id: null,
-  target_kind: null,
-  target_id: null,
-  target_name: null,
-  before: null,
-  after: { unkeyed_entries: after.seq, head: after.hash },
-})
+const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
+  const target = { kind: 'installation', id: '' }
+  const entry = auditOf(system, { action: 'audit.keyed', target, after: { unkeyed_entries: after.seq, head: after.hash } })
+  return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
+}
 
 export interface PublisherParts {
   readonly db: Db

@@ -9,11 +9,10 @@ import { arriving } from './arriving.ts'
 import { directory } from './directory.ts'
 import { joinRoute } from './join-route.ts'
 import { refusals } from './refusals.ts'
-import { joinTokenRoutes } from './routes.ts'
 import { joinQueue, shards } from './shards.ts'
 import * as store from './store.ts'
 import { joinKey } from './token-text.ts'
-import { type Joining, joinTokens } from './tokens.ts'
+import { type Joining, joinTokenRoutes, joinTokens } from './tokens.ts'
 
 const dayMs = 86_400_000
 /** A refused announcement is also in the audit log, which keeps it. */

@@ -115,13 +115,6 @@ export async function removeOld(db: Db, { refusedBefore, tokensBefore }: { refus
     .execute()
 }
 
-export const sealedKey = (tx: Tx) => tx.selectFrom('join_key').select('key_sealed').executeTakeFirst()
-
-/** Answers whether this call made it: of two at once one does. */
-export const insertKey = async (tx: Tx, key_sealed: Uint8Array): Promise<boolean> =>
-  (await tx
-    .insertInto('join_key')
-    .values({ key_sealed })
-    .onConflict((c) => c.doNothing())
-    .returning('id')
-    .executeTakeFirst()) !== undefined
+export const sealedKey = async (tx: Tx): Promise<Uint8Array | undefined> =>
+  (await tx.selectFrom('join_key').select('key_sealed').executeTakeFirst())?.key_sealed
+export const insertKey = (tx: Tx, key_sealed: Uint8Array) => tx.insertInto('join_key').values({ key_sealed }).execute()

@@ -1,13 +1,17 @@
 /** Changes of join tokens. Each is one transaction: row, audit entry and event together. None of them holds the token's text. */
 import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
   type Arrival,
   canRevokeJoinToken,
   joinArgument,
   type JoinToken,
-  type joinTokenArrivals,
+  joinTokenArrivals,
+  joinTokenCreate,
+  joinTokenGet,
   joinTokenList,
+  joinTokenRevoke,
   type NewJoinToken,
 } from '#contract/join-tokens.ts'
 import { type MemoryReaders, memoryPage } from '#contract/list.ts'
@@ -16,6 +20,7 @@ import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
@@ -31,6 +36,15 @@ export interface TokenForImage {
   readonly name: string
   readonly status: JoinToken['status']
   readonly datacenterId: string | null
+}
+
+export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
+  const on = serve(app)
+  on(joinTokenList, ({ query }) => tokens.list(query))
+  on(joinTokenGet, ({ params }) => tokens.get(params.id))
+  on(joinTokenCreate, ({ caller, body }) => tokens.create(caller, body))
+  on(joinTokenRevoke, ({ caller, params, ifMatch }) => tokens.revoke(caller, params.id, ifMatch).then(() => undefined))
+  on(joinTokenArrivals, ({ params, query }) => tokens.arrivals(params.id, query))
 }
 
 export interface TokenParts {

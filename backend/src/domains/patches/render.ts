@@ -24,7 +24,7 @@ export interface Composed extends Rendered {
   readonly errors: (PatchProblem & { layer: string | null })[]
 }
 
-export const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem => ({
+const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem => ({
   message,
   path: path ?? null,
   line: line ?? null,

@@ -1,23 +1,12 @@
-/** The key that successors of refresh tokens are made with: 32 random bytes, sealed in the database, made at its first use. */
-import { randomBytes } from 'node:crypto'
-import { type Db, inTransaction } from '../../db/db.ts'
-import type { Vault } from '../../vault/vault.ts'
+/** The key that derives successors of refresh tokens. */
+import { keptKey } from '../../vault/kept-key.ts'
 
 const place = { table: 'installation', column: 'rotation_key_sealed', owner: 'installation' }
 
-export function rotationKey({ db, vault }: { db: Db; vault: Vault }): () => Promise<Uint8Array> {
-  let known: Uint8Array | undefined
-  return async () => {
-    known ??= await inTransaction(db, async (tx) => {
-      const { rotation_key_sealed: sealed } = await tx.selectFrom('installation').select('rotation_key_sealed').forUpdate().executeTakeFirstOrThrow()
-      if (sealed) return vault.open(tx, { ...place, sealed })
-      const key = randomBytes(32)
-      await tx
-        .updateTable('installation')
-        .set({ rotation_key_sealed: await vault.seal(tx, { ...place, bytes: key }) })
-        .execute()
-      return key
-    })
-    return known
-  }
-}
+export const rotationKey = (parts: Parameters<typeof keptKey>[0]) =>
+  keptKey(
+    parts,
+    place,
+    async (tx) => (await tx.selectFrom('installation').select('rotation_key_sealed').executeTakeFirstOrThrow()).rotation_key_sealed,
+    (tx, rotation_key_sealed) => tx.updateTable('installation').set({ rotation_key_sealed }).execute(),
+  )

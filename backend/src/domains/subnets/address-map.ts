@@ -1,9 +1,9 @@
 /** What the calls about a subnet's addresses answer. The largest maps hold a run for each of 65,536 addresses, so JSON text is written directly. */
-import { type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
+import { type Cidr, formatAddress } from '#contract/network/addresses.ts'
 import { declaredRuns, type Held, type MapRun, usesOf, withUses } from '#contract/network/address-map.ts'
 import type { AddressRun, SubnetMap } from '#contract/network/subnets.ts'
-import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
+import { neighbours } from './neighbours.ts'
 import type { MapRow, UseTexts } from './store.ts'
 
 function declared(row: MapRow): { cidr: Cidr; runs: MapRun[] } {
@@ -12,16 +12,11 @@ function declared(row: MapRow): { cidr: Cidr; runs: MapRun[] } {
   return read
 }
 
-/** Of servers whose address lies in the subnet, in order; private space is another in each datacenter. */
-function serversIn(row: MapRow, cidr: Cidr, servers: readonly ServerAddress[]): Held[] {
-  const held: Held[] = []
-  for (const { address: text, name, node_id, datacenter_id } of servers) {
-    if (datacenter_id !== row.datacenter_id && isPrivate(cidr)) continue
-    const address = parseAddress(text)
-    if (address && contains(cidr, address)) held.push({ value: address.value, by: name, nodeId: node_id })
-  }
-  return held.toSorted((one, other) => (one.value < other.value ? -1 : one.value > other.value ? 1 : 0))
-}
+/** Servers whose address lies in the subnet, in order. */
+const serversIn = (row: MapRow, cidr: Cidr, servers: readonly ServerAddress[]): Held[] =>
+  neighbours(servers, [])
+    .serversIn(cidr, row.datacenter_id)
+    .map(({ parsed, name, node_id }) => ({ value: parsed.value, by: name, nodeId: node_id }))
 
 /** The answer of `subnetAddresses` as JSON text. */
 export function addressRuns(row: MapRow, used: UseTexts, servers: readonly ServerAddress[]): string {

@@ -1,10 +1,10 @@
 /** SQL of what is shown of subnets, with what the pools domain knows of them: assignments and use are only read here. */
-import { type Selectable, sql, type SqlBool } from 'kysely'
+import { type RawBuilder, type Selectable, sql, type SqlBool } from 'kysely'
+import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import type { Input } from '#contract/operation.ts'
 import { subnetList, type SubnetStatus } from '#contract/network/subnets.ts'
-import type { Db, Tx } from '../../db/db.ts'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import { narrowed, readPage, type SqlReaders } from '../../db/list.ts'
-import { search } from './search.ts'
 import type { SubnetTable } from './tables.ts'
 
 type On = Db | Tx
@@ -25,6 +25,24 @@ export interface Held {
   readonly datacenterIds: readonly (string | null)[]
   /** In the order of `datacenterIds`. */
   readonly addresses: readonly string[]
+}
+
+/** Part of an IPv6 text as PostgreSQL would write it: lower case, groups without leading zeros. */
+const asWritten = (text: string): string =>
+  /^[0-9a-f:/]+$/i.test(text) && text.includes(':') ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1') : text
+
+/**
+ * Addresses and CIDRs are compared by value, so that any spelling finds them: an address finds the subnets that hold it, a CIDR those that it touches;
+ * of one with host bits set, the network that was probably meant.
+ */
+function search(q: string): RawBuilder<SqlBool> {
+  const address = parseAddress(q)
+  if (address) return sql<SqlBool>`subnet.cidr >>= ${formatAddress(address)}::inet`
+  const read = readCidr(q)
+  const cidr = read.ok ? formatCidr(read.cidr) : read.corrected
+  if (cidr !== null) return sql<SqlBool>`subnet.cidr && ${cidr}::inet`
+  const pattern = likePattern(asWritten(q))
+  return sql<SqlBool>`(subnet.name ilike ${pattern} or subnet.cidr::text ilike ${pattern})`
 }
 
 /** Whether the address of `u` is usable (RFC 4291 §2.6.1, RFC 3021) and no gateway. */
