@@ -27,9 +27,7 @@ const serverColumns = columns<TakeoverServer>([
       s.problem !== null ? (
         <StatusDot tone="danger">Can't be taken</StatusDot>
       ) : s.known ? (
-        <span>
-          Known as <a href={paths.server(s.known.id)}>{s.known.name}</a>
-        </span>
+        <a href={paths.server(s.known.id)}>{s.known.name === s.name ? 'Known server' : s.known.name}</a>
       ) : (
         <span className="t2">New</span>
       ),
