@@ -3,7 +3,7 @@ import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redire
 import type { PageModule, ParamsOf, SearchOf } from './api/page.ts'
 import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
 import { RootFrame } from './layout/RootFrame.tsx'
-import { texts } from './lib/search.ts'
+import { everyText, texts } from './lib/search.ts'
 import { useSearch } from './lib/use-search.ts'
 
 /** A text, in which `$id` stands for a path param; or the name of what the page has fetched by its id, in words around it. */
@@ -87,7 +87,7 @@ const infraIndexRoute = createRoute({
 const datacentersRoute = createRoute({
   getParentRoute: () => infraRoute,
   path: '/datacenters',
-  validateSearch: texts('q', 'sort', 'page', 'size'),
+  validateSearch: everyText,
   staticData: { crumb: 'Datacenters' },
 })
 
@@ -96,7 +96,7 @@ const serversRoute = createRoute({ getParentRoute: () => infraRoute, path: '/ser
 const serverListRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/',
-  validateSearch: texts('cluster', 'nodeType', 'q', 'status', 'datacenter', 'reachable', 'confirmed', 'sort', 'page', 'size', 'add'),
+  validateSearch: everyText,
 })
 
 const prepareImageRoute = createRoute({
@@ -109,7 +109,7 @@ const prepareImageRoute = createRoute({
 const joinTokensRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/join-tokens',
-  validateSearch: texts('q', 'status', 'sort', 'page', 'size'),
+  validateSearch: everyText,
   staticData: { crumb: 'Join Tokens' },
 })
 
@@ -146,7 +146,7 @@ const clustersRoute = createRoute({ getParentRoute: () => infraRoute, path: '/cl
 const clusterListRoute = createRoute({
   getParentRoute: () => clustersRoute,
   path: '/',
-  validateSearch: texts('q', 'sort', 'page', 'size'),
+  validateSearch: everyText,
 })
 
 const createClusterRoute = createRoute({
@@ -177,7 +177,7 @@ const networkRoute = createRoute({ getParentRoute: () => infraRoute, path: '/net
 const networkListRoute = createRoute({
   getParentRoute: () => networkRoute,
   path: '/',
-  validateSearch: texts('cluster', 'q', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'),
+  validateSearch: everyText,
 })
 
 const addSubnetRoute = createRoute({

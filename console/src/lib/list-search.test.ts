@@ -1,23 +1,62 @@
 import { expect, test } from 'vitest'
-import { pageNumber, pageSize, sortAmong } from './list-search.ts'
+import { joinTokenList } from '#contract/join-tokens.ts'
+import { subnetList } from '#contract/network/subnets.ts'
+import { serverList } from '#contract/servers/server.ts'
+import { askedOf, isNarrowed, narrowingOf, viewKeys, widened } from './list-search.ts'
 
-test('a page is a whole number that is written plainly', () => {
-  expect(['1', '50', '999999'].map(pageNumber)).toEqual([1, 50, 999_999])
-  for (const text of ['0', '-1', '1.5', '1e2', '+1', ' 1', '01', '1000000', '', 'x', undefined]) expect(pageNumber(text)).toBe(1)
+const asked = (search: Record<string, string>) => askedOf(serverList, search)
+
+test('the first page of the list’s own size is asked unless the URL says otherwise', () => {
+  expect(asked({})).toEqual({ page: 1, per_page: 1000 })
+  expect(askedOf(joinTokenList, {})).toEqual({ page: 1, per_page: 50 })
+  expect(asked({ page: '3', size: '25' })).toEqual({ page: 3, per_page: 25 })
 })
 
-test('a size is one that is offered', () => {
-  expect(['5', '1000', '7', '1e3', '', undefined].map((text) => pageSize(text, 50))).toEqual([5, 1000, 50, 50, 50, 50])
+test('a page is a whole number that is written plainly, and a size is one that is offered', () => {
+  expect(['1', '50', '999999'].map((page) => asked({ page }).page)).toEqual([1, 50, 999_999])
+  for (const page of ['0', '-1', '1.5', '1e2', '1e3', '+1', ' 1', '01', '1000000', '', 'x']) expect(asked({ page }).page).toBe(1)
+  expect(['5', '1000', '7', '1e3', '', '-5'].map((size) => askedOf(joinTokenList, { size }).per_page)).toEqual([5, 1000, 50, 50, 50, 50])
 })
 
-test('an order is one of the columns, up or down', () => {
-  const columns = ['name', 'created_at'] as const
-  expect(['name', '-created_at', 'other', '--name', '', undefined].map((text) => sortAmong(columns, text))).toEqual([
-    'name',
-    '-created_at',
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ])
+test('filters and order are sent if the contract takes them, and nothing else', () => {
+  expect(asked({ status: 'ready', nodeType: 'worker', sort: '-contact', q: '127', eligible: 'true', cluster: 'poz-a', add: 'new', open: 'x' })).toEqual({
+    page: 1,
+    per_page: 1000,
+    status: 'ready',
+    nodeType: 'worker',
+    sort: '-contact',
+    q: '127',
+    eligible: 'true',
+    cluster: 'poz-a',
+  })
+  expect(asked({ confirmed: 'false' })).toEqual({ page: 1, per_page: 1000, confirmed: 'false' })
+  expect(asked({ status: 'sleepy', confirmed: 'maybe', nodeType: 'boss', sort: 'colour', datacenter: 'x'.repeat(41) })).toEqual({ page: 1, per_page: 1000 })
+  for (const sort of ['other', '--name', '-', 'cc']) expect(asked({ sort })).toEqual({ page: 1, per_page: 1000 })
+  expect(asked({ q: 'a'.repeat(300) })).toMatchObject({ q: 'a'.repeat(200) })
+  expect(askedOf(subnetList, { q: '10.0.0.5', status: 'active', type: 'IPv4', sort: '-used', page: '2', size: '10', open: 'x' })).toEqual({
+    q: '10.0.0.5',
+    status: 'active',
+    type: 'IPv4',
+    sort: '-used',
+    page: 2,
+    per_page: 10,
+  })
+  expect(askedOf(joinTokenList, { status: 'lost', sort: '-colour' })).toEqual({ page: 1, per_page: 50 })
+})
+
+test('an export takes the filters and neither page nor order', () => {
+  expect(narrowingOf(subnetList, { q: 'a', datacenter: 'PL-POZ-1', sort: 'name', page: '3', type: 'ipx' })).toEqual({ q: 'a', datacenter: 'PL-POZ-1' })
+})
+
+test('search and filters narrow a list; its order, its page and what is open do not', () => {
+  const { list } = subnetList
+  expect([isNarrowed(list, { open: 'x', sort: 'name', page: '2' }), isNarrowed(list, { q: 'a' })]).toEqual([false, true])
+  for (const key of ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose']) expect(isNarrowed(list, { [key]: 'x' })).toBe(true)
+  expect(viewKeys(list)).toEqual(['q', 'cluster', 'datacenter', 'status', 'type', 'purpose', 'sort'])
+})
+
+test('resetting takes off what narrows the list, and leaves order and page size', () => {
+  const search = { q: 'x', status: 'ready', cluster: 'a', confirmed: 'false', sort: '-name', size: '50', page: '2' }
+  const reset = Object.fromEntries(Object.entries({ ...search, ...widened(serverList.list) }).filter(([, value]) => value !== undefined))
+  expect(reset).toEqual({ sort: '-name', size: '50' })
 })

@@ -1,17 +1,44 @@
-/** What the address of a list says. Anybody may write one: what is not known stays in the address and is not asked for. */
+/** The search params of a list, from its declaration. Anybody can write a URL: values that the contract does not take stay in the URL and are not sent. */
+import * as z from 'zod/mini'
+import { type AnyList, filterKeys, type ListQuery } from '#contract/list.ts'
+import type { Operation } from '#contract/operation.ts'
 
-/** One of the allowed values. */
-export const among = <T extends string>(allowed: readonly T[], value: string | undefined): T | undefined => allowed.find((a) => a === value)
+export type ListSearch = Readonly<Record<string, string | undefined>>
+export type ListOf<L extends AnyList> = Operation & { readonly list: L }
 
-/** The number of a page, from 1; the first where it is none. */
-export const pageNumber = (text: string | undefined): number => (text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1)
-
-/** How many rows a page may have. */
+/** Page sizes that are offered. */
 export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
-export const pageSize = (text: string | undefined, otherwise: number): number => pageSizes.find((size) => String(size) === text) ?? otherwise
 
-/** A column, descending with a leading minus. */
-export function sortAmong<T extends string>(columns: readonly T[], text: string | undefined): T | `-${T}` | undefined {
-  const column = among(columns, text?.replace(/^-/, ''))
-  return column !== undefined && text?.startsWith('-') ? `-${column}` : column
+const narrowingKeys = (list: AnyList): string[] => ['q', ...filterKeys(list)]
+
+/** Those of the params that the call takes. */
+function taken({ query }: Operation, keys: readonly string[], search: ListSearch): Record<string, string> {
+  const { shape } = query as unknown as { shape: Readonly<Record<string, z.core.$ZodType>> }
+  const values: ListSearch = { ...search, q: search['q']?.slice(0, 200) }
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = values[key]
+      return value !== undefined && z.safeParse(shape[key]!, value).success ? [[key, value]] : []
+    }),
+  )
 }
+
+/** The search and the filters that are asked of the API. */
+export const narrowingOf = <L extends AnyList>(operation: ListOf<L>, search: ListSearch): Partial<ListQuery<L>> =>
+  taken(operation, narrowingKeys(operation.list), search) as Partial<ListQuery<L>>
+
+/** What is asked of the API for a URL. */
+export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSearch): ListQuery<L> {
+  const { page = '', size } = search
+  return {
+    ...taken(operation, viewKeys(operation.list), search),
+    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
+    per_page: pageSizes.find((one) => String(one) === size) ?? operation.list.perPage,
+  } as ListQuery<L>
+}
+
+/** The params that a saved view keeps. */
+export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 'sort']
+export const isNarrowed = (list: AnyList, search: ListSearch): boolean => narrowingKeys(list).some((key) => search[key] !== undefined)
+/** A change that shows the whole list again; order and page size stay. */
+export const widened = (list: AnyList): Record<string, undefined> => Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseSearch, samePlace, stringifySearch, texts } from './search.ts'
+import { everyText, parseSearch, samePlace, stringifySearch, texts } from './search.ts'
 
 test('values stay strings', () => {
   expect(parseSearch('?q=127&flag=true&x=%7B%7D')).toEqual({ q: '127', flag: 'true', x: '{}' })
@@ -7,7 +7,8 @@ test('values stay strings', () => {
   expect(stringifySearch({})).toBe('')
 })
 
-test('only named strings are kept', () => {
+test('only strings are kept, and of a page that names its params those', () => {
+  expect(everyText({ q: 'oak', page: 2, cluster: ['a'], status: '', other: 'x' })).toEqual({ q: 'oak', other: 'x' })
   expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })
 })
 

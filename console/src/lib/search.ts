@@ -17,6 +17,10 @@ export const texts =
   (raw: Record<string, unknown>): { [K in Key]?: string } =>
     Object.fromEntries(keys.flatMap((key) => (typeof raw[key] === 'string' && raw[key] !== '' ? [[key, raw[key]]] : []))) as { [K in Key]?: string }
 
+/** Keeps every param that is a string: those of a list follow from its declaration, which the page that shows it reads. */
+export const everyText = (raw: Record<string, unknown>): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(Object.entries(raw).filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''))
+
 /** Where to go after signing in: a path of this origin, or '/' for anything else in the history entry. */
 export function samePlace(href: unknown, origin: string): string {
   if (typeof href !== 'string' || !href.startsWith('/')) return '/'

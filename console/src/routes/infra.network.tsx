@@ -1,18 +1,16 @@
 // Query · loader · page.
-import { useMemo } from 'react'
 import type { Load, PageProps } from '../api/page.ts'
 import { mapOf, clustersQuery, datacentersQuery, subnetsQuery } from '../features/network/network-queries.ts'
-import { readNetworkSearch } from '../features/network/network-search.ts'
 import { NetworkPage } from '../features/network/NetworkPage.tsx'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/network/'> = async ({ search, client }) => {
-  void client.prefetchQuery(subnetsQuery(readNetworkSearch(search)))
+  void client.prefetchQuery(subnetsQuery(search))
   void client.prefetchQuery(datacentersQuery)
   void client.prefetchQuery(clustersQuery)
   if (search.open !== undefined) void client.prefetchQuery(mapOf(search.open))
 }
 
 export function Page({ search, setSearch }: PageProps<'/infra/network/'>) {
-  return <NetworkPage search={useMemo(() => readNetworkSearch(search), [search])} setSearch={setSearch} />
+  return <NetworkPage search={search} setSearch={setSearch} />
 }

@@ -1,37 +1,31 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { no } from '#contract/rule.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
-import type { PageProps } from '../../api/page.ts'
-import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
-import { SavedViews } from '../../layout/SavedViews.tsx'
+import { ListToolbar, type SetListSearch, useList } from '../../layout/use-list.tsx'
+import type { ListSearch } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
-import { useMedia } from '../../lib/use-media.ts'
 import { useGo } from '../../lib/use-search.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
-import { columns, ColumnsMenu, DataTable, nameWidth, SortMenu } from '../../ui/table/DataTable.tsx'
+import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
+import { listColumns } from '../../ui/table/list-columns.tsx'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
-import { Pager } from '../../ui/table/Pager.tsx'
-import { Search } from '../../ui/inputs/Search.tsx'
 import { useChosen, useSelection } from '../../ui/table/selection.ts'
-import { Empty, Stale } from '../../ui/feedback/States.tsx'
+import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason } from '../../ui/feedback/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
-import { clustersQuery, defaultSize } from './cluster-queries.ts'
+import { clustersQuery, datacentersQuery } from './cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, versionShown } from './cluster-state.ts'
 
-const clusterColumns = columns<Cluster>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
-  {
-    id: 'datacenter',
-    head: 'Location',
-    sortable: true,
+const clusterColumns = listColumns(clusterList.list, {
+  name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
+  datacenter: {
     width: 116,
     card: 'fact',
     cell: (c) => (
@@ -41,10 +35,7 @@ const clusterColumns = columns<Cluster>([
       </span>
     ),
   },
-  {
-    id: 'servers',
-    head: 'Servers',
-    help: 'Control planes + workers',
+  servers: {
     width: 94,
     from: 'md',
     cell: (c) => (
@@ -53,19 +44,14 @@ const clusterColumns = columns<Cluster>([
       </span>
     ),
   },
-  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 108, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
-  { id: 'talos_version', head: 'Talos', sortable: true, width: 84, from: 'md', cell: (c) => versionShown(c.talos_version) },
-  {
-    id: 'subnets',
-    head: 'IP subnets',
+  kubernetes_version: { width: 108, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
+  talos_version: { width: 84, from: 'md', cell: (c) => versionShown(c.talos_version) },
+  subnets: {
     from: 'xl',
     width: 170,
     cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
   },
-  {
-    id: 'status',
-    head: 'Status',
-    sortable: true,
+  status: {
     card: 'state',
     cell: (c) => {
       const { tone, word, why } = clusterSaid(c)
@@ -76,21 +62,19 @@ const clusterColumns = columns<Cluster>([
       )
     },
   },
-])
-
-const viewKeys = ['q', 'sort'] as const
+})
 
 const idOf = (c: Cluster) => c.id
 
-export function ClustersPage({ search, setSearch }: Pick<PageProps<'/infra/clusters/'>, 'search' | 'setSearch'>) {
-  const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(clustersQuery(search))
+export function ClustersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+  const answer = useQuery(clustersQuery(search))
+  const { data: page } = answer
+  const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const go = useGo()
   const selection = useSelection()
-  const { shown, setShown } = useTablePreferences('clusters')
-  const narrow = useMedia('below', 'sm')
-  const sort = search.sort ?? 'name'
-  const onSort = (to: string) => setSearch({ sort: to, page: undefined })
   const actions = useClusterActions('list')
+  const { data: datacenters } = useQuery(datacentersQuery)
+  const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
   const items = useMemo(() => page?.items ?? [], [page])
   const { chosen } = useChosen(selection.keys, page?.items, idOf)
 
@@ -132,69 +116,27 @@ export function ClustersPage({ search, setSearch }: Pick<PageProps<'/infra/clust
       </Button>
     </>
   )
-  // The empty list has the button already.
-  const isEmpty = page?.total === 0 && search.q === undefined
-  const total = page?.total ?? 0
   return (
     <>
       <PageCount n={page?.total} />
-      <div className="toolbar">
-        <Search
-          label="Search clusters"
-          placeholder="Name, datacenter, version or status"
-          value={search.q ?? ''}
-          onValue={(q) => setSearch({ q: q === '' ? undefined : q, page: undefined })}
-        />
-        {narrow && <SortMenu columns={clusterColumns} sort={sort} onSort={onSort} />}
-        <span className="row right">
-          {!narrow && (
-            <>
-              <SavedViews table="clusters" search={search} keys={viewKeys} onView={setSearch} />
-              <ColumnsMenu columns={clusterColumns} shown={shown} onShown={setShown} />
-            </>
-          )}
-          <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
-          {!isEmpty && createButton}
-        </span>
-      </div>
+      <ListToolbar state={state} placeholder="Name, datacenter, version or status" options={options} tucked={['status', 'datacenter']}>
+        <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
+        {!state.isEmpty && createButton}
+      </ListToolbar>
       <DataTable
-        label="Clusters"
-        noun="cluster"
-        rows={page?.items}
-        columns={clusterColumns}
+        {...state.table}
         rowKey={idOf}
         rowName={(c) => c.name}
         href={(c) => paths.cluster(c.id)}
         actions={actions}
-        sort={sort}
-        onSort={onSort}
-        shown={shown}
         selection={selection}
         bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
-        filtered={search.q !== undefined}
-        onReset={() => setSearch({ q: undefined, page: undefined })}
-        error={error}
-        onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
           <Empty
             title="No clusters yet"
             text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import one that runs already."
             actions={firstButtons}
           />
-        }
-        onFirstPage={total > 0 && (() => setSearch({ page: undefined }))}
-        foot={
-          total > 0 && (
-            <Pager
-              page={page?.page ?? 1}
-              perPage={page?.per_page ?? defaultSize}
-              total={total}
-              plural={total === 1 ? 'cluster' : 'clusters'}
-              onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
-              onPerPage={(n) => setSearch({ size: String(n), page: undefined })}
-            />
-          )
         }
       />
     </>

@@ -2,9 +2,9 @@
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { query } from '../../api/query.ts'
-import { type TokenSearch, tokenQuery } from './token-search.ts'
+import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
-export const tokensQuery = (search: TokenSearch) => query(joinTokenList, { query: tokenQuery(search) })
+export const tokensQuery = (search: ListSearch) => query(joinTokenList, { query: askedOf(joinTokenList, search) })
 
 export const arrivalsPerPage = 25
 export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })

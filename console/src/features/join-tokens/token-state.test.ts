@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { expiryOf, usesOf } from './token-state.ts'
-import { tokenQuery } from './token-search.ts'
 
 test('uses are said against their limit, where there is one', () => {
   expect(usesOf({ uses: 3, max_uses: 10 })).toBe('3 of 10')
@@ -12,16 +11,4 @@ test('when a token ends, or ended', () => {
   expect(expiryOf({ expires_at: null }, now)).toBe('Never')
   expect(expiryOf({ expires_at: '2026-11-27T12:00:00Z' }, now)).toBe('in 7 d')
   expect(expiryOf({ expires_at: '2026-11-18T11:00:00Z' }, now)).toBe('2 d ago')
-})
-
-test('newest first unless the address says otherwise; what nobody knows is not sent', () => {
-  expect(tokenQuery({})).toEqual({ page: 1, per_page: 50, sort: '-created_at' })
-  expect(tokenQuery({ status: 'revoked', sort: 'uses', page: '2', size: '10', q: 'rack' })).toEqual({
-    page: 2,
-    per_page: 10,
-    sort: 'uses',
-    status: 'revoked',
-    q: 'rack',
-  })
-  expect(tokenQuery({ status: 'lost', sort: '-colour', page: '0', size: '7' })).toEqual({ page: 1, per_page: 50, sort: '-created_at' })
 })

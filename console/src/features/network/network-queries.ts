@@ -7,10 +7,10 @@ import { overviewGet } from '#contract/overview.ts'
 import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/network/subnets.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, keyOf, query } from '../../api/query.ts'
+import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { everyPage } from '../../lib/every-page.ts'
-import { type NetworkSearch, subnetQuery } from './network-search.ts'
 
-export const subnetsQuery = (search: NetworkSearch) => ({ ...query(subnetList, { query: subnetQuery(search) }), placeholderData: keepPreviousData })
+export const subnetsQuery = (search: ListSearch) => ({ ...query(subnetList, { query: askedOf(subnetList, search) }), placeholderData: keepPreviousData })
 export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
 /** The existing ones of several subnets. */
 export const subnetsByIds = (ids: readonly string[]) =>

@@ -1,20 +1,15 @@
-import { clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
+import { clusterSubnetsAssign, type Subnet, subnetList } from '#contract/network/subnets.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { ago } from '../../lib/time.ts'
-import { columns, nameWidth } from '../../ui/table/DataTable.tsx'
+import { nameWidth } from '../../ui/table/DataTable.tsx'
+import { listColumns, none } from '../../ui/table/list-columns.tsx'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { StatusDot, StatusReason } from '../../ui/feedback/Status.tsx'
 import css from './NetworkPage.module.css'
 import { countryOf, hasShare, subnetSaid, usedText } from './subnet-state.ts'
-
-const none = (
-  <span className="t3" title="None">
-    –
-  </span>
-)
 
 /** A subnet's status with its reason. `whole`: outside of a table cell, the full reason. */
 export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
@@ -70,28 +65,19 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
   )
 }
 
-export const subnetColumns = columns<Subnet>([
-  {
-    id: 'name',
-    head: 'Name',
-    sortable: true,
+export const subnetColumns = listColumns(subnetList.list, {
+  name: {
     fixed: true,
     width: (from) => (from.md ? nameWidth : from.sm ? 176 : undefined),
     card: 'name',
     cell: (s) => <SubnetName subnet={s} />,
   },
-  {
-    id: 'type',
-    head: 'Type',
-    sortable: true,
+  type: {
     width: 48,
     from: 'md',
     cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
   },
-  {
-    id: 'cidr',
-    head: 'CIDR',
-    sortable: true,
+  cidr: {
     width: (from) => (from.xl ? 200 : 206),
     from: 'md',
     cell: (s) => (
@@ -100,10 +86,7 @@ export const subnetColumns = columns<Subnet>([
       </span>
     ),
   },
-  {
-    id: 'gateway',
-    head: 'Gateway',
-    sortable: true,
+  gateway: {
     width: 150,
     from: 'xl',
     cell: (s) =>
@@ -115,11 +98,8 @@ export const subnetColumns = columns<Subnet>([
         </span>
       ),
   },
-  { id: 'vlan_id', head: 'VLAN', sortable: true, numeric: true, width: 56, from: 'md', cell: (s) => s.vlan_id ?? none },
-  {
-    id: 'datacenter',
-    head: 'Datacenter',
-    sortable: true,
+  vlan_id: { numeric: true, width: 56, from: 'md' },
+  datacenter: {
     width: (from) => (from.xl ? 122 : 96),
     from: 'md',
     cell: (s) => (
@@ -131,10 +111,7 @@ export const subnetColumns = columns<Subnet>([
       </span>
     ),
   },
-  {
-    id: 'cluster',
-    head: 'Cluster',
-    sortable: true,
+  cluster: {
     width: (from) => (from.xl ? 190 : from.md ? 140 : 112),
     from: 'sm',
     cell: (s) =>
@@ -153,13 +130,10 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 106), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
-  {
-    id: 'status',
-    head: 'Status',
-    sortable: true,
+  used: { width: (from) => (from.xl ? 180 : from.md ? 144 : 106), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  status: {
     width: (from) => (from.xl ? undefined : from.md ? 124 : undefined),
     card: 'state',
     cell: (s) => <SubnetStatus subnet={s} />,
   },
-])
+})

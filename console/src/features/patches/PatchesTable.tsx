@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, useCallback, useContext, useMemo } from 'react'
-import { canChangePatch, type Patch, patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { canChangePatch, type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
@@ -10,7 +10,8 @@ import { exact } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton, IconLink } from '../../ui/inputs/Button.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
-import { columns, DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
+import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
+import { listColumns } from '../../ui/table/list-columns.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
@@ -81,50 +82,44 @@ function RowButtons({ patch: p }: { patch: Patch }) {
   )
 }
 
-const patchColumns = columns<Patch>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: (from) => (from.md ? nameWidth + 6 : 164), cell: (p) => <PatchLink patch={p} /> },
-  {
-    id: 'weight',
-    head: 'Weight',
-    sortable: true,
-    numeric: true,
-    width: 76,
-    card: 'state',
-    cell: (p) => (
-      <>
-        <span className="only-sm">weight </span>
-        {weightText(p.weight)}
-      </>
-    ),
-  },
-  {
-    id: 'id',
-    head: 'ID',
-    width: 166,
-    from: 'md',
-    cell: (p) => (
-      <Copyable value={p.patch_id} what="patch id">
-        {truncate(p.patch_id, 8, 8)}
-      </Copyable>
-    ),
-  },
-  {
-    id: 'created_at',
-    head: 'Created at',
-    sortable: true,
-    width: 148,
-    cell: (p) =>
-      p.created_at === null ? (
-        'with the server'
-      ) : (
-        <time className="num" dateTime={p.created_at} title={`${exact(p.created_at)}${p.created_by === null ? '' : `, by ${p.created_by}`}`}>
-          {dayAndTime(p.created_at)}
-        </time>
+const patchColumns = [
+  ...listColumns(patchList.list, {
+    name: { card: 'name', width: (from) => (from.md ? nameWidth + 6 : 164), cell: (p) => <PatchLink patch={p} /> },
+    weight: {
+      numeric: true,
+      width: 76,
+      card: 'state',
+      cell: (p) => (
+        <>
+          <span className="only-sm">weight </span>
+          {weightText(p.weight)}
+        </>
       ),
-  },
-  { id: 'labels', head: 'Labels', card: 'fact', cell: (p) => <Labels patch={p} /> },
-  { id: 'actions', head: 'Actions', width: 80, cell: (p) => <RowButtons patch={p} /> },
-])
+    },
+    id: {
+      width: 166,
+      from: 'md',
+      cell: (p) => (
+        <Copyable value={p.patch_id} what="patch id">
+          {truncate(p.patch_id, 8, 8)}
+        </Copyable>
+      ),
+    },
+    created_at: {
+      width: 148,
+      cell: (p) =>
+        p.created_at === null ? (
+          'with the server'
+        ) : (
+          <time className="num" dateTime={p.created_at} title={`${exact(p.created_at)}${p.created_by === null ? '' : `, by ${p.created_by}`}`}>
+            {dayAndTime(p.created_at)}
+          </time>
+        ),
+    },
+    labels: { card: 'fact', cell: (p) => <Labels patch={p} /> },
+  }),
+  { id: 'actions', head: 'Actions', width: 80, cell: (p: Patch) => <RowButtons patch={p} /> },
+]
 
 /** The layers of a server's configuration: users' patches and the two system layers. */
 export function PatchesTable({
@@ -200,7 +195,7 @@ export function PatchesTable({
           rowKey={(p) => p.patch_id}
           rowName={(p) => p.name}
           {...(narrow && { actions })}
-          sort={sort ?? '-weight'}
+          sort={sort ?? patchList.list.order}
           onSort={onSort}
           filtered={q !== ''}
           onReset={() => onQ('')}

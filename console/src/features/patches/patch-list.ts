@@ -1,8 +1,7 @@
 /** Search and order of the patches table, in the browser, because a server has few patches. */
-import { type Patch, systemLayers } from '#contract/patches.ts'
+import { comparing, sortKeys, type SortReaders } from '#contract/list.ts'
+import { type Patch, patchList, systemLayers } from '#contract/patches.ts'
 import { labelText } from './patch-form.ts'
-
-const patchSorts = ['name', 'weight', 'created_at'] as const
 
 /** Matches name, id or label. */
 export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: string): boolean {
@@ -11,20 +10,15 @@ export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: s
   return [patch.name, patch.patch_id, ...Object.entries(patch.labels).map(labelText)].some((text) => text.toLowerCase().includes(wanted))
 }
 
+const readers: SortReaders<typeof patchList.list, Patch> = { name: (p) => p.name, weight: (p) => p.weight, created_at: (p) => p.created_at ?? '' }
+
 /** Sorts by a column; by default the highest weight first. Equal weights keep their merge order, in the same direction. */
 export function sorted(patches: readonly Patch[], sort: string | undefined): Patch[] {
-  const by = sort ?? '-weight'
-  const column = patchSorts.find((c) => c === by.replace(/^-/, '')) ?? 'weight'
-  const order = patches.map((patch, at) => ({ patch, at }))
-  order.sort((a, b) => compare(a.patch, b.patch, column) || a.at - b.at)
-  if (by.startsWith('-')) order.reverse()
-  return order.map(({ patch }) => patch)
-}
-
-function compare(a: Patch, b: Patch, column: (typeof patchSorts)[number]): number {
-  if (column === 'weight') return a.weight - b.weight
-  const [x, y] = [a[column] ?? '', b[column] ?? '']
-  return x < y ? -1 : x > y ? 1 : 0
+  const { list } = patchList
+  const by = sort ?? list.order
+  const key = sortKeys(list).find((one) => one === by.replace(/^-/, '')) ?? 'weight'
+  const order = patches.toSorted(comparing<typeof list, Patch>(list, readers, key, []))
+  return by.startsWith('-') ? order.toReversed() : order
 }
 
 /** Name of a layer beside a configuration line: "node-tuning 520", "default-node −888". */

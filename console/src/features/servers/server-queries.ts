@@ -1,18 +1,19 @@
 /** Queries of the server pages. */
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import type { Page } from '#contract/page.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call, CallError } from '../../api/client.ts'
 import { keyOf, query } from '../../api/query.ts'
+import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { resourcesOf } from './page/resources.ts'
-import { type ServerSearch, serverQuery } from './list/server-search.ts'
 
 const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
 
 /** A page of the list, cached under `servers`, without disks and interfaces. An opened row fetches its own. */
-export function serversQuery(search: ServerSearch) {
-  const asked = { query: { ...serverQuery(search), fields: 'summary' as const } }
+export function serversQuery(search: ListSearch) {
+  const asked = { query: { ...askedOf(serverList, search), fields: 'summary' as const } }
   return queryOptions<Page<Server>>({
     queryKey: [keyOf(serverList), asked],
     queryFn: async ({ signal }) => {
@@ -40,6 +41,8 @@ export function serverQueryOf(id: string) {
 
 const notFound = (id: string): string => `Server ${id} not found`
 
+/** Every cluster, for filters. */
+export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
 /** Every datacenter, for filters and choices. */
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 

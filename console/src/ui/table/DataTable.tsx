@@ -30,6 +30,8 @@ export interface Column<Row> {
   from?: Breakpoint
   /** Not in the choice of columns: always shown. */
   fixed?: boolean
+  /** Shown only once it is chosen. */
+  hidden?: boolean
   /** Its place in the card that replaces a row below `sm`: one `name`, one `state` and one `fact` at most. Other columns are left out. */
   card?: 'name' | 'state' | 'fact'
 }
@@ -39,6 +41,10 @@ export const nameWidth = 210
 
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
+
+/** Without a choice of columns, those that are not hidden. */
+const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>, shown: readonly string[] | undefined): boolean =>
+  fixed || (shown === undefined ? !hidden : shown.includes(id))
 
 export interface DataTableProps<Row> {
   /** Accessible name of the table. */
@@ -120,8 +126,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
   const all = props.columns
   const cols = useMemo(
-    () =>
-      all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)))),
+    () => all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && isShown(c, shown))),
     [all, narrow, shown, width],
   )
   const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
@@ -346,7 +351,7 @@ export function ColumnsMenu<Row>({
   shown: readonly string[] | undefined
   onShown: (ids: string[] | undefined) => void
 }) {
-  const ids = shown ?? all.map((c) => c.id)
+  const ids = all.filter((c) => isShown(c, shown)).map((c) => c.id)
   return (
     <Menu
       label="Columns"

@@ -1,22 +1,15 @@
-import { matchedText, type Server } from '#contract/servers/servers.ts'
+import { matchedText, type Server, serverList } from '#contract/servers/servers.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
-import { columns, nameWidth } from '../../../ui/table/DataTable.tsx'
+import { nameWidth } from '../../../ui/table/DataTable.tsx'
+import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
 import { newServers } from './use-arrivals.ts'
-
-const contactHelp = "Time of the last answer from this server's Talos API"
-
-const none = (
-  <span className="t3" title="None">
-    –
-  </span>
-)
 
 /** Of a capacity commitment; a word that is not known here gets no colour. */
 const commitmentTones: Readonly<Record<string, Tone>> = {
@@ -82,12 +75,9 @@ function Name({ server: s }: { server: Server }) {
   )
 }
 
-export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
-  {
-    id: 'datacenter',
-    head: 'Datacenter',
-    sortable: true,
+export const serverColumns = listColumns(serverList.list, {
+  name: { fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
+  datacenter: {
     width: (from) => (from.xl ? 124 : 96),
     from: 'md',
     cell: (s) =>
@@ -102,10 +92,7 @@ export const serverColumns = columns<Server>([
         none
       ),
   },
-  {
-    id: 'cluster',
-    head: 'Cluster',
-    sortable: true,
+  cluster: {
     width: (from) => (from.xl ? 168 : 124),
     from: 'md',
     cell: (s) =>
@@ -117,25 +104,13 @@ export const serverColumns = columns<Server>([
         none
       ),
   },
-  {
-    id: 'cc',
-    head: 'CC',
+  cc: {
     width: (from) => (from.xl ? 80 : 56),
     from: 'md',
     cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
   },
-  {
-    id: 'type',
-    head: 'Node type',
-    sortable: true,
-    width: 106,
-    from: 'md',
-    cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span>,
-  },
-  {
-    id: 'status',
-    head: 'Status',
-    sortable: true,
+  type: { width: 106, from: 'md', cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span> },
+  status: {
     card: 'state',
     cell: (s) => (
       <span className={css['state']}>
@@ -143,11 +118,7 @@ export const serverColumns = columns<Server>([
       </span>
     ),
   },
-  {
-    id: 'contact',
-    head: 'Last Talos connection',
-    help: contactHelp,
-    sortable: true,
+  contact: {
     card: 'fact',
     width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
     cell: (s) => (
@@ -162,4 +133,4 @@ export const serverColumns = columns<Server>([
       </span>
     ),
   },
-])
+})

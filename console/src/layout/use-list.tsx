@@ -1,0 +1,132 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { type AnyList, choicesOf, filterKeys, type ItemOf, type ListFilter } from '#contract/list.ts'
+import type { Page } from '#contract/page.ts'
+import { useTablePreferences } from '../api/preferences.ts'
+import { isNarrowed, type ListSearch, viewKeys, widened } from '../lib/list-search.ts'
+import { sentence } from '../lib/text.ts'
+import { useMedia } from '../lib/use-media.ts'
+import { Stale } from '../ui/feedback/States.tsx'
+import { Search } from '../ui/inputs/Search.tsx'
+import { type Column, ColumnsMenu, type DataTableProps, SortMenu } from '../ui/table/DataTable.tsx'
+import { Filters, type OneFilter } from '../ui/table/Filters.tsx'
+import { Pager } from '../ui/table/Pager.tsx'
+import { SavedViews } from './SavedViews.tsx'
+
+export type SetListSearch = (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
+
+export interface ListState<Row> {
+  list: AnyList
+  search: ListSearch
+  setSearch: SetListSearch
+  /** Changes the order or a filter: the list begins at its first page again. */
+  set: (change: Record<string, string | undefined>) => void
+  columns: readonly Column<Row>[]
+  sort: string
+  shown: string[] | undefined
+  setShown: (ids: string[] | undefined) => void
+  total: number
+  /** There is nothing yet, and nothing narrows the list: it says itself how to begin. */
+  isEmpty: boolean
+  /** What the table is told of the list. */
+  table: Pick<
+    DataTableProps<Row>,
+    'label' | 'noun' | 'rows' | 'columns' | 'sort' | 'onSort' | 'shown' | 'filtered' | 'onReset' | 'error' | 'onRetry' | 'notice' | 'onFirstPage' | 'foot'
+  >
+}
+
+/** A list as its URL asks for it: state of the toolbar and of the table. `columns` at module scope. */
+export function useList<L extends AnyList>(
+  list: L,
+  columns: readonly Column<ItemOf<L>>[],
+  { search, setSearch }: { search: ListSearch; setSearch: SetListSearch },
+  { data, error, isRefetchError, dataUpdatedAt, refetch }: UseQueryResult<Page<ItemOf<L>>>,
+): ListState<ItemOf<L>> {
+  const [one, many]: AnyList['nouns'] = list.nouns
+  const { shown, setShown } = useTablePreferences(many.replaceAll(' ', '-'))
+  const set = (change: Record<string, string | undefined>) => setSearch({ page: undefined, ...change })
+  const sort: string = search['sort'] ?? list.order
+  const total = data?.total ?? 0
+  const onRetry = () => void refetch()
+  const filtered = isNarrowed(list, search)
+  const foot = total > 0 && (
+    <Pager
+      page={data?.page ?? 1}
+      perPage={data?.per_page ?? list.perPage}
+      total={total}
+      plural={total === 1 ? one : many}
+      onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
+      onPerPage={(n) => set({ size: n === list.perPage ? undefined : String(n) })}
+    />
+  )
+  const table = {
+    label: sentence(many),
+    noun: one,
+    rows: data?.items,
+    columns,
+    sort,
+    onSort: (next: string) => set({ sort: next }),
+    shown,
+    filtered,
+    onReset: () => setSearch(widened(list)),
+    error,
+    onRetry,
+    notice: isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />,
+    onFirstPage: total > 0 && (() => set({})),
+    foot,
+  }
+  return { list, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty: data?.total === 0 && !filtered, table }
+}
+
+type Options = OneFilter['options']
+
+/** The filters of a list. Those of free text offer `options`, or what the URL asks for; those named in `tucked` stand behind a button. */
+function filtersOf(
+  { list, search, set }: Pick<ListState<unknown>, 'list' | 'search' | 'set'>,
+  options: Readonly<Record<string, Options>>,
+  tucked: readonly string[],
+): OneFilter[] {
+  return filterKeys(list).map((key) => {
+    const filter: ListFilter = list.filters[key]
+    const value = search[key] ?? ''
+    const choices = choicesOf(filter)?.map(([choice, words]) => ({ value: choice, text: words ?? sentence(choice) }))
+    const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])
+    return { label: filter.label, value, options: offered, onValue: (next) => set({ [key]: next }), tucked: tucked.includes(key) }
+  })
+}
+
+/** Search, filters and order of a list, what of it is shown, and beside that the page's own buttons. */
+export function ListToolbar<Row>({
+  state,
+  placeholder,
+  options = {},
+  tucked = [],
+  views = 'wide',
+  children,
+}: {
+  state: ListState<Row>
+  placeholder: string
+  options?: Readonly<Record<string, Options>>
+  tucked?: readonly string[]
+  /** Where saved views are offered: on wide screens, on all, or nowhere. */
+  views?: 'wide' | 'all' | 'none'
+  children: ReactNode
+}) {
+  const { list, search, setSearch, set, columns, sort, shown, setShown } = state
+  const narrow = useMedia('below', 'sm')
+  const [, many]: AnyList['nouns'] = list.nouns
+  return (
+    <div className="toolbar">
+      <Search label={`Search ${many}`} placeholder={placeholder} value={search['q'] ?? ''} onValue={(q) => set({ q })} />
+      <Filters filters={filtersOf(state, options, tucked)} />
+      {narrow && <SortMenu columns={columns} sort={sort} onSort={(next) => set({ sort: next })} />}
+      <span className="row right">
+        {(views === 'all' || (views === 'wide' && !narrow)) && (
+          <SavedViews table={many.replaceAll(' ', '-')} search={search} keys={viewKeys(list)} onView={setSearch} />
+        )}
+        {!narrow && <ColumnsMenu columns={columns} shown={shown} onShown={setShown} />}
+        {children}
+      </span>
+    </div>
+  )
+}
