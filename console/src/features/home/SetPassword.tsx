@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { mayBePassword, newPassword, passwordReset, passwordResetLook } from '#contract/sessions.ts'
+import { useEffect, useState } from 'react'
+import { mayBePassword, passwordReset, passwordResetLook } from '#contract/sessions.ts'
 import { callOpen, CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { fieldErrors } from '../../lib/fields.ts'
+import { readBy } from '../../lib/fields.ts'
+import { fieldsFor, Form } from '../../ui/form/fields.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
-import { Field, TextInput } from '../../ui/inputs/Field.tsx'
 import { Problem } from '../../ui/feedback/Status.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
@@ -45,18 +46,11 @@ async function lookAt(token: string): Promise<State> {
 export function SetPassword() {
   const [token, setToken] = useState(takeToken)
   const [state, setState] = useState<State>(token === '' ? { at: 'problem', text: incomplete, again: false } : { at: 'looking' })
-  const [error, setError] = useState<string | undefined>()
-  const [refused, setRefused] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const form = useRef<HTMLFormElement>(null)
 
   useEffect(() => {
     document.title = 'Choose a password · Steelyard'
     if (token !== '') void lookAt(token).then(setState)
   }, [token])
-  useEffect(() => {
-    if (state.at === 'form') form.current?.querySelector<HTMLInputElement>('[name="new_password"]')?.focus({ preventScroll: true })
-  }, [state.at])
   // Another link opened in the same tab.
   useEffect(() => {
     const again = () => {
@@ -67,66 +61,12 @@ export function SetPassword() {
     return () => removeEventListener('hashchange', again)
   }, [])
 
-  const written = () => {
-    const value = form.current === null ? null : new FormData(form.current).get('new_password')
-    return typeof value === 'string' ? value : ''
-  }
-  /** The sentence about the typed password, as far as the browser can check it. */
-  const judge = (email: string): string | undefined => {
-    const verdict = mayBePassword(written(), email)
-    return fieldErrors(newPassword, written())[''] ?? (verdict.ok ? undefined : verdict.reason)
-  }
-  const submit = async (event: FormEvent<HTMLFormElement>, email: string) => {
-    event.preventDefault()
-    if (busy) return
-    const wrong = judge(email)
-    setError(wrong)
-    const field = event.currentTarget.querySelector<HTMLInputElement>('[name="new_password"]')
-    if (wrong !== undefined) return field?.focus()
-    setBusy(true)
-    setRefused(null)
-    try {
-      await callOpen(passwordReset, { body: { token, new_password: written() } })
-      setState({ at: 'done' })
-    } catch (problem) {
-      const sentence = problem instanceof CallError ? problem.fields['new_password'] : undefined
-      if (sentence !== undefined) {
-        setError(sentence)
-        field?.focus()
-      } else if (problem instanceof CallError && problem.code === 'link_over') setState({ at: 'problem', text: problem.message, again: false })
-      else setRefused(problem instanceof Error ? problem.message : String(problem))
-    } finally {
-      setBusy(false)
-    }
-    return undefined
-  }
-
   const signIn = <Link to={paths.signIn}>Sign in</Link>
   return (
     <div className={css['page']}>
       <Beam />
       {state.at === 'form' ? (
-        <form className={css['form']} ref={form} noValidate onSubmit={(event) => void submit(event, state.email)} aria-labelledby="set-password">
-          <h1 id="set-password">Choose a new password</h1>
-          <p>
-            For <strong>{state.email}</strong>. Wherever you are signed in, you will be signed out.
-          </p>
-          <Problem text={refused} />
-          {/* Tells password managers the account. */}
-          <input hidden type="text" name="username" autoComplete="username" value={state.email} readOnly />
-          <Field label="New password" error={error} hint="12 to 128 characters">
-            <TextInput
-              name="new_password"
-              type="password"
-              size="large"
-              autoComplete="new-password"
-              onValue={() => error !== undefined && setError(judge(state.email))}
-            />
-          </Field>
-          <Button type="submit" kind="primary" size="large" busy={busy} busyText="Setting the password">
-            Set password
-          </Button>
-        </form>
+        <NewPassword token={token} email={state.email} onState={setState} />
       ) : (
         <div className={css['form']}>
           <h1>{state.at === 'done' ? 'Your password is set' : 'Choose a new password'}</h1>
@@ -142,5 +82,37 @@ export function SetPassword() {
         </div>
       )}
     </div>
+  )
+}
+
+const blank = { new_password: '' }
+const { Text } = fieldsFor<typeof blank>()
+
+function NewPassword({ token, email, onState }: { token: string; email: string; onState: (state: State) => void }) {
+  const form = useForm({
+    initial: blank,
+    read: (typed) => {
+      const verdict = mayBePassword(typed.new_password, email)
+      const read = readBy(passwordReset.body, { token, ...typed })
+      return !read.ok || verdict.ok ? read : { ok: false, fields: { new_password: verdict.reason } }
+    },
+    send: (body) => callOpen(passwordReset, { body }),
+    done: () => onState({ at: 'done' }),
+    failed: (error) => error instanceof CallError && error.code === 'link_over' && onState({ at: 'problem', text: error.message, again: false }),
+  })
+  return (
+    <Form form={form} className={css['form']} focusFirst label="set-password">
+      <h1 id="set-password">Choose a new password</h1>
+      <p>
+        For <strong>{email}</strong>. Wherever you are signed in, you will be signed out.
+      </p>
+      <Problem text={form.problem} />
+      <Text name="new_password" label="New password" hint="12 to 128 characters" type="password" size="large" autoComplete="new-password" />
+      {/* Tells password managers whose password it is. */}
+      <input hidden type="text" name="username" autoComplete="username" value={email} readOnly />
+      <Button type="submit" kind="primary" size="large" busy={form.busy} busyText="Setting the password">
+        Set password
+      </Button>
+    </Form>
   )
 }

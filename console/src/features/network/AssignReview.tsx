@@ -1,5 +1,4 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
@@ -8,8 +7,8 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
-import { reasonOf } from '../../lib/reason.ts'
 import { confirm } from '../../ui/actions.ts'
+import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { useCopy } from '../../ui/text/Copyable.tsx'
@@ -50,56 +49,48 @@ export function AssignReview({
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
-  // Subnets that already drain can only be taken at once.
-  const [force, setForce] = useState(choice.removed.length > 0 && choice.removed.every((s) => s.status === 'draining'))
-  const [busy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<CallError | Error | null>(null)
   const leaving = choice.removed.length > 0
   const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
-
-  const send = async () => {
-    const version = await versionOf()
-    if (version === null) throw new Error(changedMeanwhile)
-    const { operation } = await call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } }, { version })
-    await refreshNetwork(client)
-    onBegun(operation.id)
-  }
-  const go = async () => {
-    setProblem(null)
-    if (leaving && force) {
+  const form = useForm({
+    // Subnets that already drain can only be taken at once.
+    initial: { force: leaving && choice.removed.every((s) => s.status === 'draining') },
+    read: ({ force: now }) => ({ ok: true, body: { subnet_ids: ids, force: leaving && now } }),
+    ask: async (body) => {
       const losing = preview.data?.losing.length ?? 0
-      await confirm({
-        title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
-        label: 'Take away at once',
-        text:
-          losing > 0
-            ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: whoever reaches them by these addresses no longer does.`
-            : 'Nothing is waited for. Services that hold an address of these subnets lose it.',
-        danger: true,
-        typed: cluster.name,
-        act: send,
-      })
-      return
-    }
-    setBusy(true)
-    try {
-      await send()
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(reasonOf(error)))
-      onRefused()
-    } finally {
-      setBusy(false)
-    }
-  }
+      return (
+        !body.force ||
+        confirm({
+          title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
+          label: 'Take away at once',
+          text:
+            losing > 0
+              ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: whoever reaches them by these addresses no longer does.`
+              : 'Nothing is waited for. Services that hold an address of these subnets lose it.',
+          danger: true,
+          typed: cluster.name,
+        })
+      )
+    },
+    send: async (body, key) => {
+      const version = await versionOf()
+      if (version === null) throw new Error(changedMeanwhile)
+      return call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key })
+    },
+    done: async ({ operation }) => {
+      await refreshNetwork(client)
+      onBegun(operation.id)
+    },
+    failed: onRefused,
+  })
+  const { force } = form.values
   const names = (list: readonly Subnet[]) => list.map((s) => s.name)
-  const related = problem instanceof CallError ? problem.related : null
-  const isStale = problem instanceof CallError && problem.status === 412
+  const related = form.failure instanceof CallError ? form.failure.related : null
+  const isStale = form.failure instanceof CallError && form.failure.status === 412
   return (
     <>
-      {problem !== null && (
+      {form.problem !== null && (
         <Alert tone="danger">
-          {isStale ? changedMeanwhile : problem.message}{' '}
-          {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+          {isStale ? changedMeanwhile : form.problem} {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
         </Alert>
       )}
       {preview.data === undefined ? (
@@ -126,7 +117,9 @@ export function AssignReview({
                 ))}
               </ul>
             </Panel>
-            {leaving && <Losing preview={preview.data} subnets={[...choice.removed, ...cluster.subnets]} force={force} onForce={setForce} />}
+            {leaving && (
+              <Losing preview={preview.data} subnets={[...choice.removed, ...cluster.subnets]} force={force} onForce={(now) => form.set({ force: now })} />
+            )}
             <Panel title="Warnings" note={preview.data.warnings.length > 0 && <Badge tone="warn">{preview.data.warnings.length}</Badge>}>
               {preview.data.warnings.length === 0 ? (
                 <p className="fs13 t2">None.</p>
@@ -158,10 +151,10 @@ export function AssignReview({
           </span>
           <Button
             kind={leaving && force ? 'danger-fill' : 'primary'}
-            busy={busy}
+            busy={form.busy}
             busyText="Loading"
             can={preview.data === undefined ? { ok: false, reason: 'What it changes is not known yet' } : allowed(clusterSubnetsAssign)}
-            onClick={() => void go()}
+            onClick={() => void form.submit()}
           >
             {verbOf(choice)}
           </Button>

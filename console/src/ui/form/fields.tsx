@@ -17,20 +17,23 @@ export function Form<Values, Body>({
   form,
   className,
   focusFirst = false,
+  label,
   children,
 }: {
   form: FormState<Values, Body>
   className?: string | undefined
   focusFirst?: boolean
+  /** Id of the heading that names the form. */
+  label?: string
   children: ReactNode
 }) {
   const { element } = form
   useEffect(() => {
-    if (focusFirst) element.current?.querySelector('input')?.focus()
+    if (focusFirst) element.current?.querySelector('input')?.focus({ preventScroll: true })
   }, [element, focusFirst])
   return (
     <FormContext value={form as unknown as AnyForm}>
-      <form ref={element} id={form.id} className={className} noValidate onSubmit={(event) => void form.submit(event)}>
+      <form ref={element} id={form.id} className={className} aria-labelledby={label} noValidate onSubmit={(event) => void form.submit(event)}>
         {children}
       </form>
     </FormContext>
