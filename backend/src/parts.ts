@@ -1,6 +1,6 @@
 /**
  * Where the parts of the program are put together: `buildDomains` makes the domains, which know each other only by what they are handed here.
- * A new domain is one line in `all` below, and its tables one in `db/tables.ts`.
+ * A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
 import { audit as makeAudit } from './domains/audit/audit.ts'

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables.gen.ts'
 
 export type Db = Kysely<Tables>
 export type Tx = Transaction<Tables>

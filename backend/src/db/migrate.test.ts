@@ -63,3 +63,18 @@ test('a newer schema is refused, and so is one made from another text', async ()
   const changed = [{ ...known[0]!, checksum: 'another' }, ...known.slice(1)]
   await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
 })
+
+test('what is due and what is held by a killed process stays in wake_up when the tables of the former queue library go', async () => {
+  const pool = await freshPool()
+  const known = await readMigrations()
+  await pool.query('drop schema public cascade; create schema public')
+  await migrate(pool, known.slice(0, 20))
+  await pool.query(`create schema pgboss; create table pgboss.job (id uuid); insert into pgboss.job values (gen_random_uuid());
+    insert into wake_up (queue, key, fence, due_at, owner, job_id) values ('cluster', 'due', 3, '2026-01-01', null, null), ('cluster', 'held', 5, null, 'killed', gen_random_uuid())`)
+  await migrate(pool, known)
+  expect((await pool.query('select key, fence::int, due_at is not null as due, owner from wake_up order by key')).rows).toEqual([
+    { key: 'due', fence: 3, due: true, owner: null },
+    { key: 'held', fence: 5, due: false, owner: 'killed' },
+  ])
+  expect((await pool.query(`select to_regnamespace('pgboss') as gone`)).rows).toEqual([{ gone: null }])
+})

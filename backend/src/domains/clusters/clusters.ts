@@ -263,7 +263,7 @@ export function clusters(parts: ClusterParts): Clusters {
       }
     },
 
-    countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.clusters])),
+    countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
 
     access: {
       talosCredentials: (clusterId, { role, lifetimeMs }) => secrets.mintTalos(clusterId, [role], lifetimeMs),

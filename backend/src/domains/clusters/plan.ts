@@ -1,12 +1,11 @@
 /** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { joiningSteps, leavingSteps, wholeSteps } from '#contract/clusters/steps.ts'
+import type { Place } from '../../db/columns.ts'
 
-/** Where a server is on its way into a cluster, and out of it. */
 const placeSteps = { ...joiningSteps, ...leavingSteps }
 const joining = Object.keys(joiningSteps) as (keyof typeof joiningSteps)[]
 export const leaving = Object.keys(leavingSteps) as (keyof typeof leavingSteps)[]
-export type Place = keyof typeof placeSteps | 'done'
 export type WholeStep = keyof typeof wholeSteps
 
 export interface PlannedStep {

@@ -4,7 +4,7 @@ import { clusterList } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>
@@ -15,6 +15,7 @@ export type SecretKind = Tables['cluster_secret']['kind']
 type ListedMember = Pick<MemberRow, 'node_id' | 'name' | 'role' | 'released_at' | 'secured_at' | 'left_at'>
 
 export interface ListedCluster extends ClusterRow {
+  readonly datacenter_id: string
   readonly datacenter_code: string
   readonly country_code: string
   readonly members: readonly ListedMember[]
@@ -29,6 +30,7 @@ const listed = (on: On) =>
     .selectAll('cluster')
     .select(['datacenter.code as datacenter_code', 'datacenter.country_code as country_code'])
     .where('cluster.deleted_at', 'is', null)
+    .$narrowType<{ datacenter_id: string }>()
 
 const partition = <T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] => [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 

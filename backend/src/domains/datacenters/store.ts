@@ -1,7 +1,7 @@
 /** SQL for datacenters. Nothing else knows these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 export type DatacenterRow = Selectable<Tables['datacenter']>
 export type NewDatacenter = Omit<Insertable<Tables['datacenter']>, 'id' | 'index' | 'created_at' | 'updated_at' | 'version'>

@@ -5,7 +5,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 import type { Vault } from '../../vault/vault.ts'
 
 /** What is hashed of an entry, in addition to its number and the hash before it. */

@@ -4,7 +4,7 @@ import { imageList } from '#contract/images.ts'
 import type { Input } from '#contract/operation.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import { readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 export type ImageRow = Selectable<Tables['image']> & { datacenter_code: string | null }
 export type NewImageRow = Omit<Insertable<Tables['image']>, 'id' | 'created_at' | 'updated_at' | 'version'>

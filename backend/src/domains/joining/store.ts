@@ -4,7 +4,7 @@ import { joinTokenArrivals } from '#contract/join-tokens.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 export type TokenRow = Selectable<Tables['join_token']>
 export type ArrivalRow = Selectable<Tables['join_arrival']>

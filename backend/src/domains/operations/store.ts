@@ -4,7 +4,7 @@ import type { Input } from '#contract/operation.ts'
 import { operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 export type OperationRow = Selectable<Tables['operation']>
 export type StepRow = Selectable<Tables['operation_step']>

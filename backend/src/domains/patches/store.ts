@@ -2,7 +2,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { NewPatch } from '#contract/patches.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 import type { Vault } from '../../vault/vault.ts'
 
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }

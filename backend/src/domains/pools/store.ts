@@ -1,7 +1,7 @@
 /** SQL of the pools: assignments of subnets to clusters, what is seen in use, what is known of a cluster's load balancer. Nothing else writes these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 import type { Use } from './uses.ts'
 
 type On = Db | Tx

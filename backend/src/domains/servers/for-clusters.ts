@@ -14,7 +14,7 @@ import type { Versions } from '../../http/tags.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
 import type { RenderContext } from '../patches/layers.ts'
-import type { Hardware } from './hardware.ts'
+import type { Hardware } from '../../db/columns.ts'
 import { lateOutside, type Outside } from './outside.ts'
 
 /** What a cluster wants of a server; without it, eligibility says whether it may join any cluster. */

@@ -1,32 +1,6 @@
 /** What a server told about its hardware and network (bounded and cleaned where it was read, `talos/client/inventory.ts`), and what follows from it. */
-import type { Resources } from '#contract/servers/servers.ts'
 import type { Inventory } from '#talos/client/inventory.ts'
-
-export interface HardwareLink {
-  /** `enp129s0f0` */
-  readonly name: string
-  readonly up: boolean
-  /** A port of the machine itself, as against a bond, bridge, VLAN or loopback. */
-  readonly physical: boolean
-  readonly hardware_addr: string | null
-  /** With prefix: `10.1.2.3/24`. */
-  readonly addresses: readonly string[]
-}
-
-export interface HardwareRoute {
-  /** Network in CIDR notation; empty for a default route. */
-  readonly destination: string
-  readonly gateway: string
-  readonly link: string
-  readonly metric: number
-}
-
-export interface Hardware extends Omit<Resources, 'node_addresses'> {
-  /** Addresses of the machine without prefix, as the console shows them. */
-  readonly addresses: readonly string[]
-  readonly links: readonly HardwareLink[]
-  readonly routes: readonly HardwareRoute[]
-}
+import type { Hardware, HardwareLink } from '../../db/columns.ts'
 
 /** The link that carries an address, if the server told of one. */
 export const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>

@@ -1,12 +1,11 @@
 /** SQL of servers. Nothing else knows these tables, but for what the patches domain does with `patch`. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
-import type { ServerTable } from './tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
-export type ServerRow = Omit<Selectable<ServerTable>, 'change'> & { datacenter_code: string | null }
-export type NewServer = Insertable<ServerTable>
-export type ServerChange = Updateable<Omit<ServerTable, 'version' | 'updated_at' | 'change'>>
+export type ServerRow = Omit<Selectable<Tables['server']>, 'change'> & { datacenter_code: string | null }
+export type NewServer = Insertable<Tables['server']>
+export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
 const columns = [
   'server.id',

@@ -5,13 +5,13 @@ import type { Input } from '#contract/operation.ts'
 import { subnetList, type SubnetStatus } from '#contract/network/subnets.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import { narrowed, readPage, type SqlReaders } from '../../db/list.ts'
-import type { SubnetTable } from './tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
 export type Filters = Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>
 
 /** A subnet with everything that is shown of it. */
-export interface SubnetRow extends Omit<Selectable<SubnetTable>, 'scope'> {
+export interface SubnetRow extends Omit<Selectable<Tables['subnet']>, 'scope'> {
   readonly datacenter_code: string
   readonly clusters: readonly { readonly id: string; readonly name: string }[]
   readonly status: SubnetStatus

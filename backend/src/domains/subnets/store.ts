@@ -2,12 +2,12 @@
 import { type Insertable, sql, type SqlBool } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import { byIds, byName, type Held, type SubnetRow } from './store-read.ts'
-import type { SubnetTable } from './tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
-export type NewSubnetRow = Omit<Insertable<SubnetTable>, 'id' | 'version'>
+export type NewSubnetRow = Omit<Insertable<Tables['subnet']>, 'id' | 'version'>
 export type SubnetColumns = Pick<
-  Insertable<SubnetTable>,
+  Insertable<Tables['subnet']>,
   'name' | 'cidr' | 'gateway' | 'vlan_id' | 'exclude' | 'first_and_last' | 'purpose' | 'total' | 'updated_at' | 'updated_by'
 >
 

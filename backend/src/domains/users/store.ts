@@ -4,7 +4,7 @@ import type { Input } from '#contract/operation.ts'
 import { userList } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 type Row = Selectable<Tables['person']>
 

@@ -5,10 +5,8 @@
 import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
+import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
 import type { PlannedDisk } from '../../servers/for-clusters.ts'
-
-/** Device path → WWID. */
-export type DiskWwids = Readonly<Record<string, string>>
 
 /** WWIDs of the chosen devices, of those that have one which no other disk of the server shows too (as paths to one disk do). */
 export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {
@@ -25,16 +23,6 @@ export function selectorWwid(disks: readonly PlannedDisk[], device: string): str
   const type = disks.find((d) => d.device === device)?.type
   return wwid !== undefined && /^[\w.:-]{1,128}$/.test(wwid) && (type === 'NVME' || type === 'SSD') ? wwid : null
 }
-
-/** What a person agreed to wipe: the disk, and what stood on it then. */
-interface Agreed {
-  readonly model: string | null
-  readonly serial: string | null
-  readonly wwid: string | null
-  readonly content: string
-}
-/** Device path → what was agreed. */
-export type AgreedDisks = Readonly<Record<string, Agreed>>
 
 export const agreedOf = (disks: readonly DiskFacts[], devices: readonly string[]): AgreedDisks =>
   Object.fromEntries(

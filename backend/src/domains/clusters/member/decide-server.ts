@@ -6,7 +6,8 @@ import { elapsedMs } from '../../../clock.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Installation } from '#talos/client/installation.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
-import { afterWipe, type Place } from '../plan.ts'
+import type { Place } from '../../../db/columns.ts'
+import { afterWipe } from '../plan.ts'
 
 export interface SeenService {
   readonly state: string

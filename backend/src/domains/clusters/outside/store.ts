@@ -1,7 +1,7 @@
 /** SQL of what others change on the machines of clusters. */
 import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import type { Tables } from '../../../db/tables.ts'
+import type { Tables } from '../../../db/tables.gen.ts'
 
 type On = Db | Tx
 export type ConfigRow = Pick<Selectable<Tables['cluster_server_config']>, 'generation' | 'sealed' | 'created_at' | 'held_at'>

@@ -3,7 +3,7 @@
  * servers have their own decisions (`decide-server.ts`); nothing here waits for a slow one but where the order of a creation says so.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
-import type { Place } from '../plan.ts'
+import type { Place } from '../../../db/columns.ts'
 import { listed } from '../sentences.ts'
 
 export interface Member {

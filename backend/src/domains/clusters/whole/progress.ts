@@ -3,7 +3,8 @@ import { hasEnded, type Step, type StepStatus } from '#contract/operations.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Operations } from '../../operations/operations.ts'
-import { leaving, type Place, placesOf, stepKey, type WholeStep } from '../plan.ts'
+import type { Place } from '../../../db/columns.ts'
+import { leaving, placesOf, stepKey, type WholeStep } from '../plan.ts'
 
 export interface Shown {
   readonly status: StepStatus

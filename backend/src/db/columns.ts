@@ -1,0 +1,70 @@
+/** Types of columns that say more than the schema: what JSON columns hold, and texts whose values the contract lists. */
+import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
+import type { Operation, OperationKind } from '#contract/operations.ts'
+import type { Resources, Stage } from '#contract/servers/servers.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
+
+export interface HardwareLink {
+  /** `enp129s0f0` */
+  readonly name: string
+  readonly up: boolean
+  /** A port of the machine itself, as against a bond, bridge, VLAN or loopback. */
+  readonly physical: boolean
+  readonly hardware_addr: string | null
+  /** With prefix: `10.1.2.3/24`. */
+  readonly addresses: readonly string[]
+}
+
+export interface HardwareRoute {
+  /** Network in CIDR notation; empty for a default route. */
+  readonly destination: string
+  readonly gateway: string
+  readonly link: string
+  readonly metric: number
+}
+
+export interface Hardware extends Omit<Resources, 'node_addresses'> {
+  /** Addresses of the machine without prefix, as the console shows them. */
+  readonly addresses: readonly string[]
+  readonly links: readonly HardwareLink[]
+  readonly routes: readonly HardwareRoute[]
+}
+
+/** Where a server is on its way into a cluster, and out of it. */
+export type Place = keyof typeof joiningSteps | keyof typeof leavingSteps | 'done'
+
+/** Device path → WWID. */
+export type DiskWwids = Readonly<Record<string, string>>
+
+/** What a person agreed to wipe: the disk, and what stood on it then. */
+export interface Agreed {
+  readonly model: string | null
+  readonly serial: string | null
+  readonly wwid: string | null
+  readonly content: string
+}
+/** Device path → what was agreed. */
+export type AgreedDisks = Readonly<Record<string, Agreed>>
+
+type Values = Record<string, unknown>
+
+export interface Columns {
+  'audit_entry.after': unknown
+  'audit_entry.before': unknown
+  'cluster_server.agreed_disks': AgreedDisks
+  'cluster_server.at': Place
+  'cluster_server.disk_wwids': DiskWwids
+  'cluster_server.images': MachineImages
+  'event.data': Values
+  'idempotent_call.answer': unknown
+  'operation.kind': OperationKind
+  'operation.target_kind': Operation['target']['kind']
+  'outbox.audit': unknown
+  'outbox.event': unknown
+  'patch.labels': Record<string, string>
+  'preference.preferences': Values
+  'server.hardware': Hardware
+  'server.stage': Stage
+  'server.unmet': readonly { readonly name: string; readonly reason: string }[]
+  'signing_key.public_jwk': Values
+}

@@ -1,0 +1,515 @@
+// Generated from the migrated database by npm run generate:tables.
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
+import type { Columns } from './columns.ts'
+
+/** Read parsed, written as JSON text. */
+type Json<T> = ColumnType<T, string, string>
+type DefaultJson<T> = ColumnType<T, string | undefined, string>
+type OptionalJson<T> = ColumnType<T | null, string | null | undefined, string | null>
+
+export interface Tables {
+  audit_entry: {
+    seq: number
+    at: Date
+    action: string
+    outcome: string
+    actor_kind: string
+    actor_id: string | null
+    actor_name: string
+    session_id: string | null
+    ip: string | null
+    request_id: string | null
+    target_kind: string | null
+    target_id: string | null
+    target_name: string | null
+    before: OptionalJson<Columns['audit_entry.before']>
+    after: OptionalJson<Columns['audit_entry.after']>
+    previous_hash: string
+    hash: string
+  }
+  city_index: {
+    country_code: string
+    city_code: string
+    last_index: number
+  }
+  cluster: {
+    id: Generated<string>
+    name: string
+    datacenter_id: string | null
+    talos_version: string
+    kubernetes_version: string
+    endpoint: string
+    virtual_ip: boolean
+    vlan_id: number | null
+    pod_cidr: string
+    service_cidr: string
+    chain_address: string
+    offer_id: string | null
+    wanted: Generated<'ready' | 'removed'>
+    forced: Generated<boolean>
+    status: Generated<'pending' | 'configuring' | 'installing' | 'bootstrapping' | 'ready' | 'degraded' | 'failed' | 'deleting'>
+    reason: string | null
+    operation_id: string | null
+    operation_round: Generated<number>
+    escrowed_at: Date | null
+    control_plane_at: Date | null
+    nodes_ready_at: Date | null
+    key_applied_at: Date | null
+    access_applied_at: Date | null
+    ready_at: Date | null
+    misses: Generated<number>
+    deleted_at: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    locked_out: 'talos_ca' | 'kubernetes_ca' | null
+    locked_out_since: Date | null
+    taken_over_at: Date | null
+  }
+  cluster_bootstrap: {
+    cluster_id: string
+    node_id: string
+    node_uuid: string
+    intent_at: Date
+    called_at: Date | null
+    calls: Generated<number>
+    confirmed_at: Date | null
+  }
+  cluster_pool: {
+    cluster_id: string
+    provider: 'cilium' | 'metallb' | null
+    announced: string | null
+    operation_id: string | null
+    operation_round: Generated<number>
+    checked_at: Date | null
+    misses: Generated<number>
+  }
+  cluster_secret: {
+    cluster_id: string
+    kind: 'bundle' | 'chain_key'
+    sealed: Uint8Array
+    created_at: Date
+  }
+  cluster_server: {
+    cluster_id: string
+    node_id: string
+    role: 'control_plane' | 'worker'
+    position: number
+    name: string
+    interface: string | null
+    install_disk: string
+    install_image: string
+    workload_disks: Generated<string[]>
+    wanted: Generated<'joined' | 'released'>
+    at: Generated<Columns['cluster_server.at']>
+    at_since: Date
+    stage: string | null
+    seen_at: Date | null
+    send_intent_at: Date | null
+    sent_at: Date | null
+    sends: Generated<number>
+    left_at: Date | null
+    was_installed: boolean | null
+    secured_at: Date | null
+    etcd_at: Date | null
+    node_ready_at: Date | null
+    reset_intent_at: Date | null
+    reset_sent_at: Date | null
+    resets: Generated<number>
+    failed_at: Date | null
+    failure: string | null
+    released_at: Date | null
+    operation_id: string | null
+    keep_workload_disks: Generated<boolean>
+    wiped_at: Date | null
+    disk_wwids: DefaultJson<Columns['cluster_server.disk_wwids']>
+    install_wwid: string | null
+    trouble: string | null
+    failure_log: string | null
+    failure_log_at: Date | null
+    agreed_disks: DefaultJson<Columns['cluster_server.agreed_disks']>
+    images: OptionalJson<Columns['cluster_server.images']>
+    overwrite_seen: string | null
+  }
+  cluster_server_base: {
+    cluster_id: string
+    node_id: string
+    sealed: Uint8Array
+    created_at: Date
+  }
+  cluster_server_config: {
+    cluster_id: string
+    node_id: string
+    generation: number
+    sealed: Uint8Array
+    hash: string
+    created_at: Date
+    held_at: Date | null
+  }
+  data_key: {
+    owner: string
+    version: number
+    wrapping_key: string
+    wrapped: Uint8Array
+    created_at: Generated<Date>
+  }
+  datacenter: {
+    id: Generated<string>
+    country_code: string
+    city_code: string
+    city_name: string
+    index: number
+    code: GeneratedAlways<string>
+    tier: number | null
+    certifications: Generated<string[]>
+    latitude: number | null
+    longitude: number | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    facility: string | null
+    address: string | null
+    power_capacity_kw: number | null
+    rack_capacity: number | null
+    notes: string | null
+  }
+  effect: {
+    queue: string
+    key: string
+    name: string
+    fence: number
+    attempts: number
+    intent_at: Date
+    done_at: Date | null
+    failed_at: Date | null
+    error: string | null
+  }
+  event: {
+    id: number
+    at: Date
+    name: string
+    scope: string | null
+    data: Json<Columns['event.data']>
+  }
+  fleet_member: {
+    id: string
+    beat_at: Date
+  }
+  fleet_shard: {
+    shard: number
+    owner: string | null
+    lease_until: Date | null
+  }
+  hold: {
+    subject: string
+    kind: 'cluster' | 'operation'
+    id: string
+  }
+  idempotent_call: {
+    person_id: string
+    operation: string
+    key: string
+    request_hash: Uint8Array
+    started_at: Date
+    committed_at: Date | null
+    answered_at: Date | null
+    status: number | null
+    answer: OptionalJson<Columns['idempotent_call.answer']>
+    owner: Generated<string>
+    claim: Generated<string>
+    beat_at: Generated<Date>
+    bytes: Generated<number>
+  }
+  image: {
+    id: Generated<string>
+    talos_version: string
+    arch: 'amd64' | 'arm64'
+    secureboot: boolean
+    extensions: string[]
+    kernel_args: string[]
+    format: 'iso' | 'pxe' | 'raw' | 'qcow2'
+    datacenter_id: string | null
+    token_id: string | null
+    public_url: string
+    factory_url: string
+    factory_simulated: Generated<boolean>
+    schematic_id: string
+    registered_at: Date | null
+    reason: string | null
+    created_by: string | null
+    created_at: Date
+    updated_at: Date
+    version: Generated<number>
+  }
+  installation: {
+    singleton: Generated<boolean>
+    id: Generated<string>
+    key_fingerprint: string | null
+    rotation_key_sealed: Uint8Array | null
+    created_at: Generated<Date>
+  }
+  join_arrival: {
+    id: Generated<string>
+    token_id: string
+    uuid: string
+    serial: string
+    mac: string | null
+    address: string
+    host_name: string | null
+    at: Date
+    result: 'waiting' | 'joined' | 'failed' | 'refused'
+    reason: string | null
+    server_id: string | null
+    shard: number
+    counted: Generated<boolean>
+  }
+  join_key: {
+    id: Generated<number>
+    key_sealed: Uint8Array
+  }
+  join_token: {
+    id: Generated<string>
+    name: string
+    hash: Uint8Array
+    datacenter_id: string | null
+    max_uses: number | null
+    uses: Generated<number>
+    expires_at: Date | null
+    revoked_at: Date | null
+    last_used_at: Date | null
+    created_by: string | null
+    created_at: Date
+    updated_at: Date
+    version: Generated<number>
+  }
+  operation: {
+    id: Generated<string>
+    kind: Columns['operation.kind']
+    target_kind: Columns['operation.target_kind']
+    target_id: string | null
+    target_name: string
+    scope: string | null
+    status: Generated<'pending' | 'running' | 'waiting' | 'cancelling' | 'cancelled' | 'failed' | 'done'>
+    reason: string | null
+    queue: string | null
+    queue_key: string | null
+    created_by: string | null
+    created_by_name: string
+    created_at: Date
+    started_at: Date | null
+    ended_at: Date | null
+    cancel_requested_at: Date | null
+    round: Generated<number>
+    version: Generated<number>
+    held_since: Date | null
+  }
+  operation_step: {
+    operation_id: string
+    key: string
+    position: number
+    title: string
+    node_id: string | null
+    status: Generated<'todo' | 'running' | 'waiting' | 'done' | 'failed' | 'skipped'>
+    attempt: Generated<number>
+    started_at: Date | null
+    ended_at: Date | null
+    reason: string | null
+  }
+  outbox: {
+    id: GeneratedAlways<number>
+    at: Date
+    audit: OptionalJson<Columns['outbox.audit']>
+    event: OptionalJson<Columns['outbox.event']>
+  }
+  password_reset: {
+    person_id: string
+    hash: Uint8Array
+    created_at: Date
+    expires_at: Date
+  }
+  patch: {
+    id: Generated<string>
+    server_id: string
+    name: string
+    weight: number
+    labels: DefaultJson<Columns['patch.labels']>
+    body_sealed: Uint8Array
+    links: Generated<string[]>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    created_by_name: string
+  }
+  person: {
+    id: Generated<string>
+    email: string
+    name: string
+    role: 'viewer' | 'operator' | 'admin'
+    password_hash: string
+    disabled_at: Date | null
+    last_sign_in_at: Date | null
+    created_at: Date
+    updated_at: Date
+    version: Generated<number>
+  }
+  preference: {
+    person_id: string
+    preferences: Json<Columns['preference.preferences']>
+    updated_at: Date
+  }
+  publication: {
+    singleton: Generated<boolean>
+    last_event: Generated<number>
+    last_audit: Generated<number>
+    last_hash: Generated<string>
+    chain_sealed: Uint8Array | null
+  }
+  refresh_token: {
+    hash: Uint8Array
+    session_id: string
+    parent_hash: Uint8Array | null
+    created_at: Date
+    used_at: Date | null
+  }
+  restoration: {
+    singleton: Generated<boolean>
+    backup_made_at: Date
+    restored_at: Date
+  }
+  server: {
+    id: Generated<string>
+    name: string
+    status: Generated<'ready' | 'maintenance' | 'deleted'>
+    type: Generated<'unknown' | 'control_plane' | 'worker'>
+    datacenter_id: string | null
+    cluster_id: string | null
+    cluster_name: string | null
+    operation_id: string | null
+    address: string
+    identity_state: 'announced' | 'unconfirmed' | 'confirmed' | 'changed'
+    identity_since: Date
+    identity_note: string | null
+    uuid: string | null
+    serial: string | null
+    manufacturer: string | null
+    product: string | null
+    seen_uuid: string | null
+    seen_serial: string | null
+    predecessor_id: string | null
+    fingerprint: string | null
+    hardware: OptionalJson<Columns['server.hardware']>
+    hardware_at: Date | null
+    stage: Generated<Columns['server.stage']>
+    unmet: DefaultJson<Columns['server.unmet']>
+    talos_version: string | null
+    schematic: string | null
+    secure_boot: boolean | null
+    system_disk: string | null
+    reachable: boolean | null
+    unreachable_since: Date | null
+    reason: string | null
+    patch_count: Generated<number>
+    patch_links: Generated<string[]>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    removed_at: Date | null
+    change: Generated<string>
+    node_ready: boolean | null
+    node_reason: string | null
+    node_since: Date | null
+    drift_since: Date | null
+    drift_seen: string | null
+  }
+  server_addition: {
+    key: string
+    operation_id: string
+    datacenter_id: string | null
+    scan: boolean
+  }
+  server_contact: {
+    server_id: string
+    at: Date
+    change: Generated<string>
+  }
+  session: {
+    id: string
+    person_id: string
+    created_at: Date
+    last_used_at: Date
+    expires_at: Date
+    revoked_at: Date | null
+    revoked_reason: string | null
+    ip: string
+    user_agent: string
+  }
+  sign_in_failure: {
+    id: GeneratedAlways<number>
+    email: string
+    source: string
+    at: Date
+  }
+  signing_key: {
+    id: string
+    public_jwk: Json<Columns['signing_key.public_jwk']>
+    private_sealed: Uint8Array
+    created_at: Date
+  }
+  subnet: {
+    id: Generated<string>
+    name: string
+    datacenter_id: string
+    cidr: string
+    gateway: string | null
+    vlan_id: number | null
+    exclude: Generated<string[]>
+    first_and_last: Generated<boolean>
+    purpose: Generated<'workload' | 'management'>
+    total: string
+    scope: GeneratedAlways<string>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    updated_by: string
+  }
+  subnet_assignment: {
+    subnet_id: string
+    cluster_id: string
+    purpose: string
+    state: 'applying' | 'active' | 'draining' | 'error'
+    reason: string | null
+    forced: Generated<boolean>
+    assigned_by: string
+    assigned_at: Date
+    sent_at: Date | null
+    applied: string | null
+    observed_at: Date | null
+    used: number | null
+  }
+  subnet_use: {
+    subnet_id: string
+    cluster_id: string
+    address: string
+    used_by: string
+  }
+  waitlist_entry: {
+    id: Generated<string>
+    email: string
+    name: string
+    company: string
+    created_at: Date
+    invited_at: Date | null
+  }
+  wake_up: {
+    queue: string
+    key: string
+    fence: Generated<number>
+    due_at: Date | null
+    owner: string | null
+    taken_at: Date | null
+    beat_at: Date | null
+    failures: Generated<number>
+    last_error: string | null
+    held: Generated<boolean>
+  }
+}

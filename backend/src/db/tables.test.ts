@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { freshDatabase } from '../testing/backend.ts'
+import { tableTypes } from '../testing/table-types.ts'
+import { connect } from './db.ts'
+
+test('the types of the tables are those of the migrated database; npm run generate:tables brings them up to date', async () => {
+  const declared = readFileSync(new URL('columns.ts', import.meta.url), 'utf8').matchAll(/^ {2}'(?<key>\w+\.\w+)':/gm)
+  const { connection, drop } = await freshDatabase()
+  const database = connect({ connection })
+  try {
+    const text = await tableTypes(database.db as never, new Set(Array.from(declared, (m) => m.groups!.key!)))
+    await expect(text).toMatchFileSnapshot('tables.gen.ts')
+  } finally {
+    await database.close()
+    await drop()
+  }
+})
