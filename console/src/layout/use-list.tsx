@@ -80,18 +80,18 @@ export function useList<L extends AnyList>(
 
 type Options = OneFilter['options']
 
-/** The filters of a list. Those of free text offer `options`, or what the URL asks for; those named in `tucked` stand behind a button. */
+/** The filters of a list. Those of free text offer `options`, or what the URL asks for; those that `inline` does not name stand behind a button. */
 function filtersOf(
   { list, search, set }: Pick<ListState<unknown>, 'list' | 'search' | 'set'>,
   options: Readonly<Record<string, Options>>,
-  tucked: readonly string[],
+  inline: readonly string[],
 ): OneFilter[] {
   return filterKeys(list).map((key) => {
     const filter: ListFilter = list.filters[key]
     const value = search[key] ?? ''
     const choices = choicesOf(filter)?.map(([choice, words]) => ({ value: choice, text: words ?? sentence(choice) }))
     const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])
-    return { label: filter.label, value, options: offered, onValue: (next) => set({ [key]: next }), tucked: tucked.includes(key) }
+    return { label: filter.label, value, options: offered, onValue: (next) => set({ [key]: next }), tucked: !inline.includes(key) }
   })
 }
 
@@ -100,14 +100,14 @@ export function ListToolbar<Row>({
   state,
   placeholder,
   options = {},
-  tucked = [],
+  inline = [],
   views = 'wide',
   children,
 }: {
   state: ListState<Row>
   placeholder: string
   options?: Readonly<Record<string, Options>>
-  tucked?: readonly string[]
+  inline?: readonly string[]
   /** Where saved views are offered: on wide screens, on all, or nowhere. */
   views?: 'wide' | 'all' | 'none'
   children: ReactNode
@@ -115,15 +115,15 @@ export function ListToolbar<Row>({
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
+  const saved = <SavedViews table={many.replaceAll(' ', '-')} search={search} keys={viewKeys(list)} onView={setSearch} />
   return (
     <div className="toolbar">
       <Search label={`Search ${many}`} placeholder={placeholder} value={search['q'] ?? ''} onValue={(q) => set({ q })} />
-      <Filters filters={filtersOf(state, options, tucked)} />
+      <Filters filters={filtersOf(state, options, inline)} />
       {narrow && <SortMenu columns={columns} sort={sort} onSort={(next) => set({ sort: next })} />}
+      {narrow && views === 'all' && saved}
       <span className="row right">
-        {(views === 'all' || (views === 'wide' && !narrow)) && (
-          <SavedViews table={many.replaceAll(' ', '-')} search={search} keys={viewKeys(list)} onView={setSearch} />
-        )}
+        {!narrow && views !== 'none' && saved}
         {!narrow && <ColumnsMenu columns={columns} shown={shown} onShown={setShown} />}
         {children}
       </span>

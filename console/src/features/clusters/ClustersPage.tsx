@@ -119,7 +119,7 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar state={state} placeholder="Name, datacenter, version or status" options={options} tucked={['status', 'datacenter']}>
+      <ListToolbar state={state} placeholder="Name, datacenter, version or status" options={options}>
         <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
         {!state.isEmpty && createButton}
       </ListToolbar>

@@ -88,7 +88,7 @@ export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setS
     <>
       <h1 className="sr">Join tokens</h1>
       <PageCount n={data?.total} />
-      <ListToolbar state={state} placeholder="Name" views="none">
+      <ListToolbar state={state} placeholder="Name" inline={['status']} views="none">
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

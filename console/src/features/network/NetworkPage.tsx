@@ -143,7 +143,7 @@ function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListSt
     datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),
   }
   return (
-    <ListToolbar state={shown} placeholder="Name, CIDR or address" options={options} tucked={['purpose']}>
+    <ListToolbar state={shown} placeholder="Name, CIDR or address" options={options} inline={['cluster', 'datacenter', 'status', 'type']}>
       <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />
       {!narrow && (
         <Button can={assign.can} onClick={() => void assign.run?.()}>

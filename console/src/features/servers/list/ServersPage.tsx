@@ -118,8 +118,8 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   )
 }
 
-/** Filters that stand behind a button where there is no room for all. */
-const seldom = ['cluster', 'eligible']
+/** Filters beside the search. The others stand behind a button. */
+const inline = ['status', 'nodeType', 'datacenter', 'reachable']
 
 function Toolbar({ state, setSearch }: { state: ListState<Server>; setSearch: SetListSearch }) {
   const { data: datacenters } = useQuery(datacentersQuery)
@@ -139,7 +139,7 @@ function Toolbar({ state, setSearch }: { state: ListState<Server>; setSearch: Se
       state={state}
       placeholder={wide || (compact && !narrow) ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
       options={options}
-      tucked={widest ? seldom : ['confirmed', ...seldom]}
+      inline={widest ? [...inline, 'confirmed'] : inline}
       views="all"
     >
       {wide ? (
