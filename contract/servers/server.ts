@@ -147,6 +147,7 @@ const servers = list<Server>()({
     cc: { label: 'CC', kind: 'word', value: (s: Server) => s.capacity_commitment?.status ?? null },
     type: { label: 'Node type', kind: 'word', sort: true, value: (s: Server) => s.type },
     status: { label: 'Status', sort: true },
+    stage: { label: 'Stage', help: 'What Talos says it is doing', kind: 'word', sort: true, hidden: true, value: (s: Server) => s.talos.stage },
     maker: { label: 'Maker', sort: true, hidden: true, value: (s: Server) => s.hardware.maker },
     model: { label: 'Model', sort: true, hidden: true, value: (s: Server) => s.hardware.model },
     serial: { label: 'Serial', kind: 'mono', sort: true, hidden: true, value: (s: Server) => s.identity.serial },
@@ -175,6 +176,7 @@ const servers = list<Server>()({
       value: 'WHETHER',
     },
     cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', value: 'NAME' },
+    stage: { label: 'Stage', help: 'Only at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',
       help: 'Only those that may join a cluster now, or may not',

@@ -327,7 +327,7 @@ test('the completion script completes in bash', async () => {
   }
   expect(await complete('clu')).toBe('cluster')
   expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown restart-kubelet reset remove drift')
-  expect(await complete('server', 'list', '--st')).toBe('--status')
+  expect(await complete('server', 'list', '--stat')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')
   expect(await complete('server', 'show', 'name', '--js')).toBe('--json')

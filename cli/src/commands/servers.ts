@@ -128,7 +128,6 @@ export const serverCommands: Command[] = [
     cells: {
       found_by: { text: (s) => matchedText(s) ?? '', optional: true },
       status: { text: (s) => s.status, colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null) },
-      stage: { text: (s) => words(s.talos.stage) },
       type: { title: 'TYPE' },
       cores: { text: (s) => number(capacityOf(s.resources).cores) },
       memory: { text: (s) => memory(capacityOf(s.resources).memory_bytes) },

@@ -148,6 +148,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   cluster: ({ row }) => row.cluster_name,
   type: ({ row }) => row.type,
   status: ({ row }) => row.status,
+  stage: ({ row }) => row.stage,
   maker: ({ row }) => row.manufacturer || null,
   model: ({ row }) => row.product || null,
   serial: ({ row }) => row.serial,
@@ -170,6 +171,7 @@ export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: 
   cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
   reachable: ({ row }, wanted) => contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now) === contactStates[wanted],
   confirmed: ({ row }, wanted) => String(row.identity_state === 'confirmed') === wanted,
+  stage: ({ row }, wanted) => row.stage === wanted,
   eligible: (entry, wanted) => String(isEligible(entry)) === wanted,
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { comparing, type SortKey } from '#contract/list.ts'
+import { comparing, passing, type SortKey } from '#contract/list.ts'
 import { serverList } from '#contract/servers/server.ts'
-import { type Entry, sortReaders } from '../present.ts'
+import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 
 const entry = (name: string, row: Partial<ServerRow>): Entry => ({ row: { name, address: '10.0.0.1', hardware: null, ...row } as ServerRow, contact: null })
@@ -29,4 +29,15 @@ test('hardware that is not known comes last, and so does a maker who left the na
     ['large', 'small', 'unknown'],
   ])
   expect(ordered('maker', [entry('none', { manufacturer: '' }), entry('dell', { manufacturer: 'Dell' })], '-')).toEqual(['dell', 'none'])
+})
+
+test('servers are ordered and narrowed by the stage that Talos tells', () => {
+  const servers = [entry('b', { stage: 'running' }), entry('a', { stage: 'installing' })]
+  expect(ordered('stage', servers)).toEqual(['a', 'b'])
+  const passes = passing<typeof serverList.list, Entry>(
+    serverList.list,
+    filterReaders(0, () => true),
+    { stage: 'running' },
+  )
+  expect(servers.filter(passes).map((e) => e.row.name)).toEqual(['b'])
 })
