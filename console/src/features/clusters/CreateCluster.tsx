@@ -87,6 +87,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   const client = useQueryClient()
   const navigate = useGo()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
+  const [isAsking, setAsking] = useState(false)
   const head = useRef<HTMLDivElement>(null)
   const form = useForm({
     initial: blank,
@@ -146,6 +147,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
     if (without.length === 0) return send()
     let made: Promise<Made> | undefined
+    setAsking(true)
     await confirmServersWithoutPatch({
       servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
       // The form shows a failure.
@@ -153,7 +155,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
         made = send()
         await made.catch(() => undefined)
       },
-    })
+    }).finally(() => setAsking(false))
     return made
   }
 
@@ -223,7 +225,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           </Button>
           <Button
             kind="primary"
-            busy={form.busy}
+            busy={form.busy && !isAsking}
             busyText="Loading"
             can={shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined}
             onClick={() => void form.submit()}

@@ -75,7 +75,9 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     },
   })
   const values = useWatch({ control: hook.control }) as Values
-  const { isDirty, isSubmitted, isSubmitting, submitCount, touchedFields } = hook.formState
+  const { isDirty, isSubmitted, submitCount, touchedFields } = hook.formState
+  // Not while it asks: nothing is on its way then.
+  const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const [refused, setRefused] = useState(none)
   const attempt = useRef({ of: '', key: '' })
@@ -122,6 +124,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
       const body = complete(asked.body)
       const of = JSON.stringify(body)
       if (attempt.current.of !== of) attempt.current = { of, key: newKey() }
+      setBusy(true)
       try {
         const answer = await send(body, attempt.current.key)
         attempt.current = { of: '', key: '' }
@@ -132,6 +135,8 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
         setFailure(error)
         setRefused(ofForm(at === undefined ? refusedFields(error) : at(refusedFields(error), latest), initial))
         await failed?.(error)
+      } finally {
+        setBusy(false)
       }
     }
     try {
@@ -153,7 +158,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     errorOf: (field) => refused[field] ?? (!now.ok && (isSubmitted || touchedFields[field] === true) ? ofForm(now.fields, initial)[field] : undefined),
     problem: failure === null || Object.keys(refused).length > 0 ? null : reasonOf(failure),
     failure,
-    busy: isSubmitting,
+    busy,
     dirty: isDirty,
     submit,
     reset: (to) => {
