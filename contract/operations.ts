@@ -14,6 +14,8 @@ interface KindRow {
   readonly target: 'server' | 'cluster' | 'datacenter'
   /** Who may see it (`:read`), and cancel or retry it (`:write`). */
   readonly scope: 'servers' | 'clusters'
+  /** Kept as JSON with the operation, where its reconciler reads them; never a secret. Each has a default, for operations of versions that kept none. */
+  readonly arguments?: z.ZodMiniObject
   /** Titles of its steps by their keys. */
   readonly steps: Readonly<Record<string, (about: never) => string>>
   /** The entry in the audit log that says that it was asked for. */
@@ -43,13 +45,23 @@ export const operationTable = {
     title: 'Add servers',
     target: 'datacenter',
     scope: 'servers',
+    /** `scan`: a whole network is asked, so an address without a server is no failure. */
+    arguments: z.object({ datacenter_id: z._default(z.nullable(z.uuid()), null), scan: z._default(z.boolean(), false) }),
     steps: { probe: (s: { readonly address: string }) => `Ask ${s.address}` },
     audit: 'server.add_requested',
     event: 'Servers are to be added',
     command: 'server add',
   },
   ...machineKinds,
-  serverReset: { ...onServer, title: 'Reset', steps: leavingSteps, audit: 'server.reset_requested', event: 'A reset was asked for', command: 'server reset' },
+  serverReset: {
+    ...onServer,
+    title: 'Reset',
+    arguments: z.object({ keep_workload_disks: z._default(z.boolean(), false) }),
+    steps: leavingSteps,
+    audit: 'server.reset_requested',
+    event: 'A reset was asked for',
+    command: 'server reset',
+  },
   serverRemove: {
     ...onServer,
     title: 'Remove',
@@ -94,6 +106,9 @@ export const operationTable = {
 } as const satisfies Record<string, KindRow>
 
 export type OperationKind = keyof typeof operationTable
+type KindWith<A> = { [K in OperationKind]: (typeof operationTable)[K] extends { readonly arguments: A } ? K : never }[OperationKind]
+export type KindWithArguments = KindWith<z.ZodMiniObject>
+export type ArgumentsOf<K extends KindWithArguments> = z.output<(typeof operationTable)[K]['arguments']>
 export const operationKinds = Object.keys(operationTable) as OperationKind[]
 
 export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const

@@ -57,6 +57,7 @@ export interface Columns {
   'cluster_server.images': MachineImages
   'event.data': Values
   'idempotent_call.answer': unknown
+  'operation.arguments': unknown
   'operation.kind': OperationKind
   'operation.target_kind': Operation['target']['kind']
   'outbox.audit': unknown

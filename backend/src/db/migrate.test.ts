@@ -78,3 +78,38 @@ test('what is due and what is held by a killed process stays in wake_up when the
   ])
   expect((await pool.query(`select to_regnamespace('pgboss') as gone`)).rows).toEqual([{ gone: null }])
 })
+
+test('operations that an older version left open keep what they were asked for', async () => {
+  const pool = await freshPool()
+  const known = await readMigrations()
+  await pool.query('drop schema public cascade; create schema public')
+  await migrate(pool, known.slice(0, 21))
+  const begun = async (kind: string) =>
+    (
+      await pool.query<{ id: string }>(
+        `insert into operation (kind, target_kind, target_name, status, queue, queue_key, created_by_name, created_at)
+         values ($1, 'server', 'x', 'running', 'q', gen_random_uuid(), 'ops', now()) returning id`,
+        [kind],
+      )
+    ).rows[0]!.id
+  const [scan, reset, reboot] = [await begun('serverAdd'), await begun('serverReset'), await begun('serverReboot')]
+  await pool.query('insert into server_addition (key, operation_id, scan) values (gen_random_uuid(), $1, true)', [scan])
+  await pool.query(
+    `insert into cluster (name, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at, deleted_at)
+     values ('web', 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now(), now())`,
+  )
+  await pool.query(
+    `insert into cluster_server (cluster_id, node_id, role, position, name, install_disk, install_image, workload_disks, at_since, operation_id, keep_workload_disks)
+     select id, gen_random_uuid(), 'worker', 0, 'x', '/dev/sda', 'i', '{}', now(), $1, true from cluster`,
+    [reset],
+  )
+  await migrate(pool, known)
+  const { rows } = await pool.query('select id, arguments from operation')
+  expect(new Map(rows.map((r: { id: string; arguments: unknown }) => [r.id, r.arguments]))).toEqual(
+    new Map<string, unknown>([
+      [scan, { datacenter_id: null, scan: true }],
+      [reset, { keep_workload_disks: true }],
+      [reboot, {}],
+    ]),
+  )
+})

@@ -120,7 +120,6 @@ export interface Tables {
     failure: string | null
     released_at: Date | null
     operation_id: string | null
-    keep_workload_disks: Generated<boolean>
     wiped_at: Date | null
     disk_wwids: DefaultJson<Columns['cluster_server.disk_wwids']>
     install_wwid: string | null
@@ -302,6 +301,7 @@ export interface Tables {
     round: Generated<number>
     version: Generated<number>
     held_since: Date | null
+    arguments: DefaultJson<Columns['operation.arguments']>
   }
   operation_step: {
     operation_id: string
@@ -420,12 +420,6 @@ export interface Tables {
     node_since: Date | null
     drift_since: Date | null
     drift_seen: string | null
-  }
-  server_addition: {
-    key: string
-    operation_id: string
-    datacenter_id: string | null
-    scan: boolean
   }
   server_contact: {
     server_id: string

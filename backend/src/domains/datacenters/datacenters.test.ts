@@ -245,15 +245,14 @@ test('removed servers, deleted clusters, ended operations and ended tokens do no
   await insertServer(answer!.id, 'calm-otter-501', { status: 'deleted', removed: new Date() }).execute(db)
   await sql`insert into cluster (name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, deleted_at, created_at, updated_at)
     values ('gone', ${answer!.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now(), now())`.execute(db)
-  const operation = await sql<{ id: string }>`insert into operation (kind, target_kind, target_name, status, created_by_name, created_at)
-    values ('serverAdd', 'datacenter', 'x', 'running', 'test', now()) returning id`.execute(db)
+  const operation = await sql<{ id: string }>`insert into operation (kind, target_kind, target_id, target_name, status, created_by_name, created_at)
+    values ('serverAdd', 'datacenter', ${answer!.id}, 'x', 'running', 'test', now()) returning id`.execute(db)
   const { id } = operation.rows[0]!
-  await sql`insert into server_addition (key, operation_id, datacenter_id, scan) values (gen_random_uuid(), ${id}, ${answer!.id}, false)`.execute(db)
   const token = (await operator.call(joinTokenCreate, { body: { name: 'zielona', datacenter_id: answer!.id } })).answer!
   expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe(
     'Servers are being added to this datacenter. Wait until that has ended, or cancel it',
   )
-  await sql`update operation set status = 'done' where id = ${id}`.execute(db)
+  await sql`update operation set status = 'done', ended_at = now() where id = ${id}`.execute(db)
   expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe('1 join token puts servers in this datacenter. Revoke it first')
   await operator.call(joinTokenRevoke, { params: { id: token.id } })
   expect((await operator.call(datacenterRemove, { params })).status).toBe(204)

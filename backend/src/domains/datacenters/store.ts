@@ -36,18 +36,16 @@ export async function referring(tx: Tx, id: string, at: Date): Promise<Referring
     (select count(*)::int from server where datacenter_id = ${id} and status <> 'deleted') as servers,
     (select count(*)::int from cluster where datacenter_id = ${id} and deleted_at is null) as clusters,
     (select count(*)::int from subnet where datacenter_id = ${id}) as subnets,
-    (select count(*)::int from server_addition a join operation o on o.id = a.operation_id
-      where a.datacenter_id = ${id} and o.status in ('pending', 'running', 'waiting', 'cancelling')) as additions,
+    (select count(*)::int from operation where target_kind = 'datacenter' and target_id = ${id} and ended_at is null) as additions,
     (select count(*)::int from join_token where datacenter_id = ${id} and revoked_at is null
       and (expires_at is null or expires_at > ${at}) and (max_uses is null or uses < max_uses)) as join_tokens`.execute(tx)
   return rows[0]!
 }
 
-/** Clears the datacenter of removed servers, deleted clusters and ended operations, which would hold it for ever. The audit log still knows it. */
+/** Clears the datacenter of removed servers and deleted clusters, which would hold it for ever. The audit log still knows it. */
 export async function forgetIn(tx: Tx, id: string): Promise<void> {
   await sql`update server set datacenter_id = null where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
   await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)
-  await sql`update server_addition set datacenter_id = null where datacenter_id = ${id}`.execute(tx)
 }
 
 /** Counts the city's index up in a row of its own, which locks it: two at once wait for each other, and a removed code never comes back. */

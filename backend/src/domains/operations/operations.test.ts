@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import { operationCancel, operationGet, operationList, operationRetry } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
@@ -166,6 +166,23 @@ test('the overview shows what runs and what failed', async () => {
   expect(answer!.running.map((o) => o.id)).toContain(id)
   expect(answer!.failures.map((o) => o.id)).toContain(failed)
   expect(answer!.servers.total).toBe(0)
+})
+
+test('the arguments of an operation are read back typed, with defaults where an older version kept none', async () => {
+  const target = { id: randomUUID(), name: 'calm-otter-101' }
+  const reset = { kind: 'serverReset', target, steps: [], queue: 'demo', arguments: { keep_workload_disks: true } } as const
+  const { id } = await write((tx) => operations.create(tx, system, reset))
+  const { id: older } = await begin()
+  const kept = (of: string) => operations.argumentsOf(db, of, 'serverReset')
+  expect([await kept(id), await kept(older), await kept(randomUUID())]).toEqual([
+    { keep_workload_disks: true },
+    { keep_workload_disks: false },
+    { keep_workload_disks: false },
+  ])
+  // Who begins a reset has to say what is kept: without it the call doesn't compile.
+  expectTypeOf<{ kind: 'serverReset'; target: typeof target; steps: []; queue: string }>().not.toExtend<
+    Parameters<typeof operations.create<'serverReset'>>[2]
+  >()
 })
 
 test('steps may be added on the way, each once', async () => {

@@ -4,9 +4,11 @@ import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFact
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import {
+  type ArgumentsOf,
   canCancelOperation,
   canRetryOperation,
   hasEnded,
+  type KindWithArguments,
   type Operation,
   type OperationKind,
   type operationList,
@@ -19,6 +21,7 @@ import {
 import type { Page } from '#contract/page.ts'
 import { permits, type Scope } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
+import * as z from 'zod/mini'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Engine, Work } from '../../engine/engine.ts'
@@ -36,8 +39,8 @@ export interface NewStep {
   readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
 }
 
-export interface NewOperation {
-  readonly kind: OperationKind
+interface NewOperation<K extends OperationKind> {
+  readonly kind: K
   /** Of the kind that the table says. */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
@@ -46,7 +49,9 @@ export interface NewOperation {
   readonly queueKey?: string
   /** Beside the operation's id, what its entry in the audit log tells; null where the use-case writes that entry itself. */
   readonly audit?: Pick<Change, 'before' | 'after'> | null
+  readonly arguments?: unknown
 }
+type WithArguments<K extends OperationKind> = K extends KindWithArguments ? { readonly arguments: ArgumentsOf<K> } : unknown
 
 /** What of a step changes. Times and the attempt follow from the status. */
 export interface StepChange {
@@ -83,7 +88,7 @@ export interface Operations {
   retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>>
 
   /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
-  create(tx: Tx, caller: Caller, operation: NewOperation): Promise<Operation>
+  create<K extends OperationKind>(tx: Tx, caller: Caller, operation: NewOperation<K> & WithArguments<K>): Promise<Operation>
   /** One with a single step that the caller's transaction is the whole of: done when it is answered. The caller writes its audit entry. */
   done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation>
   /** Adds steps at the end, for what became known on the way; a key that is there already is left as it is. */
@@ -99,6 +104,8 @@ export interface Operations {
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
   /** For reconcilers: the open operation that one carries out for an object of its queue. */
   carriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean } | undefined>
+  /** For reconcilers: what it was asked for; the defaults where it is of another kind. */
+  argumentsOf<K extends KindWithArguments>(on: Db | Tx, id: string, kind: K): Promise<ArgumentsOf<K>>
   /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
   /** Who carries out a queue's operations has a queue of its own for each server, with keys `<key of the operation>/<server's id>`: its troubles are told at the server's steps. */
@@ -159,7 +166,14 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const insert = async (
     tx: Tx,
     caller: Caller,
-    { kind, target, steps, queue, queue_key }: Pick<NewOperation, 'kind' | 'target' | 'steps'> & { queue: string | null; queue_key: string | null },
+    {
+      kind,
+      target,
+      steps,
+      arguments: given = {},
+      queue,
+      queue_key,
+    }: Pick<NewOperation<OperationKind>, 'kind' | 'target' | 'steps' | 'arguments'> & { queue: string | null; queue_key: string | null },
   ): Promise<store.OperationRow> => {
     const row = await store.insert(tx, {
       kind,
@@ -167,6 +181,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       target_id: target.id,
       target_name: target.name,
       scope: `${operationTable[kind].scope}:read`,
+      arguments: JSON.stringify(given),
       queue,
       queue_key,
       created_by: caller.kind === 'user' ? caller.userId : null,
@@ -411,6 +426,11 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     async carriedBy(on, work) {
       const found = await store.carriedBy(on, work)
       return found && { operation: present(found, perServer), isCancelled: found.row.cancel_requested_at !== null }
+    },
+
+    async argumentsOf(on, id, kind) {
+      const row = await store.byId(on, id)
+      return z.parse(operationTable[kind].arguments, row?.kind === kind ? row.arguments : {}) as ArgumentsOf<typeof kind>
     },
 
     state: (on, id) => store.state(on, id),

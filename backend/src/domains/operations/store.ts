@@ -1,5 +1,5 @@
 /** SQL for operations and their steps. Nothing else knows these tables. */
-import { type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -81,7 +81,10 @@ export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll
 
 export const insert = (
   tx: Tx,
-  row: Omit<OperationRow, 'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round' | 'version'>,
+  row: Omit<
+    Insertable<Tables['operation']>,
+    'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round' | 'version'
+  >,
 ) =>
   tx
     .insertInto('operation')

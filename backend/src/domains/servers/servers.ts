@@ -107,7 +107,7 @@ export function servers(parts: ServerParts): Servers {
   const register = registering(parts)
   engine.register({
     queue: addingQueue,
-    reconcile: adding({ db, fleet, operations, register, atAddress: (address) => shelf.atAddress(address) }),
+    reconcile: adding({ db, fleet, operations, datacenters, register, atAddress: (address) => shelf.atAddress(address) }),
     concurrency: 2,
   })
   engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
@@ -167,17 +167,16 @@ export function servers(parts: ServerParts): Servers {
       const wanted = fleet.policy.read({ addresses, cidr })
       return inTransaction(db, async (tx) => {
         const code = datacenter_id === null ? null : await datacenterOf(tx, datacenter_id)
-        const key = randomUUID()
         const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
         const operation = await operations.create(tx, caller, {
           kind: 'serverAdd',
           target: { id: datacenter_id, name: code ? `${name} to ${code}` : name },
+          arguments: { datacenter_id, scan: cidr !== undefined },
           steps: wanted.map(stepOf),
           queue: addingQueue,
-          queueKey: key,
+          queueKey: randomUUID(),
           audit: { after: { addresses: addresses ?? cidr, datacenter: code } },
         })
-        await store.insertAddition(tx, { key, operation_id: operation.id, datacenter_id, scan: cidr !== undefined })
         return { operation }
       })
     },

@@ -137,13 +137,6 @@ export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undef
 
 export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> => live(on).where('server.datacenter_id', '=', datacenterId).execute()
 
-export type Addition = Selectable<Tables['server_addition']>
-
-export const additionOf = (on: Db | Tx, key: string): Promise<Addition | undefined> =>
-  on.selectFrom('server_addition').selectAll().where('key', '=', key).executeTakeFirst()
-
-export const insertAddition = (tx: Tx, addition: Addition) => tx.insertInto('server_addition').values(addition).execute()
-
 export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, Date>> {
   if (ids.length === 0) return new Map()
   const rows = await on

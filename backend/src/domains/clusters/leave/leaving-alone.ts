@@ -1,7 +1,7 @@
 /** What is special about a server that leaves a cluster which stays: an operation of its own, asked to stop, tried again, or given up. */
 import { afterLeaving } from '#contract/clusters/clusters.ts'
 import { hasEnded } from '#contract/operations.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
@@ -61,7 +61,12 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       await tellCluster(tx, m.cluster_id)
     })
 
+  /** Whether the workload disks stay as they are. A server that leaves with its cluster has no operation of its own, and keeps none. */
+  const keepsDisks = async (on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
+    m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
+
   return {
+    keepsDisks,
     async obey(job: Job, m: store.MemberRow): Promise<Obeyed> {
       const id = m.operation_id
       const operation = id === null ? undefined : await operations.state(db, id)
@@ -103,7 +108,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       await recorder.record(tx, system, {
         action: 'server.reset',
         target: { kind: 'server', id: m.node_id, name: m.name },
-        after: { cluster: state.row.name, kept_disks: m.keep_workload_disks ? m.workload_disks : [] },
+        after: { cluster: state.row.name, kept_disks: (await keepsDisks(tx, m)) ? m.workload_disks : [] },
       })
     },
   }

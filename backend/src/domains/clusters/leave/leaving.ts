@@ -100,6 +100,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         const operation = await operations.create(tx, caller, {
           kind: 'serverReset',
           target: { id: nodeId, name: m.name },
+          arguments: { keep_workload_disks: keepWorkloadDisks },
           steps: resetSteps({ ...m, workload_disks: keepWorkloadDisks ? [] : m.workload_disks }, afterLeaving(staying.length)),
           queue: memberQueue,
           queueKey: memberKey(m.cluster_id, nodeId),
@@ -110,7 +111,6 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
           at: 'reset',
           at_since: new Date(clock.now()),
           operation_id: operation.id,
-          keep_workload_disks: keepWorkloadDisks,
           reset_intent_at: null,
           reset_sent_at: null,
           resets: 0,

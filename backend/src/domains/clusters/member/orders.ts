@@ -27,7 +27,7 @@ export async function giveConfiguration(client: TalosClient, m: store.MemberRow,
  */
 export async function orderReset(client: TalosClient, m: store.MemberRow, graceful: boolean, demand: Demand): Promise<string[]> {
   const options = { graceful, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'] }
-  if (m.keep_workload_disks || m.workload_disks.length === 0) {
+  if (m.workload_disks.length === 0) {
     await demand()
     await client.reset({ ...options, mode: 'system_disk' }, { deadlineMs: orderDeadlineMs })
     return []

@@ -22,13 +22,14 @@ export function releasing(run: MemberRun) {
     const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null, seen_at: new Date(job.now()) }
     if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
+    const wiped = (await alone.keepsDisks(db, m)) ? { ...m, workload_disks: [] } : m
     let change: MemberChange = { reset_sent_at: new Date(job.now()), resets: m.resets + 1 }
     let shown: Shown = running()
     try {
       const connection = await servers.connection(m.node_id)
       const patient = { signal: job.signal, deadlineMs: orderDeadlineMs }
       const gone = await job.effect(`reset/${m.node_id}`, () =>
-        connection.secure(credentials!, (client) => orderReset(client, m, graceful, stillWanted(m)), patient),
+        connection.secure(credentials!, (client) => orderReset(client, wiped, graceful, stillWanted(m)), patient),
       )
       if (gone.length > 0) change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} not there to be wiped`
     } catch (error) {

@@ -3,7 +3,7 @@
  * registered for a person to confirm. What was done before a crash stands in the steps, and the rest is done again.
  */
 import { counted } from '#contract/words.ts'
-import { type Operation, operationTable } from '#contract/operations.ts'
+import { type ArgumentsOf, type Operation, operationTable } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Fence, FenceLost, type Job, type Outcome } from '../../../engine/engine.ts'
@@ -11,9 +11,10 @@ import { oneByOne } from '../../../engine/one-by-one.ts'
 import { system } from '../../../http/caller.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../../talos-fleet/reading.ts'
+import type { Datacenters } from '../../datacenters/datacenters.ts'
 import type { Operations } from '../../operations/operations.ts'
 import type { registering } from './register.ts'
-import * as store from '../store.ts'
+import type * as store from '../store.ts'
 import { probeDeadlineMs, twice } from './twice.ts'
 
 export const addingQueue = 'server-add'
@@ -24,6 +25,7 @@ export interface AddingParts {
   readonly db: Db
   readonly fleet: Fleet
   readonly operations: Operations
+  readonly datacenters: Pick<Datacenters, 'find'>
   readonly register: ReturnType<typeof registering>
   /** The server that is known to have an address. */
   readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
@@ -33,7 +35,10 @@ export const stepOf = (address: string) => ({ key: `probe/${address}`, title: op
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
-export function adding({ db, fleet, operations, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
+/** The operation and what it was asked for. */
+type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
+
+export function adding({ db, fleet, operations, datacenters, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
   const elsewhere = twice({ db, fleet })
 
   /**
@@ -46,7 +51,7 @@ export function adding({ db, fleet, operations, register, atAddress }: AddingPar
     return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
   }
 
-  const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
+  const probe = async ({ signal }: Job, key: string, { id, scan, datacenter_id }: Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
     let answer: { found: Found; reading: Reading }
     try {
@@ -55,12 +60,12 @@ export function adding({ db, fleet, operations, register, atAddress }: AddingPar
       if (signal.aborted) throw error
       if (error instanceof TalosError && error.kind === 'permission_denied') {
         const known = await listedAlready(address)
-        if (known) return write((tx) => operations.step(tx, operation_id, key, known))
+        if (known) return write((tx) => operations.step(tx, id, key, known))
       }
       const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
       return write((tx) =>
-        operations.step(tx, operation_id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
+        operations.step(tx, id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
       )
     }
     const { found, reading } = answer
@@ -68,22 +73,24 @@ export function adding({ db, fleet, operations, register, atAddress }: AddingPar
     for (let isDone = false; !isDone;) {
       const seen = { ...candidate, elsewhere: await elsewhere(address, found, signal) }
       isDone = await write(async (tx) => {
-        const registered = await register(tx, system, seen, reading, { datacenterId: datacenter_id })
+        // The datacenter may have been removed between a failure and its retry.
+        const datacenterId = datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null)
+        const registered = await register(tx, system, seen, reading, { datacenterId })
         if (!registered) return false
         const { kind, server, sentence } = registered
-        await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
+        await operations.step(tx, id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
         return true
       })
     }
   }
 
   /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */
-  const probeAll = async (job: Job, keys: readonly string[], addition: store.Addition, isShort: boolean): Promise<void> => {
+  const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
     const write = oneByOne(job.fence)
     // Nobody watches a thousand steps begin: of a long list only the results are written.
     if (isShort) {
       await write(async (tx) => {
-        for (const key of keys) await operations.step(tx, addition.operation_id, key, { status: 'running' })
+        for (const key of keys) await operations.step(tx, addition.id, key, { status: 'running' })
       })
     }
     const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write)))
@@ -107,15 +114,14 @@ export function adding({ db, fleet, operations, register, atAddress }: AddingPar
   }
 
   return async (job) => {
-    const addition = await store.additionOf(db, job.key)
-    if (!addition) return undefined
-    const id = addition.operation_id
-    const [operation, state] = await Promise.all([operations.read(db, id), operations.state(db, id)])
-    if (!operation || !state || operation.ended_at !== null) return undefined
+    const work = await operations.carriedBy(db, job)
+    if (!work) return undefined
+    const { operation, isCancelled } = work
+    const { id } = operation
     const keys = operation.steps.filter(isOpen).map((s) => s.key)
-    const isCancelled = state.cancel_requested_at !== null
     if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
+    const addition = { id, ...(await operations.argumentsOf(db, id, 'serverAdd')) }
     await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
     // The rest in a run of its own: each is short, and a cancel is seen between two.
     return { againMs: 0 }
