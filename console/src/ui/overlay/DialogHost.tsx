@@ -1,10 +1,12 @@
-import { Suspense, useEffect } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { useStore } from '../../lib/store.ts'
-import { closeDialog, closeDialogs, DialogContext, openedDialogs, shownDialog } from './dialogs.ts'
+import { closeDialog, closeDialogs, DialogContext, lastDialogId, openedDialogs, shownDialog } from './dialogs.ts'
 
 /** Renders the dialogs that were opened, at most one of them shown. Stands once in each frame. */
 export function DialogHost() {
-  const opened = useStore(openedDialogs)
+  // Dialogs of another frame that still fade out need what only that frame provides.
+  const [before] = useState(lastDialogId)
+  const opened = useStore(openedDialogs).filter((one) => one.id > before)
   const shown = shownDialog(opened)
   useEffect(() => closeDialogs, [])
   return opened.map(({ id, View, props, open }) => (

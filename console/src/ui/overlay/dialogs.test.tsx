@@ -80,3 +80,12 @@ test('leaving the page closes whatever is open, and the focus goes in while it i
   cleanup()
   expect(await answer).toBeUndefined()
 })
+
+test('a dialog that still fades out is not rendered in the next frame', async () => {
+  void question()({ text: 'Go on?' })
+  await screen.findByRole('dialog')
+  cleanup()
+  render(<DialogHost />)
+  expect(openedDialogs.get()).toHaveLength(1)
+  expect(screen.queryByText('Go on?')).toBeNull()
+})

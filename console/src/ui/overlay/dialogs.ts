@@ -21,6 +21,8 @@ const resetMs = 300
 const ordinary = 9
 
 let lastId = 0
+/** Id of the dialog that was opened last. */
+export const lastDialogId = (): number => lastId
 const answers = new Map<number, (answer: unknown) => void>()
 
 /**
