@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { deadExports } from './exports.ts'
-import { brokenDoors, isTest, sourceFiles } from './imports.ts'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { isTest, sourceFiles } from './imports.ts'
 
 const tracked = () =>
   execFileSync('git', ['ls-files'], { encoding: 'utf8' })
@@ -10,33 +11,37 @@ const tracked = () =>
     .filter((f) => f !== '' && existsSync(f))
 const textFiles = () => tracked().filter((f) => /\.(ts|tsx|mjs|json|md|css|html|yaml|yml|sh|sql|proto)$|^\.npmrc$|\.ci\/run$/.test(f))
 
-test('imports follow the arrows', () => {
-  expect(brokenDoors(sourceFiles())).toEqual([])
+/** What knip finds (https://knip.dev), as text; empty where there is nothing. */
+const knip = (folder: string, ...options: string[]) =>
+  spawnSync(process.execPath, [`${process.cwd()}/node_modules/knip/bin/knip.js`, '--no-progress', '--no-config-hints', ...options], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).stdout.trim()
+
+test('every file, dependency and import of a package is needed', { timeout: 60_000 }, () => {
+  expect(knip('.', '--include', 'files,dependencies,unlisted,unresolved,binaries')).toBe('')
 })
 
-test('the check of the arrows finds what is wrong', () => {
+test('what is exported is used elsewhere, and not by tests alone', { timeout: 60_000 }, () => {
+  expect(knip('.', '--production', '--include', 'files,exports')).toBe('')
+})
+
+test('the checks of what is unused find what is', { timeout: 60_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sy-unused-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {
-    'console/src/ui/Button.tsx': "import { useQuery } from '@tanstack/react-query'\nimport { x } from '../features/a/x.ts'",
-    'contract/servers.ts': "import { app } from '../backend/src/app.ts'",
-    'console/src/features/a/x.ts': "import { y } from '../b/y.ts'",
-    'backend/src/a.ts': "import { b } from './a.test.ts'\nexport { start } from '#simulator/src/start.ts'",
+    'package.json': '{ "name": "x", "type": "module", "dependencies": { "left": "1.0.0" } }',
+    'knip.json': '{ "entry": ["main.ts!", "*.test.ts"], "project": ["*.ts!", "!*.test.ts!"], "ignoreExportsUsedInFile": true }',
+    'main.ts': "import { used } from './a.ts'\nimport 'right'\nvoid import('./lazy.ts')\nused()",
+    'a.ts': 'export const used = () => both()\nexport const alone = 2\nexport const tested = 3\nexport function both() {}',
+    'a.test.ts': "import { both, tested } from './a.ts'\nboth(tested)",
+    'b.ts': "import { used as mine } from './a.ts'\nmine()",
+    'lazy.ts': 'export function late() {}',
   }
-  expect(brokenDoors(Object.keys(files), (f) => files[f]!)).toHaveLength(6)
-})
-
-test('what is exported is used elsewhere, and not by tests alone', () => {
-  expect(deadExports(sourceFiles())).toEqual([])
-})
-
-test('the check of exports finds what is dead', () => {
-  const files: Record<string, string> = {
-    'contract/a.ts': 'export const used = 1\nexport const alone = 2\nexport const tested = 3\nexport function both() {}\nboth()',
-    'contract/b.ts': "import { used as mine } from './a.ts'\n// import { alone } from './a.ts'",
-    'contract/a.test.ts': "import { both, tested } from './a.ts'",
-    'contract/lazy.ts': 'export function late() {}',
-    'contract/c.ts': "void import('./lazy.ts')",
-  }
-  expect(deadExports(Object.keys(files), (f) => files[f]!)).toEqual(['contract/a.ts alone', 'contract/a.ts tested'])
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+  const names = (found: string) => [...found.matchAll(/^([\w.]+)(?=\s|$)/gm)].map((m) => m[1]).filter((name) => !name!.startsWith('Un'))
+  expect(names(knip(folder, '--production', '--include', 'files,exports'))).toEqual(['b.ts', 'alone', 'tested'])
+  expect(names(knip(folder, '--include', 'files,dependencies,unlisted'))).toEqual(['b.ts', 'left', 'right'])
 })
 
 test('the lockfile records no download addresses and names every package exactly once per place', () => {
@@ -50,38 +55,6 @@ test('dependencies are exact', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>
   const all = { ...manifest['dependencies'], ...manifest['devDependencies'], ...manifest['optionalDependencies'] }
   expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
-})
-
-test('every dependency is used', () => {
-  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>
-  // Packages that are run or loaded by name rather than imported.
-  const byName = new Set([
-    'typescript',
-    'oxlint',
-    'oxlint-tsgolint',
-    'oxfmt',
-    'vite',
-    'vitest',
-    // What component tests run in, and what @testing-library/react is built on.
-    'happy-dom',
-    '@testing-library/dom',
-    '@bufbuild/buf',
-    '@bufbuild/protoc-gen-es',
-    '@types/autocannon',
-    '@types/node',
-    '@types/pg',
-    '@types/pg-copy-streams',
-    '@types/react',
-    '@types/react-dom',
-  ])
-  const sources = textFiles()
-    .filter((f) => /\.(ts|tsx|mjs|css)$/.test(f))
-    .map((f) => readFileSync(f, 'utf8'))
-    .join('\n')
-  const unused = Object.keys({ ...manifest['dependencies'], ...manifest['devDependencies'] }).filter(
-    (name) => !byName.has(name) && !sources.includes(`'${name}`) && !sources.includes(`"${name}`),
-  )
-  expect(unused).toEqual([])
 })
 
 test('nothing names a path of a machine', () => {

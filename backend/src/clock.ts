@@ -56,6 +56,7 @@ export interface TestClock extends Clock {
   jump(ms: number): void
 }
 
+/** @internal for tests */
 export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
   let [passed, offset] = [0, start]
   const sleepers = new Set<{ at: number; wake: () => void }>()

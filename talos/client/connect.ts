@@ -95,11 +95,6 @@ type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
-/** Fingerprint of a certificate, PEM, as in `ReadCertificate`. */
-export function fingerprint(pem: string): string {
-  return fingerprintOf(new X509Certificate(pem))
-}
-
 /** A client for a machine in maintenance that shows exactly the certificate `pem`. Throws TalosError, kind `certificate` for any other. */
 export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
   const expected = new X509Certificate(pinned.pem)

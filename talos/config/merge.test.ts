@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { generateSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
 import { generateConfig } from './generate.ts'
-import { applyJsonPatch } from './json-patch.ts'
 import { mergePatches } from './merge.ts'
 import { ConfigError } from './tree.ts'
 
@@ -431,40 +430,5 @@ describe('a generated configuration', () => {
       }),
       { numRuns: 60 },
     )
-  })
-})
-
-describe('JSON patches', () => {
-  const base = main('{certSANs: [a], nodeLabels: {x/y: "1"}}')
-  const after = (operations: Parameters<typeof applyJsonPatch>[1]) => pruned(parseAllDocuments(applyJsonPatch(base, operations))[0]!.toJS())
-
-  test('add, replace, remove, move, copy and test on a single document', () => {
-    expect(
-      after([
-        { op: 'add', path: '/machine/certSANs/-', value: 'b' },
-        { op: 'replace', path: '/machine/nodeLabels/x~1y', value: '2' },
-      ]),
-    ).toMatchObject({ machine: { certSANs: ['a', 'b'], nodeLabels: { 'x/y': '2' } } })
-    expect(
-      after([
-        { op: 'test', path: '/machine/certSANs/0', value: 'a' },
-        { op: 'remove', path: '/machine/certSANs/0' },
-      ]),
-    ).toEqual({ version: 'v1alpha1', machine: { nodeLabels: { 'x/y': '1' } } })
-    expect(
-      after([
-        { op: 'copy', from: '/machine/nodeLabels/x~1y', path: '/machine/nodeLabels/z' },
-        { op: 'move', from: '/machine/certSANs/0', path: '/machine/token' },
-      ]),
-    ).toMatchObject({ machine: { token: 'a', nodeLabels: { 'x/y': '1', z: '1' } } })
-  })
-
-  test('are refused where Talos refuses them', () => {
-    expect(() => applyJsonPatch(`${base}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`, [])).toThrow(
-      'JSON patches are not supported for configurations of several documents',
-    )
-    expect(() => after([{ op: 'remove', path: '/machine/nope' }])).toThrow('There is nothing at nope')
-    expect(() => after([{ op: 'test', path: '/machine/certSANs/0', value: 'z' }])).toThrow('is not the value tested for')
-    expect(() => after([{ op: 'add', path: '/machine/certSANs/7', value: 'z' }])).toThrow('There is no element 7')
   })
 })

@@ -1,6 +1,6 @@
 /** The connection to PostgreSQL: one pool per process. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
 import type { Tables } from './tables.gen.ts'
 
@@ -64,6 +64,22 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
   }
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { options: pool.options, connect: connecting, end: () => pool.end() } }) })
   return { db, pool, connection: settings, close: () => db.destroy() }
+}
+
+/** Waits for the advisory lock of this name and holds it until the transaction ends. */
+export async function lock(tx: Tx, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx)
+}
+
+/** As `lock`, without waiting. False: another transaction holds it. */
+export async function tryLock(tx: Tx, name: string): Promise<boolean> {
+  const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as mine`.execute(tx)
+  return rows[0]!.mine
+}
+
+/** Notifies whoever listens on the channel (`db/listen.ts`), when the transaction commits. */
+export async function notify(tx: Tx, channel: string, payload: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${payload})`.execute(tx)
 }
 
 /** SQLSTATE of an error that the database answered, if it is one. */

@@ -51,7 +51,11 @@ export async function writeEscrow(keys: KeyRing, folder: string, cluster: string
   }
 }
 
-/** @throws SealBroken where the file was changed or the key file lacks its key */
+/**
+ * The reading side, for tests: an operator opens the escrow without Steelyard (`docs/open-escrow.mjs`).
+ * @internal
+ * @throws SealBroken where the file was changed or the key file lacks its key
+ */
 export function openEscrow(keys: KeyRing, text: Uint8Array): { cluster: string; bytes: Buffer } {
   const file = JSON.parse(Buffer.from(text).toString('utf8')) as EscrowFile
   const wrapping = keys.get(file.wrapping_key)

@@ -2,9 +2,9 @@
  * Numbers what was committed and hands it on. One publisher at a time, by an advisory lock: a sequence taken at insert would become visible out of
  * order, and a reader who resumes after a number would miss what came in late with a smaller one. The same pass chains the audit log.
  */
-import { type Insertable, sql } from 'kysely'
+import type { Insertable } from 'kysely'
 import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
+import { type Db, inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
@@ -53,8 +53,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
 
   const publishBatch = async (tx: Tx): Promise<number> => {
     // Held until the transaction ends. A process without the lock leaves the work to its holder.
-    const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended('steelyard publisher', 0)) as mine`.execute(tx)
-    if (!rows[0]?.mine) return 0
+    if (!(await tryLock(tx, 'steelyard publisher'))) return 0
     const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
     if (waiting.length === 0) return 0
     const head = await tx.selectFrom('publication').selectAll().forUpdate().executeTakeFirstOrThrow()
@@ -92,7 +91,7 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
     const ids = waiting.map((w) => w.id)
     await tx.deleteFrom('outbox').where('id', 'in', ids).execute()
     await tx.updateTable('publication').set({ last_event: event, last_audit: seq, last_hash: hash }).execute()
-    if (events.length > 0) await sql`select pg_notify(${eventChannel}, ${String(event)})`.execute(tx)
+    if (events.length > 0) await notify(tx, eventChannel, String(event))
     return waiting.length
   }
 

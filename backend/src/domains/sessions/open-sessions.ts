@@ -1,11 +1,10 @@
 /** Open sessions: looked up, cached for seconds, ended, listed. Every process hears of an end. */
-import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { scopesOf } from '#contract/permissions.ts'
 import type { Session, sessionList } from '#contract/sessions.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction, notify, type Tx } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
@@ -55,11 +54,10 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
     session.expires_at.getTime() <= clock.now() ||
     clock.now() - session.last_used_at.getTime() >= idleMs
   const at = () => new Date(clock.now())
-  const notify = (tx: Tx, text: string) => sql`select pg_notify(${revokedChannel}, ${text})`.execute(tx)
 
   const end = async (tx: Tx, caller: Caller, id: string, reason: EndReason, person: { id: string; email: string }): Promise<void> => {
     if (!(await store.revoke(tx, id, at(), reason))) return
-    await notify(tx, id)
+    await notify(tx, revokedChannel, id)
     await record(tx, caller, {
       action: reason === 'refresh_reuse' ? 'session.refresh_reuse' : 'session.ended',
       target: { kind: 'user', id: person.id, name: person.email },
@@ -91,7 +89,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
     /** Ends all of a person's sessions but one. Answers how many. */
     async endAll(tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<number> {
       const ids = await store.revokeAll(tx, person.id, at(), reason, but)
-      for (const id of ids) await notify(tx, id)
+      for (const id of ids) await notify(tx, revokedChannel, id)
       if (ids.length > 0)
         await record(tx, caller, {
           action: 'session.ended',
@@ -103,7 +101,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
 
     /** Makes every process read the rights of the person's sessions again. */
     async roleChanged(tx: Tx, personId: string): Promise<void> {
-      await notify(tx, `person ${personId}`)
+      await notify(tx, revokedChannel, `person ${personId}`)
     },
 
     /** Of callers whose streams are open, those whose session has ended or holds less than it did. */

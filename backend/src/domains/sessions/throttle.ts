@@ -5,7 +5,7 @@
  * time, 15 minutes at most. A success clears what its source did at the account; an email that nobody has counts the same.
  */
 import { sql } from 'kysely'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { type Db, inTransaction, lock, type Tx } from '../../db/db.ts'
 
 export type Throttle = ReturnType<typeof throttle>
 
@@ -55,7 +55,7 @@ export function throttle({ db }: { db: Db }) {
     begin: (email: string, source: string): Promise<{ waitMs: number; attempt: number | undefined }> =>
       inTransaction(db, async (tx) => {
         // Tries of one source are counted one after the other.
-        await sql`select pg_advisory_xact_lock(hashtextextended(${`sign-in ${source}`}, 0))`.execute(tx)
+        await lock(tx, `sign-in ${source}`)
         const waitMs = Math.max(await pairWaitMs(tx, email, source), await sourceWaitMs(tx, source))
         if (waitMs > 0) return { waitMs, attempt: undefined }
         const { id } = await tx.insertInto('sign_in_failure').values({ email, source, at: now }).returning('id').executeTakeFirstOrThrow()

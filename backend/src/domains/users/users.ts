@@ -1,10 +1,10 @@
 /** The people of this installation: who may sign in, and in which role. */
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import type { Person, userCreate, userList } from '#contract/users.ts'
-import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
@@ -59,7 +59,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       const password_hash = await hashPassword(password, { source: system.name })
       return inTransaction(db, async (tx) => {
         // Two processes may start at the same time.
-        await sql`select pg_advisory_xact_lock(hashtextextended('first user', 0))`.execute(tx)
+        await lock(tx, 'first user')
         if ((await store.count(tx)) > 0) return undefined
         return insert(tx, system, { email, name: name ?? email.split('@')[0]!, role: 'admin', password_hash })
       })

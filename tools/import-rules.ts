@@ -1,0 +1,86 @@
+import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cruiser'
+
+/**
+ * The arrows of docs/architecture.md: which room may import which, and the layers inside a room. `imports.test.ts` holds them.
+ * Paths are those of resolved files, so dynamic imports and types count as well.
+ */
+
+/** Rooms that a room's sources, and beside them its tests, may import. */
+const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
+  contract: { source: [], test: [] },
+  talos: { source: [], test: [] },
+  conformance: { source: ['talos'], test: [] },
+  backend: { source: ['contract', 'talos'], test: ['simulator'] },
+  console: { source: ['contract'], test: [] },
+  cli: { source: ['contract'], test: [] },
+  simulator: { source: ['talos/proto', 'talos/pki'], test: ['talos'] },
+  e2e: { source: ['contract', 'tools'], test: ['simulator'] },
+  tools: { source: ['contract', 'talos', 'backend', 'simulator', 'cli', 'console', 'e2e'], test: [] },
+}
+const rooms = Object.keys(doors).join('|')
+
+/** Within the console: routes → features → layout, ui, api, lib. `api` shows toasts; features fill the layout's stores. */
+const consoleLayers: Readonly<Record<string, readonly string[]>> = {
+  lib: ['lib'],
+  ui: ['ui', 'lib'],
+  api: ['api', 'ui', 'lib'],
+  features: ['features', 'layout', 'ui', 'api', 'lib'],
+}
+
+const test = String.raw`\.(test|e2e)\.tsx?$|/testing(/|\.ts$)`
+const forbid = (name: string, comment: string, from: IRegularForbiddenRuleType['from'], to: IRegularForbiddenRuleType['to']): IRegularForbiddenRuleType => ({
+  name,
+  comment,
+  severity: 'error',
+  from,
+  to,
+})
+const within = (names: readonly string[]) => `^(${names.join('|')})/`
+
+export const ruleSet: IFlattenedRuleSet = {
+  forbidden: [
+    ...Object.entries(doors).flatMap(([room, { source, test: more }]) => [
+      forbid(
+        `door-${room}`,
+        `sources of ${room} may import ${source.join(', ') || 'no other room'}`,
+        { path: `^${room}/`, pathNot: test },
+        { path: `^(${rooms})/`, pathNot: within([room, ...source]) },
+      ),
+      forbid(
+        `door-${room}-tests`,
+        `tests of ${room} may import ${[...source, ...more].join(', ') || 'no other room'}`,
+        { path: `^${room}/.*(${test})` },
+        { path: `^(${rooms})/`, pathNot: within([room, ...source, ...more]) },
+      ),
+    ]),
+    ...Object.entries(consoleLayers).map(([layer, may]) =>
+      forbid(
+        `layer-${layer}`,
+        `${layer} may import ${may.join(', ')}`,
+        { path: `^console/src/${layer}/` },
+        { path: '^console/src/', pathNot: `^console/src/(${may.join('|')})/` },
+      ),
+    ),
+    forbid(
+      'one-feature',
+      'a feature may not import another feature',
+      { path: '^console/src/features/([^/]+)/' },
+      { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
+    ),
+    forbid('plain-ui', 'ui knows no router and no query', { path: '^console/src/ui/' }, { path: '^node_modules/@tanstack/react-(router|query)/' }),
+    forbid('no-test-in-source', 'a source may not import a test', { pathNot: `${test}|^tools/` }, { path: test, pathNot: 'node_modules' }),
+    forbid(
+      'sql-in-stores',
+      'SQL stands in store*.ts, beside the types of the tables; the throttle is a store of its own',
+      { path: '^backend/src/domains/', pathNot: `${test}|/(store|tables|throttle)[^/]*\\.ts$` },
+      { path: '^node_modules/kysely/', dependencyTypesNot: ['type-only'] },
+    ),
+    forbid(
+      'own-store',
+      "a domain calls another domain's use-cases, never its store; types of its rows are no calls",
+      { path: '^backend/src/domains/([^/]+)/', pathNot: test },
+      { path: '^backend/src/domains/.*/store[^/]*\\.ts$', pathNot: '^backend/src/domains/$1/', dependencyTypesNot: ['type-only'] },
+    ),
+    forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),
+  ],
+}

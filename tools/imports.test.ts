@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { brokenRules, sourceFiles } from './imports.ts'
+
+test('imports follow the arrows', { timeout: 60_000 }, async () => {
+  expect(await brokenRules(sourceFiles().filter((file) => !file.includes('/gen/')))).toEqual([])
+})
+
+test('each rule finds the import that breaks it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sy-imports-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const files: Record<string, string> = {
+    'package.json': '{ "type": "module", "imports": { "#simulator/*": "./simulator/*" } }',
+    'console/src/ui/Button.tsx': "import { useQuery } from '@tanstack/react-query'\nexport { x } from '../features/a/x.ts'\nexport const b = <b>{useQuery}</b>",
+    'console/src/features/a/x.ts': "export const x = () => import('../b/y.ts')",
+    'console/src/features/b/y.ts': 'export const y = 1',
+    'contract/servers.ts': "import type { App } from '../backend/src/app.ts'\nexport type A = App",
+    'backend/src/app.ts': "export interface App {}\nexport { start } from '#simulator/src/start.ts'\nexport { t } from './a.test.ts'",
+    'backend/src/a.test.ts': "import { start } from '#simulator/src/start.ts'\nexport const t = start",
+    'simulator/src/start.ts': "export const start = 1\nexport { gone } from './gone.ts'",
+    'backend/src/domains/audit/audit.ts': "import { sql } from 'kysely'\nimport * as store from '../users/store.ts'\nexport { sql, store }",
+    'backend/src/domains/users/users.ts': "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }",
+    'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
+    'node_modules/kysely/package.json': '{ "name": "kysely", "main": "index.js" }',
+    'node_modules/kysely/index.js': 'exports.sql = 1',
+    'node_modules/@tanstack/react-query/package.json': '{ "name": "@tanstack/react-query", "main": "index.js" }',
+    'node_modules/@tanstack/react-query/index.js': 'exports.useQuery = 1',
+  }
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  const sources = Object.keys(files).filter((file) => /\.tsx?$/.test(file))
+  const broken = (await brokenRules(sources, folder)).map((line) => line.split(' -> ')[0])
+  expect(broken.toSorted()).toEqual([
+    'door-backend: backend/src/app.ts',
+    'door-contract: contract/servers.ts',
+    'layer-ui: console/src/ui/Button.tsx',
+    'no-test-in-source: backend/src/app.ts',
+    'one-feature: console/src/features/a/x.ts',
+    'own-store: backend/src/domains/audit/audit.ts',
+    'plain-ui: console/src/ui/Button.tsx',
+    'resolved: simulator/src/start.ts',
+    'sql-in-stores: backend/src/domains/audit/audit.ts',
+  ])
+})
