@@ -3,10 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readSecrets } from '#talos/secrets/bundle.ts'
+import { minors } from '#talos/versions.ts'
 import { answersFile, versions } from './answers.ts'
 import { type Answers, difference, keyOf, ourGeneration, ourMerge } from './compare.ts'
 import { knownDifferences } from './differences.ts'
 import { allCases } from './make-cases.ts'
+
+test('each Talos minor that configurations are generated for has answers of Talos', () => {
+  expect(versions).toEqual(minors.map(({ minor }) => `v${minor}`))
+})
 
 const cases = allCases()
 const stale = 'Talos was not asked this yet; where Go is, run: npm run conformance'

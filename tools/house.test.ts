@@ -106,3 +106,9 @@ test('the version stands in package.json alone', () => {
   const copies = textFiles().filter((f) => /\.(ts|tsx|mjs)$/.test(f) && copy.test(readFileSync(f, 'utf8')))
   expect(copies).toEqual([])
 })
+
+test('what differs between Talos minors is a row of a table of versions', () => {
+  const compares = /[mM]inor\)? *(?:[<>]=?|[!=]==) *\d/
+  const files = sourceFiles().filter((f) => /^(?:talos|backend|simulator)\//.test(f) && !isTest(f) && !/\/gen\/|\/versions\.ts$/.test(f))
+  expect(files.filter((f) => compares.test(readFileSync(f, 'utf8')))).toEqual([])
+})

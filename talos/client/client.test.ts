@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { anyPack, EmptySchema, timestampFromDate } from '@bufbuild/protobuf/wkt'
@@ -219,10 +220,8 @@ describe('streams', () => {
       router.service(MachineService, {
         async *logs(_, context) {
           context.signal.addEventListener('abort', () => (ended = true))
-          while (!context.signal.aborted) {
-            yield { bytes: Buffer.from('line\n') }
-            await new Promise((resolve) => setTimeout(resolve, 1))
-          }
+          yield { bytes: Buffer.from('line\n') }
+          if (!context.signal.aborted) await once(context.signal, 'abort')
         },
       }),
     )

@@ -29,10 +29,13 @@ test('a search pattern matches its text literally', async () => {
 test('two transactions that lock in opposite order both succeed', async () => {
   await sql`create table pair (id integer primary key, n integer not null default 0)`.execute(db)
   await sql`insert into pair (id) values (1), (2)`.execute(db)
+  let locked = 0
+  const bothHoldOne = Promise.withResolvers<void>()
   const bump = (first: number, second: number) =>
     inTransaction(db, async (tx) => {
       await sql`update pair set n = n + 1 where id = ${first}`.execute(tx)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      if (++locked === 2) bothHoldOne.resolve()
+      await bothHoldOne.promise
       await sql`update pair set n = n + 1 where id = ${second}`.execute(tx)
     })
   await Promise.all([bump(1, 2), bump(2, 1)])

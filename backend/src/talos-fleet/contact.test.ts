@@ -4,21 +4,21 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { parseCidr } from '#contract/network/addresses.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { type Simulator, startSimulator } from '#simulator/src/start.ts'
+import type { Simulator } from '#simulator/src/start.ts'
 import { systemClock } from '../clock.ts'
 import { budget } from './budget.ts'
 import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
 import { dialPolicy } from './dial-policy.ts'
+import { startFleet } from '../testing/fleet.ts'
 import { fleet as makeFleet } from './fleet.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
-  simulator = await startSimulator({
+  simulator = await startFleet({
     servers: 8,
     dataDir: mkdtempSync(path.join(tmpdir(), 'steelyard-test-contact-')),
     seed: 'contact',
     speed: 100,
-    subnetOffset: 42,
   })
 })
 afterAll(() => simulator.stop())

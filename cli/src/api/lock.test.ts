@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { withLock } from './lock.ts'
 
@@ -45,7 +46,7 @@ test('the lock of a process that was killed is taken over, by one of many', asyn
     Array.from({ length: 10 }, () =>
       withLock(path, async () => {
         most = Math.max(most, ++inside)
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await turn()
         inside--
       }),
     ),

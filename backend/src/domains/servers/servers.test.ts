@@ -4,8 +4,9 @@ import { serverAdd, serverCommands, serverConfirm, serverGet, serverList, server
 import { auditList } from '#contract/audit.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'
-import { startSimulator, type Simulator } from '#simulator/src/start.ts'
+import type { Simulator } from '#simulator/src/start.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { startFleet } from '../../testing/fleet.ts'
 import { temporaryFolder } from '../../testing/postgres.ts'
 
 const backend = await startBackend({ environment: { STEELYARD_SIMULATE: '6', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' } })
@@ -14,7 +15,7 @@ let fleet: Simulator
 const addressOf = (index: number): string => fleet.servers[index]!.plan.address
 
 beforeAll(async () => {
-  fleet = await startSimulator({ servers: 6, dataDir: temporaryFolder('servers'), seed: 'servers', speed: 50, subnetOffset: 40 })
+  fleet = await startFleet({ servers: 6, dataDir: temporaryFolder('servers'), seed: 'servers', speed: 50 })
 })
 afterAll(() => fleet.stop())
 

@@ -28,9 +28,11 @@ test('while the chosen server does not answer, etcd is made on no other; when it
     () => world.operation(operation.id),
     (o) => o.steps.filter((s) => s.key.startsWith('boot/') && s.status === 'done').length === 2,
   )
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  await world.until(
+    () => world.cluster(cluster.id),
+    ({ reason }) => reason?.includes(nodes[0]!.name) === true,
+  )
   expect(world.etcds(cluster.name)).toBe(0)
-  expect((await world.cluster(cluster.id)).reason).toContain(nodes[0]!.name)
   await clearFaults(world.machine(nodes[0]!))
   expect((await world.ended(operation.id, 60_000)).status).toBe('done')
   expect(world.etcds(cluster.name)).toBe(1)

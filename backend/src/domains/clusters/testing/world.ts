@@ -11,12 +11,13 @@ import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
-import { type Simulator, startSimulator } from '#simulator/src/start.ts'
+import type { Simulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../clock.ts'
 import type { Core } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
+import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
 
 export interface ClusterWorld {
@@ -87,22 +88,14 @@ export interface WorldOptions {
   readonly log?: Log
 }
 
-/** On a block of addresses that nobody else on this machine uses just now. Those below 60 belong to tests that always take the same. */
-async function startFleet(dataDir: string, scenario: object): Promise<Simulator> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await startSimulator({ dataDir: `${dataDir}-${tries}`, scenario, subnetOffset: 60 + Math.floor(Math.random() * 180) })
-    } catch (error) {
-      if (tries === 20 || !String(error).includes('EADDRINUSE')) throw error
-    }
-  }
-}
-
 export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent }: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
-  const simulator = await startFleet(path.join(folder, 'simulator'), { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special })
+  const simulator = await startFleet({
+    dataDir: path.join(folder, 'simulator'),
+    scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special },
+  })
   const clock = testClock(Date.now())
   const backend = await startBackend({
     environment: { STEELYARD_SIMULATE: String(servers), STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', STEELYARD_SIMULATE_KEYS: keysFile },

@@ -17,7 +17,7 @@ import {
 import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import { MIN_SPEED } from '#simulator/src/clock.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { startSimulator, type Simulator } from '#simulator/src/start.ts'
+import type { Simulator } from '#simulator/src/start.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { mintTalosClient } from '#talos/pki/clients.ts'
@@ -25,6 +25,7 @@ import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { system } from '../../../http/caller.ts'
 import { startBackend } from '../../../testing/backend.ts'
+import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
 import type { RenderContext } from '../../patches/layers.ts'
 import { lateOutside } from '../outside.ts'
@@ -70,7 +71,7 @@ let params = { id }
 
 /** A cluster of one, made by hand: the configuration goes over the wire, the server installs, reboots and shows its secured API. */
 beforeAll(async () => {
-  simulator = await startSimulator({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200, subnetOffset: 44 })
+  simulator = await startFleet({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200 })
   secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
   const machine = simulator.servers[0]!
   id = await buildServer(backend, { address: machine.plan.address, ...machine.disk.identity, talos_version: machine.talosVersion })

@@ -14,13 +14,16 @@ test('what can not be done is told by name before anything is', () => {
 
 test('each has its own result, in the order of the selection, and one that fails stops no other', async () => {
   const seen: number[] = []
+  const othersEnded = Promise.withResolvers<void>()
   const results = await toEach(
     servers,
     async (s) => {
-      await new Promise((resolve) => setTimeout(resolve, s.id === 'a' ? 20 : 1))
+      if (s.id === 'a') await othersEnded.promise
       if (s.id === 'c') throw new Error('Taken')
     },
-    (ended) => seen.push(ended),
+    (ended) => {
+      if (seen.push(ended) === servers.length - 1) othersEnded.resolve()
+    },
   )
   expect(results.map((r) => [r.id, r.ok, r.reason])).toEqual([
     ['a', true, null],
