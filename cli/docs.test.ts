@@ -1,4 +1,4 @@
-/** The command lines in the documentation are commands that exist, with options that exist. */
+/** Command lines in the documentation name existing commands and options. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -16,7 +16,7 @@ import {
 } from './versions.ts'
 
 describe('versions', () => {
-  test('are read as Talos reads them', () => {
+  test('are parsed as Talos parses them', () => {
     expect(['v1.13.9', '1.13', 'v1.13', '1.13.0-rc.1'].map((v) => contractOf(v))).toEqual(Array.from({ length: 4 }, () => ({ major: 1, minor: 13 })))
     expect(() => contractOf('latest')).toThrow('Not a Talos version: latest')
     expect(contractOf()).toEqual({ major: 1, minor: 13 })
@@ -28,7 +28,7 @@ describe('versions', () => {
     expect(supportedMinor('1.11')).toBeUndefined()
   })
 
-  test('Kubernetes versions are refused with what would be possible', () => {
+  test('unsupported Kubernetes versions are refused with the supported ones', () => {
     expect(kubernetesProblem('1.13', '1.31.0')).toBeUndefined()
     expect(kubernetesProblem('1.13', 'v1.36.99')).toBeUndefined()
     expect(kubernetesProblem('1.13', '1.30.14')).toBe('Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14')
@@ -56,7 +56,7 @@ describe('versions', () => {
     for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 
-  test('what differs by minor is told by the row that says since when', () => {
+  test('each feature begins with the minor of its row', () => {
     for (const feature of Object.keys(since) as (keyof typeof since)[]) {
       const first = Number(since[feature].split('.')[1])
       expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([

@@ -1,7 +1,6 @@
 /**
- * Talos versions and what follows from them. A new minor is a row in `minors`, the rows of `since` that it brings, its new documents and fields in
- * `config/model` (`addedIn`), and its fixtures in `conformance/`. Source of each fact: Talos `pkg/machinery/compatibility` and
- * `pkg/machinery/constants` at the named tag.
+ * Talos versions and what depends on them. A new minor needs a row in `minors`, rows in `since` for its differences, its new documents and fields in
+ * `config/model` (`addedIn`), and its fixtures in `conformance/`. Sources: Talos `pkg/machinery/compatibility` and `pkg/machinery/constants` at the tag.
  */
 
 /** A version of Talos reduced to what decides the form of a configuration (Talos `pkg/machinery/config/contract.go`). */
@@ -15,11 +14,11 @@ export type Minor = `1.${number}`
 
 export interface TalosMinor {
   minor: Minor
-  /** Day of its first release, UTC. */
+  /** Day of the first release, UTC. */
   released: string
-  /** The newest tag that these facts were read from: it is offered where the image factory can't say which there are. */
+  /** The tag that these facts are from. Offered if the image factory can't list versions. */
   version: string
-  /** Kubernetes version that this tag installs by itself. */
+  /** The tag's default Kubernetes version. */
   kubernetes: string
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
@@ -31,13 +30,10 @@ export const minors: readonly TalosMinor[] = [
   { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36] },
 ]
 
-/** Minors that are out, and that no configuration is generated for yet. */
+/** Released minors that configurations aren't generated for yet. */
 const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [{ minor: '1.14', released: '2026-09-03' }]
 
-/**
- * Kubernetes minors: the newest patch release that is known here, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th of the month;
- * 1.31 and 1.34 were moved).
- */
+/** Kubernetes minors: the newest known patch release, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th; 1.31 and 1.34 were moved). */
 const kubernetesReleases: Readonly<Record<number, { readonly version: string; readonly supportEnds: string }>> = {
   30: { version: '1.30.14', supportEnds: '2025-06-28' },
   31: { version: '1.31.14', supportEnds: '2025-11-11' },
@@ -48,23 +44,21 @@ const kubernetesReleases: Readonly<Record<number, { readonly version: string; re
   36: { version: '1.36.3', supportEnds: '2027-06-28' },
 }
 
-/**
- * What differs between minors, each with the first one that has it. What the form of documents and fields says of itself stands in `config/model`.
- */
+/** Differences between minors, each with the first minor that has it. Documents and fields have theirs in `config/model`. */
 export const since = {
   /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
   rsaServiceAccountKey: '1.7',
-  /** In maintenance the whole API answers, with the rights of a reader (`internal/app/maintenance` is gone). */
+  /** In maintenance the full API answers with reader rights (`internal/app/maintenance` is gone). */
   maintenanceApi: '1.13',
-  /** The kernel's messages are kept as a log, whose end can be asked for alone (`kmsg_log_storage.go`). */
+  /** Kernel messages are stored as a log whose tail can be read (`kmsg_log_storage.go`). */
   kernelLog: '1.13',
   /** Extra arguments may be lists (`types/meta`, Args). */
   listArguments: '1.13',
-  /** `machine.network` is left out where nothing is in it (`generate/init.go`). */
+  /** An empty `machine.network` is omitted (`generate/init.go`). */
   noEmptyNetwork: '1.13',
   /** Kernel argument `proc_mem.force_override=never` (`kernel.go`). */
   procMemOverride: '1.13',
-  /** The cluster's id is plain base64, not that of URLs. */
+  /** The cluster id is standard base64 instead of URL-safe base64. */
   plainClusterId: '1.14',
 } as const satisfies Record<string, Minor>
 
@@ -73,12 +67,10 @@ export interface SupportedPair {
   kubernetes: string
 }
 
-/** Pairs that are offered for a new cluster, the newest first: each Talos tag with the Kubernetes version it was released with. */
+/** Versions offered for a new cluster, newest first: each Talos tag with its default Kubernetes version. */
 export const supportedPairs: readonly SupportedPair[] = minors.map((m) => ({ talos: m.version, kubernetes: m.kubernetes })).toReversed()
 
-/**
- * Reads `v1.13.9`, `1.13` and the like. Throws an Error for other text. Without a version: the newest minor that we generate for.
- */
+/** Parses `v1.13.9`, `1.13` and the like. Default: the newest minor in `minors`. Throws an Error for other text. */
 export function contractOf(version?: Contract | string): Contract {
   if (typeof version === 'object') return version
   const match = /^v?(\d{1,4})\.(\d{1,4})($|\.)/.exec(version ?? minors.at(-1)!.minor)
@@ -94,32 +86,32 @@ export function supportedMinor(version: Contract | string): TalosMinor | undefin
 
 const numberOf = (minor: string): number => Number(minor.split('.')[1])
 
-/** Whether a version, or the newest minor where none is given, is of a minor or newer. */
+/** Whether a version (default: the newest minor) is of this minor or newer. */
 export function isSince(version: Contract | string | undefined, first: Minor): boolean {
   const { major, minor } = contractOf(version)
   return major > 1 || minor >= numberOf(first)
 }
 
-/** Whether a version has what is named in `since`. */
+/** Whether a version has a feature of `since`. */
 export const has = (version: Contract | string | undefined, feature: keyof typeof since): boolean => isSince(version, since[feature])
 
-/** The day that the community's support of a Talos minor ended: that of the next one's first release (Talos's support matrix). null: it hasn't. */
+/** The day that community support of a Talos minor ended: the first release of the next minor (Talos's support matrix). Null if it hasn't. */
 export const talosSupportEnds = (minor: string): string | null =>
   [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ?? null
 
-/** The day that support of a Kubernetes minor (`36` for 1.36) ends; null where it isn't known. */
+/** The day that support of a Kubernetes minor (`36` for 1.36) ends. Null if unknown. */
 export const kubernetesSupportEnds = (minor: number): string | null => kubernetesReleases[minor]?.supportEnds ?? null
 
-/** Patch releases that are offered for a Talos minor: the one it was released with, then the newest of each older Kubernetes minor. */
+/** Kubernetes versions offered for a Talos minor: its default, then the newest patch release of each older minor. */
 export function kubernetesVersions({ kubernetes, kubernetesMinors: [first, last] }: TalosMinor): string[] {
   const minorsDown = Array.from({ length: last - first + 1 }, (_, i) => last - i)
   return minorsDown.map((minor) => (kubernetes.startsWith(`1.${minor}.`) ? kubernetes : (kubernetesReleases[minor]?.version ?? `1.${minor}.0`)))
 }
 
-/** The newest minor that is out as far as is known here, configurations or not. */
+/** The newest known released minor, supported here or not. */
 export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> => laterMinors.at(-1) ?? minors.at(-1)!
 
-/** Why Talos would refuse this Kubernetes version, or undefined where it takes it. */
+/** Why Talos refuses this Kubernetes version, or undefined if it accepts it. */
 export function kubernetesProblem(talosVersion: string, kubernetesVersion: string): string | undefined {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.\d{1,4}(-[0-9A-Za-z.-]+)?$/.exec(kubernetesVersion)
   if (match === null) return `${kubernetesVersion} is not a Kubernetes version, for example ${minors.at(-1)!.kubernetes}`
@@ -131,10 +123,10 @@ export function kubernetesProblem(talosVersion: string, kubernetesVersion: strin
   return `Talos ${talos.minor} runs Kubernetes 1.${first} to 1.${last}, not ${kubernetesVersion}`
 }
 
-/** Images of Talos's release, with the tag that the version gives. */
+/** Image references of a Talos or Kubernetes version. */
 export const images = {
   installer: (talosVersion: string) => `ghcr.io/siderolabs/installer:${tag(talosVersion)}`,
-  /** The installer that carries a schematic's extensions; it must be that of the boot image, or they disappear at installation. */
+  /** The installer with a schematic's extensions. Must match the boot image, or the extensions disappear at installation. */
   factoryInstaller: (schematic: string, talosVersion: string, options: { secureBoot?: boolean; factory?: string } = {}) =>
     `${options.factory ?? 'factory.talos.dev'}/metal-installer${options.secureBoot === true ? '-secureboot' : ''}/${schematic}:${tag(talosVersion)}`,
   kubelet: (kubernetesVersion: string) => `ghcr.io/siderolabs/kubelet:${tag(kubernetesVersion)}`,

@@ -26,7 +26,7 @@ test('what is exported is used elsewhere, and not by tests alone', { timeout: 60
   expect(knip('.', '--production', '--include', 'files,exports')).toBe('')
 })
 
-test('the checks of what is unused find what is', { timeout: 60_000 }, () => {
+test('the checks of unused code find it', { timeout: 60_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sy-unused-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {
@@ -44,7 +44,7 @@ test('the checks of what is unused find what is', { timeout: 60_000 }, () => {
   expect(names(knip(folder, '--include', 'files,dependencies,unlisted'))).toEqual(['b.ts', 'left', 'right'])
 })
 
-test('the lockfile records no download addresses and names every package exactly once per place', () => {
+test('the lockfile has no download addresses and a hash for every package', () => {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { resolved?: string; integrity?: string; link?: boolean }> }
   const packages = Object.entries(lock.packages).filter(([name]) => name !== '')
   expect(packages.filter(([, p]) => p.resolved?.startsWith('http'))).toEqual([])
@@ -57,13 +57,13 @@ test('dependencies are exact', () => {
   expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
 })
 
-test('nothing names a path of a machine', () => {
+test('no file contains a path of this machine', () => {
   const here = process.cwd()
   const found = textFiles().filter((f) => readFileSync(f, 'utf8').includes(`${here}/`))
   expect(found).toEqual([])
 })
 
-test('files are short enough to read in one sitting', () => {
+test('no source file has more than 500 lines', () => {
   const long = sourceFiles()
     .filter((f) => !f.includes('/gen/') && !f.endsWith('.gen.ts'))
     .map((f) => [f, readFileSync(f, 'utf8').split('\n').length] as const)
@@ -71,7 +71,7 @@ test('files are short enough to read in one sitting', () => {
   expect(long).toEqual([])
 })
 
-test('no test is skipped or left alone, no type error is waved through', () => {
+test('no test is skipped or run alone, no type error is suppressed', () => {
   const hidden = /\b(?:test|it|describe)\.(?:skip|only|todo)\(|@ts-ignore|@ts-nocheck|@ts-expect-error/
   const found = sourceFiles()
     .filter((f) => !f.includes('/gen/') && f !== 'tools/house.test.ts')
@@ -79,7 +79,7 @@ test('no test is skipped or left alone, no type error is waved through', () => {
   expect(found).toEqual([])
 })
 
-test('what a person may do is asked when it is shown, not once as the code is loaded', () => {
+test('permissions are checked when a part is rendered, not when its module loads', () => {
   const once = /^(?:export )?const \w+(?:: [\w.]+)? = (?:\w+\()*allowed\(/m
   expect(once.test('const canReplace = both(allowed(clusterServerReplace))')).toBe(true)
   expect(textFiles().filter((f) => f.startsWith('console/src/') && once.test(readFileSync(f, 'utf8')))).toEqual([])

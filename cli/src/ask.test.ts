@@ -16,7 +16,7 @@ function keyboard() {
   return { input, ask, type: (bytes: string | Buffer) => input.emit('data', Buffer.from(bytes as string)), shown: () => shown }
 }
 
-test('a secret has no echo, and any character counts', async () => {
+test('a secret is not echoed and may have any character', async () => {
   const { input, ask, type, shown } = keyboard()
   const answer = ask(true)
   expect(input.raw).toBe(true)
@@ -30,7 +30,7 @@ test('a secret has no echo, and any character counts', async () => {
   expect(input.raw).toBe(false)
 })
 
-test('what is no secret is seen, and can be corrected', async () => {
+test('other input is echoed and can be corrected', async () => {
   const { ask, type, shown } = keyboard()
   const answer = ask(false)
   type('abc\u0015d\u007fe\u0007\r')
@@ -38,7 +38,7 @@ test('what is no secret is seen, and can be corrected', async () => {
   expect(shown()).not.toContain('\u0007')
 })
 
-test('Ctrl-C gives the terminal back', async () => {
+test('Ctrl-C restores the terminal', async () => {
   const { input, ask, type } = keyboard()
   const answer = ask(true)
   type('abc\u0003')

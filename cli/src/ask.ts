@@ -5,8 +5,8 @@ import { CliError } from './exit.ts'
 type Input = Pick<ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'pause' | 'resume'>
 
 /**
- * Asks a person at the keyboard. Raw mode, so that a secret has no echo: the few keys that the terminal's own line editor knows
- * are done here. Null where standard input is no terminal. Throws CliError `interrupted` on Ctrl-C.
+ * Prompts on the terminal. Reads in raw mode, so that a secret isn't echoed, and handles the keys of the line editor itself.
+ * Returns null if standard input is no terminal. Throws CliError `interrupted` on Ctrl-C.
  */
 export async function askOnTerminal(
   input: Input,
@@ -25,7 +25,7 @@ export async function askOnTerminal(
       const echo = (text: string) => void (secret || output.write(text))
       const read = (chunk: Buffer) => {
         const keys = decoder.write(chunk)
-        // An arrow or function key comes as one escape sequence, and is no part of what is meant.
+        // Ignore arrow and function keys, which arrive as one escape sequence.
         if (keys.startsWith('\u001b')) return
         for (const key of keys) {
           if (key === '\r' || key === '\n' || key === '\u0004') {

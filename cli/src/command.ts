@@ -13,7 +13,7 @@ export interface TextOption extends Described {
   readonly choices?: readonly string[]
   /** May be given several times, each also as a comma-separated list unless it is `whole`. */
   readonly many?: true
-  /** A comma belongs to the value. */
+  /** A comma is part of the value. */
   readonly whole?: true
 }
 export interface NumberOption extends Described {
@@ -28,7 +28,7 @@ export interface FlagOption extends Described {
 export type Option = TextOption | NumberOption | FlagOption
 export type Options = Readonly<Record<string, Option>>
 
-/** What stands on the command line without a name. Only the last may be optional or many. */
+/** A positional argument. Only the last one may be optional or repeated. */
 export interface Operand extends Described {
   readonly value: string
   readonly optional?: true
@@ -48,32 +48,32 @@ export interface Context {
   readonly terminal: Terminal
   readonly api: Api
   readonly json: boolean
-  /** Prints the value itself with --json, and for people what the function makes of it. */
+  /** Prints the value as JSON with --json, otherwise the text that the function returns. */
   readonly show: <T>(value: T, people: (value: T) => string) => void
-  /** Runs a command of the program itself, which has to be on this machine. Resolves to its exit code. */
+  /** Runs a command of the server program, which must be installed on this machine. Resolves to its exit code. */
   readonly runProgram: (args: readonly string[]) => Promise<number>
 }
 
-/** What the parser makes of a command line, by the names of the declarations. */
+/** A parsed command line: operands and options by their declared names. */
 export interface Read {
   readonly operands: Readonly<Record<string, string | string[] | undefined>>
   readonly options: Readonly<Record<string, string | string[] | number | boolean | undefined>>
 }
 
-/** One command, declared once: parsing, help and completion follow from it. */
+/** Declaration of a command. Parsing, help and completion are derived from it. */
 export interface Command {
   /** `server list` */
   readonly name: string
   readonly summary: string
   readonly operands: Operands
   readonly options: Options
-  /** Command lines without the word steelyard. */
+  /** Command lines without the leading `steelyard`. */
   readonly examples: readonly string[]
-  /** Whether --json means anything here. */
+  /** Whether the command has --json. */
   readonly json: boolean
-  /** A command of the program itself: it does nothing in a client that has no program beside it. */
+  /** A command of the server program. The standalone client refuses it. */
   readonly local: boolean
-  /** Resolves to the exit code where it isn't 0 and nothing was thrown. */
+  /** Resolves to the exit code, or to nothing for 0. */
   readonly run: (context: Context, read: Read) => Promise<number | undefined>
 }
 
@@ -93,12 +93,12 @@ export function command<const P extends Operands = Record<string, never>, const 
     options,
     json,
     local,
-    // The parser builds what it read from these very declarations, which is what makes the narrower type true.
+    // The parser builds its result from these declarations, so the narrower type holds.
     run: async (context, read) => (await run(context, read as unknown as Given<P, O>)) ?? undefined,
   }
 }
 
-/** The choices without those that are another one the other way round. */
+/** The choices without the descending variants (`-name`). */
 export const shownChoices = (choices: readonly string[] = []): readonly string[] => choices.filter((c) => !c.startsWith('-'))
 
 /** Options of every command. */
@@ -108,7 +108,7 @@ export const globalOptions = {
   help: { kind: 'flag', help: 'Show this help' },
 } as const satisfies Options
 
-/** The object without the keys that were not given: an undefined filter is no filter. */
+/** The object without its undefined values. */
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
 

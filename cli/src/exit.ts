@@ -1,23 +1,23 @@
-/** What the process ends with. Documented in docs/cli.md and stable: scripts branch on it. */
+/** Exit codes. Stable and documented in docs/cli.md, because scripts branch on them. */
 export const exitCodes = {
   ok: 0,
-  /** It was tried and did not work, or an operation that was waited for failed or was cancelled. */
+  /** The command failed, or the operation that it waited for failed or was cancelled. */
   failure: 1,
-  /** The command line, or a value in it, is wrong. Nothing was changed. */
+  /** The command line is invalid. Nothing was changed. */
   usage: 2,
   not_signed_in: 3,
   forbidden: 4,
   not_found: 5,
-  /** It contradicts what is there: a name taken, a server reserved, a version that is stale. */
+  /** Conflict: a name is taken, a server reserved, a version stale. */
   conflict: 6,
-  /** Steelyard could not be reached, or says that it can't answer now. Worth trying again. */
+  /** Steelyard can't be reached or can't answer now. A retry may succeed. */
   unreachable: 7,
   /** Ctrl-C (128 + SIGINT). */
   interrupted: 130,
 } as const
 export type Exit = keyof typeof exitCodes
 
-/** An error answer of the API. Its code may be one that this version doesn't know yet. */
+/** An error answer of the API. A newer server may send a code that this version doesn't know. */
 export interface Refusal {
   readonly error: string
   readonly code: string
@@ -25,12 +25,12 @@ export interface Refusal {
   readonly request_id: string
 }
 
-/** Ends the command with a sentence for people and an exit code for scripts. */
+/** Ends the command with a sentence and an exit code. */
 export class CliError extends Error {
   readonly exit: Exit
-  /** What to do about it, on a line of its own. */
+  /** What to do about it, on a separate line. */
   readonly hint: string | undefined
-  /** The API's own words, where it was the API that refused. */
+  /** The API's answer, if the API refused. */
   readonly body: Refusal | undefined
 
   constructor(exit: Exit, message: string, more: { hint?: string; body?: Refusal; cause?: unknown } = {}) {
@@ -42,7 +42,7 @@ export class CliError extends Error {
   }
 }
 
-/** The exit code of an API answer, by its status: codes may be added, statuses keep their meaning. */
+/** The exit code for an error answer, by its status. Error codes may be added, statuses keep their meaning. */
 export function exitOfStatus(status: number): Exit {
   if (status === 401) return 'not_signed_in'
   if (status === 403) return 'forbidden'

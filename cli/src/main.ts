@@ -1,4 +1,4 @@
-/** `npm run steelyard -- …`: the CLI from its sources, beside the program whose own commands it starts. */
+/** Entry of `npm run steelyard -- …`: the CLI from its sources, with the commands of the server program. */
 import { fileURLToPath } from 'node:url'
 import { start } from './start.ts'
 

@@ -17,7 +17,7 @@ const refusal = (line: string) => {
 }
 
 describe('a command line', () => {
-  test('gives operands and options by their names', () => {
+  test('returns operands and options by name', () => {
     expect(read('server list --status ready --page 2 --sort=-name')).toMatchObject({
       kind: 'run',
       command: { name: 'server list' },
@@ -26,13 +26,13 @@ describe('a command line', () => {
     expect(read('server rename old-name new-name')).toMatchObject({ operands: { server: 'old-name', name: 'new-name' } })
   })
 
-  test('takes global options anywhere', () => {
+  test('accepts global options anywhere', () => {
     for (const line of ['--url http://h --json server list', 'server --json --url=http://h list', 'server list --json --url http://h']) {
       expect(read(line)).toMatchObject({ command: { name: 'server list' }, url: 'http://h', json: true })
     }
   })
 
-  test('collects values that may be several', () => {
+  test('collects repeated values', () => {
     expect(read('cluster create web --control-plane a,b --control-plane c')).toMatchObject({ options: { 'control-plane': ['a', 'b', 'c'], worker: [] } })
     expect(read('server add 10.0.0.1 10.0.0.2')).toMatchObject({ operands: { addresses: ['10.0.0.1', '10.0.0.2'] } })
   })
@@ -59,7 +59,7 @@ describe('a command line', () => {
 })
 
 describe('every command', () => {
-  test.each(commands.map((c) => [c.name, c] as const))('%s has a help with examples that are right', (_, command) => {
+  test.each(commands.map((c) => [c.name, c] as const))('%s has a help with valid examples', (_, command) => {
     expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })
     expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
     expect(command.examples.length).toBeGreaterThan(0)

@@ -3,7 +3,7 @@ import { type Command, globalOptions, type Options, type Read, shownChoices } fr
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
 
-/** What a command line asks for. `command` null: help on the words before, or on everything. */
+/** A parsed request. `command` is null for help, on the given words or on everything. */
 export type Parsed =
   | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
   | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & Read)
@@ -11,7 +11,7 @@ export type Parsed =
 const usage = (message: string, command?: Command) =>
   new CliError('usage', message, { hint: command ? `steelyard ${command.name} --help shows how it is used` : 'steelyard --help lists the commands' })
 
-/** Fewest edits from one word to another. */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
@@ -27,7 +27,7 @@ function meant(text: string, known: readonly string[]): string {
   return best && best.off <= 2 ? `. Did you mean ${best.name}?` : ''
 }
 
-/** Words of the command stand first, global options may stand before and between. Returns the command and what is left of the line. */
+/** Finds the command by the first words; global options may stand before and between them. Returns the command and the remaining arguments. */
 function find(args: readonly string[], commands: readonly Command[]): { command: Command | null; words: string[]; rest: string[] } {
   const words: string[] = []
   const before: string[] = []
@@ -43,7 +43,7 @@ function find(args: readonly string[], commands: readonly Command[]): { command:
   return { command: commands.find((c) => c.name === name) ?? null, words, rest: [...before, ...args.slice(at)] }
 }
 
-/** As util.parseArgs hands a value over. */
+/** A value as `util.parseArgs` returns it. */
 type Raw = string | boolean | (string | boolean)[] | undefined
 
 function readOption(command: Command, name: string, option: Options[string], value: Raw): Read['options'][string] {
@@ -74,7 +74,7 @@ function readOperands(command: Command, positionals: readonly string[]): Read['o
   return operands
 }
 
-/** Reads a command line. Throws CliError `usage`. */
+/** Parses a command line. Throws CliError `usage`. */
 export function parse(args: readonly string[], commands: readonly Command[]): Parsed {
   if (args[0] === 'help') return { ...find(args.slice(1), commands), kind: 'help' }
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) return parse(['version'], commands)

@@ -1,7 +1,7 @@
 import type { Context } from './command.ts'
 import { CliError } from './exit.ts'
 
-/** The present password and a new one, the new one typed twice. Throws CliError `usage`. */
+/** Asks for the current password and a new one, the new one twice. Throws CliError `usage`. */
 export async function readNewPassword({ terminal }: Context, fromStdin: boolean): Promise<{ password: string; new_password: string }> {
   if (fromStdin) {
     const [password = '', new_password = '', ...more] = (await terminal.readAll()).replace(/\r?\n$/, '').split(/\r?\n/)
@@ -19,9 +19,9 @@ export async function readNewPassword({ terminal }: Context, fromStdin: boolean)
   return { password, new_password }
 }
 
-/** A password from standard input or from the person at the keyboard; a new one is typed twice. Throws CliError `usage`. */
+/** Reads a password from standard input or the terminal; a new one is typed twice. Throws CliError `usage`. */
 export async function readPassword({ terminal }: Context, { fromStdin, twice = false }: { fromStdin: boolean; twice?: boolean }): Promise<string> {
-  // One line ending is the shell's, not the person's; nothing else is taken away from a password.
+  // The shell adds one line ending. Nothing else of a password is removed.
   if (fromStdin) return (await terminal.readAll()).replace(/\r?\n$/, '')
   const typed = await terminal.ask('Password: ', { secret: true })
   if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give it on standard input: --password-stdin' })

@@ -1,4 +1,4 @@
-/** People name things, the API takes ids: each of these takes either. */
+/** Resolves names to ids. Each function takes either. */
 import * as z from 'zod/mini'
 import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
@@ -32,7 +32,7 @@ export async function clusterId(api: Api, text: string): Promise<string> {
   return found('cluster', text, page.items, (c) => c.name).id
 }
 
-/** A server of the cluster, also one that has left it and whose name another may have by now. */
+/** A server of the cluster. Includes one that has left it, whose name another server may have by now. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
@@ -57,7 +57,7 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** Names of revoked tokens may have been given again: the one that can be used counts before them. */
+/** The name of a revoked token may have been used again. A usable token takes precedence. */
 export async function joinTokenId(api: Api, text: string): Promise<string> {
   if (isId(text)) return text
   const { items } = await api.call(joinTokenList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
@@ -69,14 +69,14 @@ export async function joinTokenId(api: Api, text: string): Promise<string> {
   ).id
 }
 
-/** What has no name of its own is named by its id alone. */
+/** For objects without a name: accepts only an id. */
 export function idOf(what: 'operation' | 'image' | 'session', text: string): string {
   if (!isId(text))
     throw new CliError('usage', `${oneLine(text)} is not the id of ${what === 'session' ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
   return text
 }
 
-/** A patch of a server by its name or id; the two system layers have ids that are words. */
+/** A patch of a server by name or id. The ids of the two system layers are words. */
 export async function patchOf(api: Api, server: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: server } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)

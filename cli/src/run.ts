@@ -18,7 +18,7 @@ function report(terminal: Terminal, e: unknown, json: boolean): number {
   return exitCodes[error.exit]
 }
 
-/** One command line, from its words to its exit code. */
+/** Runs one command line and returns its exit code. */
 export async function run(args: readonly string[], terminal: Terminal, program: RunProgram): Promise<number> {
   const sessions = openSessions(terminal.env)
   const commands = allCommands(sessions)

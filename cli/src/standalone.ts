@@ -1,4 +1,4 @@
-/** The CLI alone, as it is bundled and handed out: it knows Steelyard by its API only. */
+/** Entry of the bundled CLI, which has only the API. */
 import { start } from './start.ts'
 
 await start(null)

@@ -1,4 +1,4 @@
-/** The only file of the CLI that reads arguments, environment, standard streams and signals: the rest is handed them as a Terminal. */
+/** The only file of the CLI that reads arguments, environment, standard streams and signals. The others get them as a Terminal. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { askOnTerminal } from './ask.ts'
@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts'
 
 function openTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
-  // The reader of a pipe went away (`steelyard server list | head`): nobody is left to tell.
+  // The reader of a pipe has ended (`steelyard server list | head`).
   for (const stream of [stdout, stderr]) stream.on('error', (e: NodeJS.ErrnoException) => (e.code === 'EPIPE' ? process.exit(exitCodes.ok) : undefined))
   return {
     out: (words) => void stdout.write(words),
@@ -39,21 +39,21 @@ function openTerminal(): Terminal {
   }
 }
 
-/** Starts Steelyard's own main file, which lies in the same repository, with the same Node. */
+/** Runs the main file of the server program in the same repository with the same Node. */
 const programAt =
   (main: string): NonNullable<RunProgram> =>
   (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit' })
-      // The terminal gives Ctrl-C to both; the program ends in its own order, and this process waits for it.
+      // The terminal sends Ctrl-C to both processes. This one waits for the program to shut down.
       const pass = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
       process.on('SIGINT', pass).on('SIGTERM', pass)
       child.once('error', reject)
       child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.failure)))
     })
 
-/** Runs the command line of this process. `main`: the program's main file, null where only the client is here. */
+/** Runs the command line of this process. `main`: main file of the server program, or null in the standalone client. */
 export async function start(main: string | null): Promise<void> {
-  // Not process.exit: output that a pipe has not taken yet would be lost.
+  // process.exit would lose output that a pipe hasn't taken yet.
   process.exitCode = await run(process.argv.slice(2), openTerminal(), main === null ? null : programAt(main))
 }

@@ -1,12 +1,12 @@
-/** Asking before something is done that can't be undone. */
+/** Confirmation of what can't be undone. */
 import { CliError } from './exit.ts'
 import type { Terminal } from './terminal.ts'
 import { oneLine } from './text.ts'
 
-/** The option by which a script answers beforehand. */
+/** The option with which a script confirms. */
 export const sureOption = { yes: { kind: 'flag', help: 'Do not ask; needed where there is no terminal' } } as const
 
-/** Has a person type the name of what would be lost. Throws CliError where they type another, or where nobody can be asked. */
+/** Asks the user to type the name of what would be lost. Throws CliError for another name, or if nobody can be asked. */
 export async function beSure(terminal: Terminal, what: string, name: string, yes: boolean): Promise<void> {
   if (yes) return
   const answer = await terminal.ask(`${what} Type ${oneLine(name)} to go on: `, { secret: false })

@@ -12,7 +12,7 @@ const columns: readonly Column<Row>[] = [
 ]
 const plain = { columns: null, colour: false } as Parameters<typeof table>[0]
 
-test('columns are aligned, also behind wide characters', () => {
+test('columns are aligned after wide characters too', () => {
   expect(
     table(
       plain,
@@ -26,14 +26,14 @@ test('columns are aligned, also behind wide characters', () => {
   ).toBe('NAME  SIZE\n東京     5\nabc     12\n')
 })
 
-test('colours only where the terminal shows them, and they move nothing', () => {
+test('colours appear only on a terminal and do not change the alignment', () => {
   const text = table({ ...plain, colour: true }, [{ name: 'x', size: 10 }], columns, 'None')
   expect(text).toContain('\u001b[31mx\u001b[0m')
   // oxlint-disable-next-line no-control-regex
   expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe('NAME  SIZE\nx       10\n')
 })
 
-test('on a terminal the widest column gives way, in a pipe nothing is cut', () => {
+test('the widest column shrinks on a terminal, nothing is truncated in a pipe', () => {
   const rows = [{ name: 'a'.repeat(60), size: 1 }]
   const lines = table({ ...plain, columns: 30 }, rows, columns, 'None').split('\n')
   expect(Math.max(...lines.map(widthOf))).toBe(30)
@@ -41,19 +41,19 @@ test('on a terminal the widest column gives way, in a pipe nothing is cut', () =
   expect(table(plain, rows, columns, 'None')).toContain('a'.repeat(60))
 })
 
-test('no column is squeezed below its title', () => {
+test('no column is narrower than its title', () => {
   expect(fit([40, 40], [12, 3], 10)).toEqual([12, 6])
 })
 
-test('a name with a line break stays one row', () => {
+test('a name with a line break stays on one row', () => {
   expect(table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n')).toHaveLength(3)
 })
 
-test('no rows say so', () => {
+test('an empty table prints its sentence', () => {
   expect(table(plain, [], columns, 'No servers')).toBe('No servers\n')
 })
 
-test('facts leave out what is not known', () => {
+test('facts omit unknown values', () => {
   expect(
     facts(plain, [
       ['Name', 'x'],

@@ -5,7 +5,7 @@ export interface Column<T> {
   readonly title: string
   readonly text: (row: T) => string
   readonly colour?: (row: T) => Colour | null
-  /** Numbers stand right. */
+  /** Aligns to the right, for numbers. */
   readonly right?: boolean
 }
 
@@ -13,8 +13,8 @@ const gap = 2
 const least = 6
 
 /**
- * Widths that fit: the widest column gives way first, none below `least` or its title. What still does not fit wraps on the
- * terminal, which shows everything; dropping a column would not.
+ * Column widths that fit the terminal. The widest column shrinks first, none below `least` or its title. A line that is still
+ * too long wraps, because dropping a column would hide data.
  */
 export function fit(widths: readonly number[], titles: readonly number[], columns: number | null): number[] {
   const fitted = [...widths]
@@ -31,7 +31,7 @@ export function fit(widths: readonly number[], titles: readonly number[], column
   return fitted
 }
 
-/** A table for people: aligned, one line per row, cut to the terminal. No rows: the sentence `empty`. */
+/** An aligned table, one line per row, truncated to the terminal. Without rows: the sentence `empty`. */
 export function table<T>(terminal: Terminal, rows: readonly T[], columns: readonly Column<T>[], empty: string): string {
   if (rows.length === 0) return `${empty}\n`
   const cells = rows.map((row) => columns.map((c) => oneLine(c.text(row)) || '-'))
@@ -65,14 +65,14 @@ export function table<T>(terminal: Terminal, rows: readonly T[], columns: readon
   return `${[head, ...body].join('\n')}\n`
 }
 
-/** What one object is: a name per line, and its value. Empty values are left out. */
+/** The fields of one object, one per line. Empty values are omitted. */
 export function facts(terminal: Terminal, entries: readonly (readonly [name: string, value: string | number | null | undefined])[]): string {
   const shown = entries.filter(([, value]) => value !== null && value !== undefined && value !== '')
   const width = shown.reduce((most, [name]) => Math.max(most, widthOf(name)), 0)
   return shown.map(([name, value]) => `${paint(terminal, 'bold', pad(name, width))}  ${oneLine(String(value))}\n`).join('')
 }
 
-/** How many of how many are shown, where that isn't all. */
+/** "10 of 200", if the page doesn't show all. */
 export function shownOf(page: { items: readonly unknown[]; page: number; total: number }): string {
   return page.items.length < page.total ? `${page.items.length} of ${page.total} (page ${page.page})\n` : ''
 }

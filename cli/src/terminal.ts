@@ -1,24 +1,24 @@
-/** The outside of the process, passed in so that a test can hold it. Only start.ts reads `process`. */
+/** Everything outside of the process, injected for tests. Only start.ts reads `process`. */
 export interface Terminal {
-  /** Standard output: what was asked for, and nothing else. */
+  /** Standard output: only the result. */
   out(text: string): void
   /** Standard error: progress, warnings, refusals. */
   err(text: string): void
-  /** Columns of standard output; null where it is no terminal: then nothing is cut. */
+  /** Columns of standard output. Null if it is no terminal; then nothing is truncated. */
   readonly columns: number | null
-  /** Columns of standard error; null where it is no terminal: then no line is drawn over. */
+  /** Columns of standard error. Null if it is no terminal; then no line is overwritten. */
   readonly errColumns: number | null
   readonly colour: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since 1970. */
   now(): number
-  /** Resolves after a time, or at once when the signal is aborted. */
+  /** Resolves after a time, or when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Asks a person; null where there is none at the keyboard. Without echo for secrets. Throws CliError `interrupted` on Ctrl-C. */
+  /** Prompts the user, without echo for secrets. Null if there is no terminal. Throws CliError `interrupted` on Ctrl-C. */
   ask(question: string, options: { secret: boolean }): Promise<string | null>
   /** All of standard input. */
   readAll(): Promise<string>
-  /** Aborted by the first Ctrl-C after the call; before it, Ctrl-C ends the process. */
+  /** A signal that the next Ctrl-C aborts. Without it, Ctrl-C ends the process. */
   interrupted(): AbortSignal
 }
 

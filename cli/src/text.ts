@@ -1,6 +1,6 @@
 /**
- * Text on a terminal. Names, reasons and hardware strings come from machines and other people: nothing in them may move the
- * cursor, change colours or reorder what is read (Unicode TR 36 §3, bidirectional overrides).
+ * Text for a terminal. Names, reasons and hardware strings come from machines and other people. They must not move the
+ * cursor, change colours or reorder text (Unicode TR 36 §3, bidirectional overrides).
  */
 
 /** C0 and C1 controls, DEL, line separators, bidirectional and invisible format characters. */
@@ -17,7 +17,7 @@ export const manyLines = (text: string): string =>
     .map((line) => line.replaceAll('\t', '  ').replace(unsafe, '\ufffd'))
     .join('\n')
 
-/** JSON that means the same and shows nothing unsafe on a terminal: JSON.stringify escapes only C0. */
+/** Equivalent JSON that is safe on a terminal. JSON.stringify escapes only C0. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -25,14 +25,14 @@ export const safeJson = (value: unknown, indent?: number): string =>
   )
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-/** East Asian Wide and Fullwidth blocks (UAX 11), coarsely, and what is drawn as an emoji. */
+/** East Asian Wide and Fullwidth blocks (UAX 11), approximately, and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u
 const zero = /^[\p{Mn}\p{Me}]+$/u
 
 const widthOfOne = (grapheme: string) => (zero.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)
 
-/** Columns that the text takes on a terminal. */
+/** Width of the text on a terminal, in columns. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
@@ -40,7 +40,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** The text in at most `width` columns, cut between characters and ended with an ellipsis where something is missing. */
+/** Truncates the text to `width` columns, between characters, with an ellipsis. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let kept = ''
@@ -67,12 +67,12 @@ function scaled(bytes: number | null | undefined, base: number, units: readonly 
   return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[at]}`
 }
 
-/** 549755813888 → "512 GiB"; what is not known is "?". */
+/** 549755813888 → "512 GiB"; unknown → "?". */
 export const memory = (bytes: number | null | undefined): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
-/** 3840755982336 → "3.8 TB": in decimal units, as disks are sold and as the console shows them. */
+/** 3840755982336 → "3.8 TB". Disks are sold in decimal units, and the console shows the same. */
 export const disk = (bytes: number | null | undefined): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 
-/** "12 s ago", "3 h ago"; a time to come is "now": clocks differ. */
+/** "12 s ago", "3 h ago". A future time is "now", because clocks differ. */
 export function ago(iso: string | null, now: number): string {
   if (iso === null) return 'never'
   const seconds = Math.max(0, Math.floor((now - Date.parse(iso)) / 1000))
@@ -83,12 +83,12 @@ export function ago(iso: string | null, now: number): string {
 }
 
 const two = (n: number) => String(n).padStart(2, '0')
-/** Local date and time to the second; scripts get ISO 8601 in UTC by --json. */
+/** Local date and time to the second. Scripts get ISO 8601 in UTC with --json. */
 export function localTime(iso: string | null): string {
   if (iso === null) return '-'
   const t = new Date(iso)
   return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`
 }
 
-/** Words of the contract for people: `control_plane` → `control plane`. */
+/** `control_plane` → `control plane`. */
 export const words = (value: string): string => value.replaceAll('_', ' ')

@@ -33,7 +33,7 @@ async function watching(answers: (Operation | Problem)[]) {
 const withoutTimes = (out: string) => out.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
 
 describe('operation watch', () => {
-  test('says each change of a step once, and ends with 0 when all is done', async () => {
+  test('prints each change of a step once and exits with 0', async () => {
     const { cli } = await watching(story)
     const ran = await cli.run(`operation watch ${id(70)}`)
     expect(ran).toMatchObject({ exit: 0, err: '' })
@@ -44,18 +44,18 @@ describe('operation watch', () => {
     )
   })
 
-  test('for scripts is a line of JSON for each change', async () => {
+  test('prints a line of JSON per change with --json', async () => {
     const { cli } = await watching(story)
     const lines = (await cli.run(`operation watch ${id(70)} --json`)).out.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as Operation).status)).toEqual(['running', 'running', 'done'])
   })
 
-  test.each(['failed', 'cancelled'] as const)('ends with 1 when it is %s', async (status) => {
+  test.each(['failed', 'cancelled'] as const)('exits with 1 if the operation %s', async (status) => {
     const { cli } = await watching([anOperation({ status, reason: 'cp-1 does not answer' })])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `Create cluster web: ${status}. cp-1 does not answer\n` })
   })
 
-  test('of a scan shows who was found, and who was not as a number', async () => {
+  test('of a scan lists the servers found and counts the other addresses', async () => {
     const silent = (n: number) => aStep({ key: `ask/10.0.4.${n}`, title: `Ask 10.0.4.${n}`, status: 'skipped', reason: 'No answer: timeout' })
     const steps = [...Array.from({ length: 200 }, (_, i) => silent(i + 2)), aStep({ key: 'ask/10.0.4.1', title: 'Ask 10.0.4.1', status: 'done' })]
     const target = { kind: 'datacenter' as const, id: null, name: '10.0.4.0/24' }
@@ -70,7 +70,7 @@ describe('operation watch', () => {
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 0, err: 'The database is away. Trying again.\nSteelyard answers again.\n' })
   })
 
-  test('does not wait for a Steelyard that never answered, or an operation that is not there', async () => {
+  test('fails at once if Steelyard never answered or the operation does not exist', async () => {
     const { cli } = await watching([new Problem('unavailable', 'The database is away')])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 7 })
     const gone = await watching([new Problem('not_found', 'No such operation')])
@@ -79,14 +79,14 @@ describe('operation watch', () => {
     expect(named).toMatchObject({ exit: 2, err: 'web is not the id of an operation\nsteelyard operation list shows them\n' })
   })
 
-  test('draws one line of progress on a terminal, never wider than it', async () => {
+  test('draws a progress line that fits the terminal', async () => {
     const { cli } = await watching(story)
     const ran = await cli.run(`operation watch ${id(70)}`, { columns: 24 })
     expect(ran.out).toContain('\r\u001b[K0 of 2 steps done, now…')
   })
 })
 
-test('Ctrl-C stops the watching, not the operation, and says so', { timeout: 30_000 }, async () => {
+test('Ctrl-C ends the watching, not the operation, and says so', { timeout: 30_000 }, async () => {
   const { api, cli } = await watching([story[0]!])
   const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url)), 'operation', 'watch', id(70)], {
     env: { ...process.env, ...cli.env, STEELYARD_URL: api.url },
@@ -99,7 +99,7 @@ test('Ctrl-C stops the watching, not the operation, and says so', { timeout: 30_
   expect(api.callsOf(operationCancel)).toHaveLength(0)
 })
 
-test('operation cancel and retry say what it is now', async () => {
+test('operation cancel and retry print the new state', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])
   api.on(operationCancel, () => anOperation({ status: 'cancelling' }))
   api.on(operationRetry, () => anOperation({ status: 'pending' }))
@@ -107,7 +107,7 @@ test('operation cancel and retry say what it is now', async () => {
   expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'Create cluster web: done\n' })
 })
 
-test('operation retry has a person name the disk that would be wiped, and sends what was named', async () => {
+test('operation retry asks for the disk that would be wiped and sends the answer', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])
   const by = { wwid: 'naa.1', serial: 'S1', content: 'ext4 "data"' }
   const disk = { server: 'brave-otter-042', device: '/dev/sda', disk: { id: 'sda', model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: by.content } }
@@ -126,7 +126,7 @@ test('operation retry has a person name the disk that would be wiped, and sends 
   expect(api.callsOf(operationRetry).at(-1)!.body).toEqual({ confirmed_disks: [by] })
 })
 
-test('operation resume says what goes on, and why it can not be resumed yet', async () => {
+test('operation resume prints what continues, or why it can not resume yet', async () => {
   const { api, cli } = await watching([])
   api.on(operationResume, () => ({ operations: [anOperation({ status: 'running' })] }))
   expect(await cli.run(`operation resume ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })

@@ -6,7 +6,7 @@ import { cut, oneLine, safeJson, words } from './text.ts'
 
 const pollMs = 1000
 const mostAddressesShown = 32
-/** While Steelyard doesn't answer: it may be restarting, and the operation goes on where it stopped. */
+/** How long to wait while Steelyard doesn't answer. It may be restarting; the operation then continues. */
 const patienceMs = 5 * 60_000
 
 const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
@@ -17,30 +17,30 @@ const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
   skipped: 'dim',
 }
 
-/** What a step looks like now; a line is printed when this changes. */
+/** State of a step. A line is printed when it changes. */
 const stepText = (s: Step) =>
   `${words(s.status)}${s.attempt > 1 && s.status !== 'done' ? ` (attempt ${s.attempt})` : ''}\u0000${s.title}${s.reason ? `: ${s.reason}` : ''}`
 
-/** The line under the steps: how far, and what is happening. */
+/** The progress line below the steps. */
 function progress(o: Operation): string {
   const done = o.steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
   const current = o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
-/** Of many addresses, those where nobody answers are a number at the end: a line for each would bury the servers that were found. */
+/** Addresses without an answer are only counted at the end: a line each would bury the servers that were found. */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 export interface Watched {
-  /** As it was when the watching ended. */
+  /** The last state that was seen. */
   readonly operation: Operation
   readonly exit: number
 }
 
 /**
- * Shows the steps of an operation as they go, until it has ended. Ctrl-C ends the watching, never the operation.
- * With `print` json, each change is one line of JSON on standard output; else lines for people, on standard error when something
- * else is to stand on standard output.
+ * Shows the steps of an operation until it has ended. Ctrl-C ends the watching, never the operation.
+ * With `print` json, each change is one line of JSON on standard output; otherwise lines of text, on standard error if standard
+ * output is needed for something else.
  */
 export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>, id: string, print: 'out' | 'err' | 'json'): Promise<Watched> {
   const signal = terminal.interrupted()
@@ -80,7 +80,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
       if (hasEnded(operation)) break
     } catch (e) {
       if (signal.aborted) break
-      // Before the first answer, an address that is wrong should say so at once.
+      // Fail at once before the first answer: the address may be wrong.
       if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
       if (silentSince === null) terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
       silentSince ??= terminal.now()

@@ -22,7 +22,7 @@ export function kubeconfig(options: Credentials & { cluster: string; server: str
   )
 }
 
-/** The authorities and the server of the context that a kubeconfig uses. Throws an Error with a sentence for people. */
+/** Authorities and server of the current context of a kubeconfig. Throws an Error with a sentence for the user. */
 export function readKubeconfig(text: string): { server: string; ca: string } {
   const root = yaml(text, 'kubeconfig')
   const named = (list: unknown, name: string | undefined): Readonly<Record<string, unknown>> | undefined =>

@@ -1,9 +1,9 @@
-/** Reading files of credentials that others wrote. */
+/** Parsing of credential files from other programs. */
 import { parse } from 'yaml'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A mapping, or an Error that says what it should be. */
+/** Returns a mapping, or throws an Error that says what is expected. */
 export function yaml(text: string, what: string): Fields {
   let root: unknown
   try {

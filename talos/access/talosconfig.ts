@@ -30,7 +30,7 @@ export interface ReadTalosconfig extends Credentials {
   readonly endpoints: readonly string[]
 }
 
-/** The context that a talosconfig uses. Throws an Error with a sentence for people. */
+/** The current context of a talosconfig. Throws an Error with a sentence for the user. */
 export function readTalosconfig(text: string): ReadTalosconfig {
   const root = yaml(text, 'talosconfig')
   const contexts = mapAt(root, 'contexts')

@@ -1,6 +1,4 @@
-/**
- * How a call is made: with a deadline, cancelled by the caller's signal, its failure turned into a TalosError, and what comes back counted.
- */
+/** Calls with a deadline, the caller's abort signal, errors as TalosError, and a limit on the size of answers. */
 import { setImmediate } from 'node:timers/promises'
 import { Code, ConnectError, type CallOptions as ConnectCallOptions } from '@connectrpc/connect'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
@@ -13,7 +11,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
-/** What a call needs to know of its connection. */
+/** The connection of a call. */
 export interface CallContext {
   deadlineMs: number
   signal: AbortSignal | undefined
@@ -34,15 +32,15 @@ export async function unary<T>(context: CallContext, options: CallOptions, call:
 }
 
 export interface StreamBounds {
-  /** Milliseconds until the stream must have ended; none for one that is followed. */
+  /** Milliseconds until the stream must end. None for a stream that is followed. */
   untilMs?: number | undefined
-  /** Milliseconds until something must have come; for streams whose first message comes at once. */
+  /** Milliseconds until the first message, for streams that send one at once. */
   firstWithinMs?: number | undefined
 }
 
 /**
- * The messages of one stream. Leaving the loop early ends the call. There is no more in memory than the message at hand: a reader that is
- * slow slows the server down.
+ * The messages of a stream. Leaving the loop ends the call. Only the current message is in memory; a slow reader slows the server
+ * down.
  */
 export async function* stream<T>(
   context: CallContext,
@@ -61,7 +59,7 @@ export async function* stream<T>(
           own.abort()
         }, bounds.firstWithinMs)
   try {
-    // 0 is the library's word for no deadline.
+    // 0 means no deadline to the library.
     for await (const message of call({ signal, timeoutMs: bounds.untilMs ?? 0 })) {
       clearTimeout(first)
       yield message
@@ -79,12 +77,12 @@ async function failureOf(error: unknown, context: CallContext, options: CallOpti
   if (options.signal?.aborted === true) return talosError(error, timeoutMs, options.signal)
   const answered = error instanceof ConnectError && (error.metadata.has('grpc-status') || error.code === Code.DeadlineExceeded)
   if (answered || error instanceof TalosError) return talosError(error, timeoutMs, context.signal)
-  // Streams fail before their connection says why: wait for its word, which knows more (a TLS alert, the end of the connection).
+  // A stream fails before its connection does. Wait for the connection's error, which says more (such as a TLS alert).
   await setImmediate()
   return talosError(context.failure() ?? error, timeoutMs, context.signal)
 }
 
-/** The one element of an answer. Talos wraps each answer in a list, for calls that it spreads over several machines. */
+/** The single element of an answer. Talos wraps answers in a list, for calls that it forwards to several machines. */
 export function one<T extends { metadata?: Metadata | undefined }>(messages: readonly T[], call: string): T {
   const [message] = messages
   if (message === undefined) throw new TalosError('invalid_data', `server sent invalid data (empty answer to ${call})`)
@@ -92,7 +90,7 @@ export function one<T extends { metadata?: Metadata | undefined }>(messages: rea
   return message
 }
 
-/** A failure that stands inside an answer or a stream instead of ending it. */
+/** An error inside an answer or a stream. */
 export function refuseError(metadata: Metadata | undefined): void {
   if (metadata !== undefined && metadata.error !== '') throw new TalosError('other', messageText(metadata.error))
 }

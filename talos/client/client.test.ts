@@ -40,14 +40,14 @@ describe('calls', () => {
     }
   })
 
-  test('a failure inside an answer is one', async () => {
+  test('an error inside an answer is thrown', async () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, { bootstrap: () => ({ messages: [{ metadata: { error: 'no such node' } }] }) }),
     )
     await expect(client.bootstrap()).rejects.toMatchObject({ kind: 'other', message: 'no such node' })
   })
 
-  test('a configuration is sent byte for byte, its mode always said', async () => {
+  test('a configuration is sent byte for byte, with an explicit mode', async () => {
     const seen: unknown[] = []
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
@@ -70,7 +70,7 @@ describe('calls', () => {
     ])
   })
 
-  test('a reset says exactly what to wipe', async () => {
+  test('a reset names exactly what to wipe', async () => {
     let seen: unknown
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
@@ -108,7 +108,7 @@ describe('calls', () => {
     expect(removed).toBe(id)
   })
 
-  test('services tell health and the last of their history', async () => {
+  test('services have their health and recent history', async () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         serviceList: () => ({
@@ -129,7 +129,7 @@ describe('calls', () => {
     ])
   })
 
-  test('kubeconfig is unpacked from a tar that isn’t ended', async () => {
+  test('the kubeconfig is extracted from an unterminated tar', async () => {
     const content = 'apiVersion: v1\nkind: Config\n'
     const header = Buffer.alloc(512)
     header.write('kubeconfig', 0)
@@ -168,7 +168,7 @@ describe('streams', () => {
       },
     })
 
-  test('a watch tells what is and what changes', async () => {
+  test('a watch sends the current resources and their changes', async () => {
     const { client } = await maintenance((router) =>
       router.service(State, {
         async *watch(request) {
@@ -191,7 +191,7 @@ describe('streams', () => {
     ])
   })
 
-  test('a kind’s watch tells when all that exists was told', async () => {
+  test('the watch of a kind says when all existing resources have been sent', async () => {
     const { client } = await maintenance((router) =>
       router.service(State, {
         async *watch() {
@@ -232,7 +232,7 @@ describe('streams', () => {
     await expect.poll(() => ended).toBe(true)
   })
 
-  test('a stream that doesn’t even begin is given up', async () => {
+  test('a stream without a first message times out', async () => {
     const { client } = await maintenance(
       (router) =>
         router.service(State, {
@@ -246,7 +246,7 @@ describe('streams', () => {
     await expect(Array.fromAsync(client.watch(resources.machineStatus))).rejects.toMatchObject({ kind: 'timeout', message: 'did not answer within 100 ms' })
   })
 
-  test('a stream that has begun may be silent', async () => {
+  test('a stream may be silent after its first message', async () => {
     const { client } = await maintenance(
       (router) =>
         router.service(State, {
@@ -261,7 +261,7 @@ describe('streams', () => {
     expect(await Array.fromAsync(client.watch(resources.machineStatus))).toHaveLength(1)
   })
 
-  test('an error inside a log ends it', async () => {
+  test('an error inside a log ends the log', async () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         async *logs() {

@@ -23,7 +23,7 @@ const version = (router: ConnectRouter) =>
   })
 
 describe('maintenance', () => {
-  test('its certificate is read, known as what it is, and pinned', async () => {
+  test('the certificate is read, recognized and pinned', async () => {
     const server = await serve(peers.leaf, version)
     const read = await readCertificate(target(server), { timeoutMs: 2000 })
     expect(read.mode).toBe('maintenance')
@@ -37,7 +37,7 @@ describe('maintenance', () => {
     expect(await client.version()).toEqual({ tag: 'v1.13.9', sha: '', arch: 'amd64', platform: 'metal', mode: 'metal' })
   })
 
-  test('one that nobody has seen yet is asked on the connection on which it showed its certificate', async () => {
+  test('a new machine is called on the connection on which its certificate was read', async () => {
     const server = await serve(peers.leaf, version)
     const { shown, client } = await connectUnknown(target(server))
     expect(shown).toEqual(await readCertificate(target(server)))
@@ -58,7 +58,7 @@ describe('maintenance', () => {
     expect(calls).toBe(0)
   })
 
-  test('its clock may be years off', async () => {
+  test('the clock of the machine may be years off', async () => {
     const past = new Date('2015-01-01')
     const old = await issueCertificate(peers.other.certs.os, {
       subject: { commonName: 'maintenance-service.talos.dev' },
@@ -75,7 +75,7 @@ describe('maintenance', () => {
 describe('mutual TLS', () => {
   const admin = () => mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
 
-  test('works both ways', async () => {
+  test('verifies both sides', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     expect((await readCertificate(target(server))).mode).toBe('secured')
     const client = closing(await connectSecure(target(server), await admin()))
@@ -105,7 +105,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('a client’s certificate is no server’s', async () => {
+  test('a client certificate is refused for a server', async () => {
     const pair = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['client'],
@@ -169,7 +169,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('our own certificate refused by the server is said so', async () => {
+  test('a refusal of our certificate is reported as such', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // TLS 1.3 tells it only on the first read.

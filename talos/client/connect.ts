@@ -1,7 +1,7 @@
 /**
  * Connections to Talos's API: one TLS connection per client, closed for good by `close()`, never reopened by itself.
- * Two ways in: a machine in maintenance shows a certificate that nobody vouches for, which is read first and then pinned; a configured one
- * demands a client certificate and shows one of its cluster's authority.
+ * A machine in maintenance has a self-made certificate, which is read first and then pinned. A configured machine requires a client
+ * certificate and has one of its cluster's authority.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
@@ -25,31 +25,31 @@ export interface Target {
 export interface ConnectOptions {
   /** For connecting, and for each call that has no deadline of its own. */
   deadlineMs?: number | undefined
-  /** Ends the connection and every call on it. */
+  /** Closes the connection and ends every call on it. */
   signal?: AbortSignal | undefined
-  /** Asked before a packet leaves; throws where the address must not be dialled. */
+  /** Called before any packet is sent. Throws if the address must not be dialled. */
   dial?: ((host: string, port: number) => void | Promise<void>) | undefined
 }
 
 export const apiPort = 50_000
 const defaultDeadlineMs = 10_000
 const minVersion = 'TLSv1.2'
-/** How long what arrived before the end of a connection may still be read. */
+/** How long data that arrived before the end of a connection may still be read. */
 const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
 const maintenanceName = 'maintenance-service.talos.dev'
 
 export interface ReadCertificate {
   pem: string
-  /** As Talos prints it on the machine's console: base64 of SHA-256 of the certificate's public key (SubjectPublicKeyInfo). */
+  /** Base64 of the SHA-256 of the public key (SubjectPublicKeyInfo), as Talos prints it on the machine's console. */
   fingerprint: string
   mode: 'maintenance' | 'secured'
 }
 
-/** For those whom nobody vouches for, made once: a context of its own for each of a thousand machines costs more than its handshake. */
+/** For unverified peers. Shared, because creating a context costs more than a handshake. */
 const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion }) }
 
-/** The certificate that a server shows, without believing it. Throws TalosError. */
+/** Reads the certificate of a server without verifying it. Throws TalosError. */
 export async function readCertificate(
   target: Target,
   options: { timeoutMs?: number; signal?: AbortSignal; dial?: ConnectOptions['dial'] } = {},
@@ -63,8 +63,8 @@ export async function readCertificate(
 }
 
 /**
- * The same, with a client on the very connection that the certificate was shown on: whoever holds its key is who answers there, as long as it lasts. Null
- * where the machine is configured and wants to know who asks. Throws TalosError.
+ * As `readCertificate`, with a client on the same connection, whose peer has the certificate's key. Null if the machine is configured and requires a client
+ * certificate. Throws TalosError.
  */
 export async function connectUnknown(target: Target, options: ConnectOptions = {}): Promise<{ shown: ReadCertificate; client: TalosClient | null }> {
   const socket = await openTls(target, unbelieving, options)
@@ -90,7 +90,7 @@ function shownBy(socket: TLSSocket): ReadCertificate {
   }
 }
 
-/** What the end of a connection before the server's first word says, where it says more than its error. */
+/** A better reason for a connection that ended before the first answer, if there is one. */
 type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
@@ -98,10 +98,10 @@ const lost: Refusal = (error) => (error === undefined ? new TalosError('unavaila
 /** A client for a machine in maintenance that shows exactly the certificate `pem`. Throws TalosError, kind `certificate` for any other. */
 export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
   const expected = new X509Certificate(pinned.pem)
-  // The leaf itself is the anchor: the authority that signed it exists only inside the machine and isn't sent.
+  // Trust the leaf itself: its authority exists only inside the machine and isn't sent.
   const tls = { ca: pinned.pem, allowPartialTrustChain: true, rejectUnauthorized: false }
   const check = (socket: TLSSocket) => {
-    // A machine without NTP may live in the wrong year: its time doesn't matter, its key does.
+    // The clock of a machine without NTP may be wrong. Only the key matters.
     const verdict: unknown = socket.authorizationError
     const reason = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
     const trusted = socket.authorized || reason === 'CERT_NOT_YET_VALID' || reason === 'CERT_HAS_EXPIRED' || reason === 'ERR_TLS_CERT_ALTNAME_INVALID'
@@ -120,7 +120,7 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
   const authority = new X509Certificate(ca)
-  // Judged by `check`, which sees the certificate that is refused; before it nothing is sent.
+  // `check` verifies, because it sees a refused certificate too. Nothing is sent before it.
   const tls = { ca, cert: crt, key: standardKey(key), rejectUnauthorized: false }
   return open(target, tls, options, (socket) => {
     const shown = peerCertificate(socket)
@@ -167,7 +167,7 @@ function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, re
   })
 }
 
-/** Dials and finishes the TLS handshake; whether the peer is believed is for `tls` and the caller. */
+/** Dials and finishes the TLS handshake. `tls` and the caller decide whether to trust the peer. */
 async function openTls(target: Target, tls: ConnectionOptions, options: ConnectOptions): Promise<TLSSocket> {
   const port = target.port ?? apiPort
   const { signal, deadlineMs = defaultDeadlineMs } = options
@@ -180,7 +180,7 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
   return new Promise<TLSSocket>((resolve, reject) => {
     if (signal?.aborted === true) return reject(new TalosError('cancelled', 'cancelled'))
     const socket = connectTls({ ...tls, host: target.host, port, ALPNProtocols: ['h2'], minVersion })
-    // A peer that lost power answers nothing: the kernel notices after 5 s of silence and 10 probes of one second.
+    // Detects a peer without power: after 5 s of silence the kernel sends 10 probes, one per second.
     socket.setKeepAlive(true, 5_000)
     const timer = setTimeout(() => fail(new TalosError('timeout', tooLate(deadlineMs))), deadlineMs)
     const settle = () => {
@@ -219,7 +219,7 @@ interface Session extends SessionManager {
   close: () => void
 }
 
-/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. `refusal` says what an end before any word means. */
+/** One HTTP/2 session on a connected socket. It isn't reopened: after its end, calls fail. `refusal` explains an end before the first answer. */
 function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Session {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
   const authority = `https://${host}:${target.port ?? apiPort}`
@@ -234,16 +234,16 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Sess
   const broken = (error?: unknown) => fail((greeted ? undefined : refusal(error)) ?? error)
   const tearDown = () => {
     session.destroy()
-    // A session that broke doesn't always let go of its socket; a turn later its native part has, and the socket may go.
+    // A broken session doesn't always release its socket. One turn of the event loop later the socket can be destroyed.
     setImmediate(() => socket.destroy())
   }
   const end = () => {
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
-    // An answer may have come just before the end (a machine that restarts its API after taking a configuration): let it be read.
+    // Read an answer that came just before the end, such as from a machine that restarts its API after a configuration.
     setTimeout(() => ended.abort(), lastWordsMs)
   }
-  // The socket knows what the session may not tell: a TLS alert, for one.
+  // The socket's error may say more than the session's, such as a TLS alert.
   socket.on('error', broken)
   socket.once('close', end)
   session.on('error', (error) => {
@@ -253,7 +253,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Sess
   session.once('remoteSettings', () => (greeted = true))
   session.on('goaway', () => {
     const closing = new TalosError('unavailable', 'the server is closing the connection')
-    // Some greet before they judge the certificate: refused is who is given no answer at all.
+    // Some servers send a greeting before they verify the certificate, so only a connection without any answer counts as refused.
     fail(isServed ? closing : (refusal(closing) ?? closing))
   })
   return {
@@ -264,7 +264,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Sess
       readWholeAnswer(stream)
       let answered = false
       stream.once('response', () => (answered = isServed = true))
-      // A stream that ends without an error and without an answer is silently waited for by the library.
+      // The library waits forever for a stream that ends without an error and without an answer.
       stream.once('close', () => answered || stream.emit('error', new TalosError('unavailable', 'the server ended the call without an answer')))
       return stream
     },

@@ -48,7 +48,7 @@ test.each<[string, Volume[]]>([
   expect(told(...volumes)).toBe(sentence)
 })
 
-test('a disk that a RAID is made of is no empty one, though nothing was found on it', () => {
+test('a member of a RAID is not empty, even if nothing was found on it', () => {
   expect(contentsOf([disk('sda'), disk('sdb')], [{ id: 'md127', parts: ['sda'] }])).toEqual(
     new Map([
       ['sda', 'part of md127'],
@@ -57,11 +57,11 @@ test('a disk that a RAID is made of is no empty one, though nothing was found on
   )
 })
 
-test('a disk that Talos told nothing of is not called empty', () => {
+test('a disk that Talos does not report on is not called empty', () => {
   expect(contentsOf([], []).get('sda')).toBeUndefined()
 })
 
-test('a disk with hundreds of partitions is told in a line', () => {
+test('a disk with hundreds of partitions is described in one line', () => {
   const many = Array.from({ length: 128 }, (_, i) => part('sda', i + 1, 'xfs', 'x'.repeat(200)))
   expect(told(disk('sda', 'gpt'), ...many)).toMatch(/^128 partitions: 1 xfs "x{39}…", .*, and 120 more$/)
 })

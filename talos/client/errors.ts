@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { messageText } from './text.ts'
 
 export type TalosErrorKind =
-  /** No connection: refused, no route, reset, or the dial check said no. */
+  /** No connection: refused, no route, reset, or forbidden by the dial check. */
   | 'unreachable'
   | 'timeout'
   /** The caller's signal was aborted, or the client was closed. */
@@ -11,7 +11,7 @@ export type TalosErrorKind =
   | 'certificate'
   /** The server doesn't accept our certificate. */
   | 'refused'
-  /** A certificate out of its time, on either side: one of the two clocks is wrong. */
+  /** A certificate of either side is expired or not yet valid: one of the clocks is wrong. */
   | 'clock'
   | 'permission_denied'
   | 'unimplemented'
@@ -19,13 +19,13 @@ export type TalosErrorKind =
   | 'failed_precondition'
   | 'already_exists'
   | 'not_found'
-  /** It was connected and went away, or says that it can't answer now. */
+  /** The connection was lost, or the server says that it can't answer now. */
   | 'unavailable'
-  /** The answer is no Talos answer: garbage, too much, or values that can't be. */
+  /** Not a valid Talos answer: garbage, too large, or with impossible values. */
   | 'invalid_data'
   | 'other'
 
-/** Every error of the client. `message` is a short sentence part for people, without the server's name: "connection refused". */
+/** Every error of the client. `message` is part of a sentence, without the server's name: "connection refused". */
 export class TalosError extends Error {
   readonly kind: TalosErrorKind
 
@@ -48,14 +48,14 @@ const codes: Partial<Record<Code, TalosErrorKind>> = {
   [Code.DeadlineExceeded]: 'timeout',
 }
 
-/** Anything thrown by a call or a connection, as a TalosError. `timeoutMs` is the deadline that held, for the sentence. */
+/** Converts any error of a call or a connection to a TalosError. `timeoutMs` is the deadline, for the message. */
 export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSignal): TalosError {
   if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
   const transport = transportError(reason)
   if (transport !== undefined) return transport
   if (!(reason instanceof ConnectError)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
   if (reason.code === Code.DeadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
-  // Only what came over the wire carries the status header; the library's own complaints about what it read don't.
+  // Only errors from the server have the status header, errors of the library don't.
   if (!reason.metadata.has('grpc-status')) {
     if (reason.code === Code.Canceled) return new TalosError('unavailable', 'the connection was closed', { cause: reason })
     if (reason.code === Code.Unavailable) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
@@ -64,7 +64,7 @@ export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSig
   return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.rawMessage), { cause: reason })
 }
 
-/** Many of Talos's errors are plain ones of Go's, which gRPC sends as Unknown: then only the words tell (Talos `logging/circular.go`). */
+/** Many of Talos's errors are plain Go errors, which gRPC sends as Unknown. Only the text distinguishes them (Talos `logging/circular.go`). */
 const kindOfPlainError = ({ code, rawMessage }: ConnectError): TalosErrorKind =>
   code === Code.Unknown && /\blog "[^"]*" was not registered$/.test(rawMessage.trimEnd().slice(-300)) ? 'not_found' : 'other'
 
@@ -83,7 +83,7 @@ const unreachable: Record<string, string> = {
 
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 
-/** An error of ours, of a socket, of TLS or of HTTP/2 somewhere in the chain of causes, or undefined. */
+/** The first known error in the chain of causes (ours, socket, TLS, HTTP/2), or undefined. */
 function transportError(reason: unknown): TalosError | undefined {
   for (let at = reason; at instanceof Error; at = at.cause) {
     if (at instanceof TalosError) return at
@@ -101,10 +101,10 @@ function transportError(reason: unknown): TalosError | undefined {
   return undefined
 }
 
-/** Go, and so Talos, answers with this alert also to a certificate that is not valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old. */
+/** Go, and so Talos, also sends this alert for a certificate that isn't valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old. */
 const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID' || /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
 
-/** The other side's word about our certificate comes as a TLS alert. OpenSSL names them by the protocol that had them first: `SSLV3`, since 3.2 `SSL/TLS`, or `TLSV1`. */
+/** TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`. */
 const isRefusal = (code: string) => code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
 
 function certificateSentence(code: string): string | undefined {

@@ -47,7 +47,7 @@ describe('an inventory', () => {
     for (const type of Object.keys(specs)) delete specs[type]
   })
 
-  test('is read as a well-behaved machine tells it', async () => {
+  test('is read from a well-behaved machine', async () => {
     const ip = (...bytes: number[]) => new Uint8Array(bytes)
     set(resources.systemInformation.type, [
       'systeminformation',
@@ -190,7 +190,7 @@ describe('an inventory', () => {
     })
   })
 
-  test('of nothing at all is empty, not an error', async () => {
+  test('of a machine without resources is empty, not an error', async () => {
     expect(await readInventory(await machine())).toMatchObject({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [], truncated: [] })
   })
 
@@ -203,7 +203,7 @@ describe('an inventory', () => {
     expect(disks[0]!.model.isWellFormed()).toBe(true)
   })
 
-  test('names the field of a value that can’t be', async () => {
+  test('names the field of an impossible value', async () => {
     set(resources.disk.type, ['sda', toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 2n ** 63n }))])
     await expect(readInventory(await machine())).rejects.toMatchObject({ ...invalid, message: 'server sent invalid data (disk size)' })
     set(resources.disk.type)
@@ -233,7 +233,7 @@ describe('an inventory', () => {
     expect(truncated).toEqual([])
   })
 
-  test('of ten thousand disks is read to a bound, quickly and in little memory', async () => {
+  test('of ten thousand disks is truncated, quickly and in little memory', async () => {
     const spec = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     set(resources.disk.type, ...Array.from({ length: 10_000 }, (_, i): [string, Uint8Array] => [`sd${i}`, spec]))
     // The test's server complains where its client hangs up.

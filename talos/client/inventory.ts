@@ -1,6 +1,6 @@
 /**
- * What a machine is made of and how it is, read from its state. Nothing that a machine says is trusted: texts are cut and cleaned, lists are
- * bounded, and a value that can't be fails the reading of this machine alone, naming the field.
+ * Hardware and status of a machine, read from its resources. The machine isn't trusted: texts are truncated and cleaned, lists are
+ * bounded, and an impossible value fails the reading of this machine with the field's name.
  */
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { NetIPPrefix } from '../proto/gen/common/common_pb.ts'
@@ -61,7 +61,7 @@ export interface Disk {
   /** The kernel's word: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …, `nvme-of` over a network; empty where it is not known. */
   transport: string
   readonly: boolean
-  /** What stands on it in one line, `empty` for nothing; empty text where the machine did not tell. */
+  /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
   content: string
 }
 
@@ -93,7 +93,7 @@ export interface Inventory {
   /** Addresses in CIDR notation by link name, those of links that are no hardware too. */
   linkAddresses: Record<string, string[]>
   routes: Route[]
-  /** Lists that were longer than we read, by field name. */
+  /** Fields whose lists were truncated. */
   truncated: string[]
 }
 
@@ -114,7 +114,7 @@ export interface Status extends MachineStatus {
   systemDisk: string | undefined
 }
 
-/** Who the machine says it is. Throws TalosError, also where it has no UUID. */
+/** Identity of the machine. Throws TalosError, also if it has no UUID. */
 export async function readIdentity(client: TalosClient, options: CallOptions = {}): Promise<Identity> {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
   const uuid = text(system?.uuid ?? '').toLowerCase()
@@ -151,7 +151,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
   }
   return {
     node_addresses: nodeAddresses,
-    // A socket or a slot that holds nothing is a resource too, with an empty specification.
+    // An empty socket or slot is a resource with an empty specification.
     processors: processors
       .filter(({ spec }) => spec.manufacturer !== '' || spec.coreCount > 0)
       .map(({ id, spec }) => ({
@@ -188,13 +188,13 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
   }
 }
 
-/** The machine's disks alone, with what stands on them now. Throws TalosError. */
+/** The machine's disks with their current content. Throws TalosError. */
 export async function readDisks(client: TalosClient, options: CallOptions = {}): Promise<Disk[]> {
   const [disks, volumes] = await Promise.all([client.list(resources.disk, { ...options, keep: isDiskOrStack }), readVolumes(client, options)])
   return disksOf(disks.items, volumes)
 }
 
-/** What Talos found on the machine's block devices; undefined where it does not tell, or has found more than we read. */
+/** What Talos found on the block devices. Undefined if it doesn't report it, or if the list was truncated. */
 async function readVolumes(client: TalosClient, options: CallOptions): Promise<Volume[] | undefined> {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
@@ -233,7 +233,7 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
   }))
 }
 
-/** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
+/** Current status of the machine. Fields that its Talos version lacks are empty. Throws TalosError. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisk, extensions] = await Promise.all([
@@ -254,7 +254,7 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
   }
 }
 
-/** The machine's addresses: without those of pods and services where Kubernetes runs, which are no way to reach it. */
+/** The machine's addresses, without those of pods and services. */
 async function readAddresses(client: TalosClient, options: CallOptions): Promise<string[]> {
   for (const id of ['routed-no-k8s', 'routed', 'current']) {
     const found = await client.get(resources.nodeAddress, id, options)
@@ -295,7 +295,7 @@ function prefixText(prefix: NetIPPrefix | undefined): string | undefined {
   return `${address}/${prefix!.prefixLength}`
 }
 
-/** Older and newer versions lack some kinds: Talos answers so with a refusal, not with nothing. */
+/** Talos refuses kinds of resources that its version lacks, instead of answering an empty list. */
 async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

@@ -4,8 +4,8 @@ import { TalosError } from './errors.ts'
 const maxBytes = 1024 * 1024
 
 /**
- * The file inside what Talos's Kubeconfig call sends: a gzipped tar of one entry. The tar is neither padded nor ended (Talos writes it without
- * closing it), which a strict reader takes for a broken one, so the one header is read here. Throws TalosError.
+ * Extracts the file from Talos's Kubeconfig answer, a gzipped tar with one entry. Talos doesn't close the tar, so padding and end are missing and strict
+ * readers refuse it; therefore the header is parsed here. Throws TalosError.
  */
 export function unpackKubeconfig(archive: Uint8Array): string {
   const broken = (why: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })

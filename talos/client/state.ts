@@ -1,6 +1,4 @@
-/**
- * Resources of a machine's state: what is, and what changes (the COSI state service).
- */
+/** Resources of a machine and their changes (the COSI state service). */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
@@ -19,7 +17,7 @@ export interface Resource<Spec> {
 }
 
 export interface WatchEvent<Spec> {
-  /** `bootstrapped`: all that existed when the watch began has been told. */
+  /** `bootstrapped`: all resources that existed at the start of the watch have been sent. */
   type: 'created' | 'updated' | 'destroyed' | 'bootstrapped'
   /** Absent where `type` is `bootstrapped`, and where a watched id doesn't exist. */
   resource: Resource<Spec> | undefined
@@ -28,7 +26,7 @@ export interface WatchEvent<Spec> {
 export function stateCalls(connection: CallContext & { transport: Transport }) {
   const state = createClient(State, connection.transport)
   return {
-    /** One resource, or undefined where there is none by that id. */
+    /** One resource, or undefined if it doesn't exist. */
     async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
         const { resource } = await unary(connection, options, (o) => state.get({ namespace: kind.namespace, type: kind.type, id }, o))
@@ -56,7 +54,7 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
         if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
         const bytes = (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
         if (++scanned > maxScanned || bytes > maxListBytes) return { items, truncated: true }
-        // Beyond the bounds nothing is read that nobody could keep.
+        // Stop reading at the limits.
         if (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes)) return { items, truncated: true }
         const read = readResource(kind, resource)
         if (options.keep?.(read) === false) continue
@@ -80,7 +78,7 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
         namespace: kind.namespace,
         type: kind.type,
         ...(how.id === undefined ? { options: { bootstrapContents: true } } : { id: how.id }),
-        // With 0 the server swallows errors and the end of the beginning.
+        // With 0 the server omits errors and the `bootstrapped` event.
         apiVersion: 1,
       }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }

@@ -15,7 +15,7 @@ const pulling = [
   kernel('[talos] pulling "x:v1"'),
 ]
 
-test('an image that can not be pulled is told once, and stays the reason while the registry goes on failing', () => {
+test('an image that can not be pulled is reported once and stays the reason while the registry fails', () => {
   const log = [...pulling, kernel('[talos] retrying error: failed to pull image "x:v1": connection refused')]
   const again = kernel('level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1')
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
@@ -25,7 +25,7 @@ test('an image that can not be pulled is told once, and stays the reason while t
   expect(troubleIn(again).reason).toBe('fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused')
 })
 
-test('an installer that fails is told with its exit and what it said last', () => {
+test('a failed installer is reported with its exit code and last line', () => {
   const log = [
     ...pulling,
     kernel('running Talos installer v1.13.9'),
@@ -47,7 +47,7 @@ test('an installation that goes on tells what was said last, without the lines o
   expect(troubleIn('').last).toBeNull()
 })
 
-test('what was overcome is no reason any more', () => {
+test('a resolved problem is no longer the reason', () => {
   const retried = kernel('[talos] retrying error: failed to pull image "x:v1": i/o timeout')
   expect(troubleIn(kernel('[talos] install sequence: 0 phase(s)')).isInstallSkipped).toBe(true)
   expect(troubleIn([...pulling, retried, kernel('running Talos installer v1.13.9')].join('\n')).reason).toBeNull()

@@ -1,6 +1,6 @@
 const unitsMs: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Milliseconds of a Go time span such as `1h30m`, or undefined where it is none (Go `time.ParseDuration`). */
+/** Milliseconds of a Go duration such as `1h30m`, or undefined (Go `time.ParseDuration`). */
 export function durationMs(text: string): number | undefined {
   const match = /^([-+]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)){1,8}$/.exec(text)
   if (text === '0') return 0
@@ -12,7 +12,7 @@ export function durationMs(text: string): number | undefined {
   return match[1] === '-' ? -total : total
 }
 
-/** A time span as Go writes it: `8760h` is `8760h0m0s`, `90s` is `1m30s`. Text that is none is returned as it is. */
+/** A duration in Go's format: `8760h` → `8760h0m0s`, `90s` → `1m30s`. Other text is returned unchanged. */
 export function goDuration(text: string): string {
   const total = durationMs(text)
   if (total === undefined) return text

@@ -22,7 +22,7 @@ function encodeObject(shape: ObjectShape, node: MapNode): MapNode {
   return { ...node, entries }
 }
 
-/** The value as it is written, or undefined where it is left out. */
+/** The encoded value, or undefined if it is omitted. */
 function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
   if (shape.is === 'free') return sorted(node)
   if (node.is === 'scalar' && node.value === null) return undefined
@@ -65,7 +65,7 @@ function encodeEntry(shape: Shape, entry: Entry): Entry {
   return { ...entry, value: encode({ ...shape, always: true }, entry.value) ?? zeroOf(shape, entry.source) }
 }
 
-/** What Go writes for a value that isn't set. */
+/** Go's zero value. */
 function zeroOf(shape: Shape, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
   switch (shape.is) {

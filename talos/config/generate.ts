@@ -69,7 +69,7 @@ function clusterSection(input: GenerateInput) {
     serviceSubnets: [input.serviceCidr ?? '10.96.0.0/12'],
   }
   const token = secrets.secrets.bootstrapToken
-  // A worker gets no key but what lets it join: whoever takes one doesn't own the cluster.
+  // A worker gets only the keys to join: a stolen worker must not give control of the cluster.
   if (input.role === 'worker') return { ...head, network, token, ca: publicPart(certs.k8s), discovery }
   return {
     ...head,

@@ -3,12 +3,12 @@ import { recognise } from './decode.ts'
 import type { Shape } from './model/shape.ts'
 import { ConfigError, type ConfigProblem, readDocuments, type ScalarNode, type TreeNode } from './tree.ts'
 
-/** What stands in place of a secret. */
+/** The replacement of a secret. */
 export const masked = '••••••••'
 
 /**
- * Who reads: one who may read secrets sees all but what the model calls secret and private keys; everybody else doesn't see either what may carry a
- * secret, and no comments. Keys and structure are shown to both.
+ * The reader. One who may read secrets sees everything except values that the model calls secret and private keys. Others see neither values that
+ * may contain a secret nor comments. Both see keys and structure.
  */
 export type Audience = 'may_read_secrets' | 'everybody'
 
@@ -21,8 +21,8 @@ export interface Hidden {
 }
 
 /**
- * What of a configuration or a patch must not be shown, first to last. Throws ConfigError for text that can't be read or a document that isn't
- * known: what isn't understood isn't shown.
+ * The parts of a configuration or a patch that must be hidden, in order. Throws ConfigError for invalid text or an unknown document,
+ * because unknown content could be secret.
  */
 export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   const problems: ConfigProblem[] = []

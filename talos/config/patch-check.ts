@@ -21,7 +21,7 @@ export interface PatchError {
   path?: string
 }
 
-/** All that speaks against a patch's body, by line. Never throws for what the text holds; takes at most some 100 ms for the worst of texts. */
+/** Problems of a patch's body, by line. Never throws because of the text. Takes about 100 ms at most. */
 export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {
   const problems = problemsOf(body, options)
   const errors = problems.map((problem) => Object.assign(problem, { line: problem.line ?? 1 }))
@@ -61,13 +61,13 @@ function isJsonPatch(body: string): boolean {
     if (text === '' || text.startsWith('#') || text.startsWith('---')) continue
     if (isItem || /^-\s/.test(text)) return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
     if (text !== '-') return text.startsWith('[')
-    // Its first key stands on a line of its own.
+    // The first key is on the next line.
     isItem = true
   }
   return false
 }
 
-/** What the documents are and say, against Talos's model and what is the cluster's. */
+/** Checks the documents against Talos's model and against what belongs to the cluster. */
 function meanings(roots: readonly MapNode[], talosVersion: string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const rests: MapNode[] = []

@@ -48,7 +48,7 @@ export interface ConfigProblem {
   column?: number
 }
 
-/** Thrown where a text can't be read, merged or judged; holds every problem found. */
+/** A text can't be parsed, merged or validated. Has all problems. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
   /** The layer that is at fault, where there are several. */
@@ -68,7 +68,7 @@ export interface Bounds {
   readonly tooMany: string
 }
 
-/** Mistakes, documents and directives past which nobody reads on. */
+/** Limits on mistakes, documents and directives; reading stops there. */
 const mostOfAKind = 200
 
 /** Values that a token holds, counted up to `most`; without recursion, since the text decides how deep it goes. Of what stands after a value and doesn't belong there only the first is kept. */
@@ -95,7 +95,7 @@ function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Gen
   for (const token of tokens) {
     if (token.type in seen) {
       const count = ++seen[token.type as keyof typeof seen]
-      // A text with so many mistakes is judged by the first of them.
+      // Report only the first of so many mistakes.
       if (count > mostOfAKind) {
         if (token.type === 'error') return
         throw new ConfigError([{ message: `There are too many ${token.type}s` }])
@@ -125,7 +125,7 @@ export function readDocuments(text: string, source: string, bounds: Bounds = { v
     documents = [...composer.compose(bounded(tokens, bounds))]
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    // The parser recurses: text that is nothing but brackets ends its stack.
+    // The parser recurses, so nested brackets could overflow its stack.
     throw new ConfigError([{ message: 'Nested too deeply' }])
   }
   for (const document of documents) {
@@ -228,7 +228,7 @@ export function textAt(node: TreeNode | undefined, ...path: string[]): string | 
   return found?.is === 'scalar' && found.value !== null ? String(found.value) : undefined
 }
 
-/** A tree of its own, so that changing it leaves the original. */
+/** A deep copy. */
 export function clone(node: MapNode): MapNode
 export function clone(node: TreeNode): TreeNode
 export function clone(node: TreeNode): TreeNode {

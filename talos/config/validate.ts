@@ -1,4 +1,4 @@
-/** Whether Talos would take a whole configuration, and why not: what it does on a server, done before anything is sent to one. */
+/** Validates a whole configuration as Talos does on a server, before anything is sent to one. */
 import { supportedMinor } from '../versions.ts'
 import { type ConfigDocument, decodeDocuments, duplicates } from './decode.ts'
 import { ConfigError, type ConfigProblem, readDocuments } from './tree.ts'
@@ -6,9 +6,9 @@ import { validateAgainstMain, validateDocument } from './validate-documents.ts'
 import { validateMain } from './validate-main.ts'
 
 export interface Validation {
-  /** Each is reason enough for Talos to refuse; lines are those of the text given. */
+  /** Problems for which Talos refuses the configuration, with lines of the text. */
   errors: ConfigProblem[]
-  /** Talos takes it and says so. */
+  /** Warnings of Talos. */
   warnings: string[]
 }
 
@@ -25,7 +25,7 @@ export function validateConfig(yaml: string, options: { talosVersion: string; in
     if (error instanceof ConfigError) return { errors: [...error.problems], warnings: [] }
     throw error
   }
-  // What can't be loaded isn't looked at further: Talos doesn't either.
+  // Like Talos, stop if the text can't be loaded.
   if (errors.length > 0) return { errors, warnings: [] }
   const main = documents.find(({ shape }) => shape.kind === '')
   const reports = []

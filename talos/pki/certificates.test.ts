@@ -63,7 +63,7 @@ describe('authorities', () => {
 })
 
 describe('secrets file', () => {
-  test('reads back what was written', () => {
+  test('is parsed back after writing', () => {
     expect(readSecrets(writeSecrets(bundle))).toEqual(bundle)
   })
 
@@ -86,7 +86,7 @@ describe('secrets file', () => {
     expect(secretsOfControlPlane(config)).toEqual(older)
   })
 
-  test('names what is missing or unreadable', () => {
+  test('names the missing or invalid field', () => {
     const text = writeSecrets(bundle)
     expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow('Secrets: secrets.secretboxencryptionsecret is missing')
     expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')

@@ -27,7 +27,7 @@ export interface Subject {
   organizations?: readonly string[] | undefined
 }
 
-/** Names that a server's certificate is good for. */
+/** Subject alternative names of a server certificate. */
 export interface AlternativeNames {
   dns?: readonly string[] | undefined
   addresses?: readonly string[] | undefined
@@ -36,7 +36,7 @@ export interface AlternativeNames {
 const hourMs = 3_600_000
 /** Talos: `CAValidityPeriod` is 10 years of 365 days. */
 const authorityLifetimeMs = 87_600 * hourMs
-/** A certificate begins earlier than now by this, so that a peer whose clock is behind takes it. */
+/** Certificates are backdated by this, so that a peer whose clock is behind accepts them. */
 const backdateMs = 5 * 60_000
 
 /**
@@ -71,16 +71,16 @@ export async function createAuthority(options: {
 
 export interface Issue {
   subject: Subject
-  /** Extended key usages; a Talos server refuses a client certificate that is good for anything else than `client`. */
+  /** Extended key usages. A Talos server refuses a client certificate with any usage besides `client`. */
   usages: readonly ('server' | 'client')[]
   names?: AlternativeNames
-  /** Kubernetes client certificates carry it, Talos's don't. */
+  /** Set for Kubernetes client certificates, not for Talos's. */
   keyEncipherment?: boolean
   lifetimeMs: number
   now: Date
 }
 
-/** A certificate and a new key of the authority's kind, or of `kind`; `key` takes a ready-made one. */
+/** Issues a certificate with a new key of the authority's kind, or of `kind`. `key` is a ready-made key. */
 export async function issueCertificate(authority: KeyPair, options: Issue & { kind?: KeyKind; key?: string }): Promise<KeyPair> {
   const kind = options.kind ?? (signingKeys(authority.key).algorithm.name === 'Ed25519' ? 'ed25519' : 'p256')
   const key = options.key ?? (await generateKey(kind))
@@ -112,15 +112,15 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
 }
 
 /**
- * The authority's own key identifier, as it stands there: RFC 5280 §4.2.1.1 wants the same bytes. An authority made by Go ≥ 1.25 has a truncated SHA-256
- * there (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf that names another. Only one without any is computed.
+ * The authority's key identifier, copied from its certificate, as RFC 5280 §4.2.1.1 requires. Authorities made by Go ≥ 1.25 have a truncated SHA-256
+ * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with another one. It is computed only if the authority has none.
  */
 async function authorityKeyId(issuer: X509Certificate): Promise<Extension> {
   const own = issuer.getExtension(SubjectKeyIdentifierExtension)
   return own === null ? AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new AuthorityKeyIdentifierExtension(own.keyId)
 }
 
-/** Random 128 bits, positive and of full length in DER. */
+/** A random serial number of 128 bits, positive and of full length in DER. */
 function serialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x3f) | 0x40
@@ -137,7 +137,7 @@ function alternativeNames(names: AlternativeNames | undefined): Extension[] {
   return dns.length + addresses.length === 0 ? [] : [new SubjectAlternativeNameExtension([...dns, ...addresses])]
 }
 
-/** PEM that ends in a line break, as Go's and OpenSSL's writers end it. */
+/** PEM with a trailing line break, as Go and OpenSSL write it. */
 function pemOf(certificate: X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }

@@ -2,15 +2,15 @@ import type { SecretsBundle } from '../secrets/bundle.ts'
 import { issueCertificate } from './certificates.ts'
 import type { KeyPair } from './keys.ts'
 
-/** What a caller needs for mutual TLS: whom to trust, and who it is. PEM. */
+/** Credentials for mutual TLS: trusted authority, certificate and key. PEM. */
 export interface Credentials extends KeyPair {
   ca: string
 }
 
-/** Talos's roles (`pkg/machinery/role`): they stand in the certificate's subject as organizations. */
+/** Talos's roles (`pkg/machinery/role`), which are organizations in the certificate's subject. */
 export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:backup'
 
-/** A client certificate for Talos's API of this cluster: Ed25519, good for clients only, as Talos demands. */
+/** A client certificate for the Talos API of this cluster: Ed25519, client usage only, as Talos requires. */
 export async function mintTalosClient(bundle: SecretsBundle, options: { roles: readonly TalosRole[]; lifetimeMs: number; now: Date }): Promise<Credentials> {
   const pair = await issueCertificate(bundle.certs.os, {
     subject: { organizations: options.roles },

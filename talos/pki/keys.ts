@@ -7,10 +7,10 @@ export interface KeyPair {
   key: string
 }
 
-/** As Talos's files carry PEM text: in base64. */
+/** PEM in base64, as in Talos's files. */
 export const encodePem = (pem: string): string => Buffer.from(pem).toString('base64')
 
-/** Both halves of a pair so. */
+/** A certificate and key, both in base64. */
 export const encodePair = ({ crt, key }: KeyPair): KeyPair => ({ crt: encodePem(crt), key: encodePem(key) })
 
 /**
@@ -21,9 +21,7 @@ export type KeyKind = 'ed25519' | 'p256' | 'rsa4096'
 
 const generate = promisify(generateKeyPair)
 
-/**
- * A new private key as PEM, with the label that Talos writes for its kind. RSA-4096 takes a second or more of a worker thread.
- */
+/** Generates a private key as PEM with Talos's label for its kind. RSA-4096 takes a second or more on a worker thread. */
 export async function generateKey(kind: KeyKind): Promise<string> {
   if (kind === 'ed25519') {
     const { privateKey } = await generate('ed25519', {})
@@ -37,7 +35,7 @@ export async function generateKey(kind: KeyKind): Promise<string> {
   return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
 }
 
-/** Reads a private key of any label that Talos writes. Throws a plain Error for anything else. */
+/** Parses a private key with any label that Talos writes. Throws an Error for anything else. */
 export function readKey(pem: string): KeyObject {
   return createPrivateKey(standardKey(pem))
 }
@@ -56,7 +54,7 @@ export interface SigningKeys {
   algorithm: { name: 'Ed25519' } | { name: 'ECDSA'; hash: 'SHA-256'; namedCurve: 'P-256' }
 }
 
-/** The key pair as WebCrypto has it, and the algorithm that it signs with. Throws for keys that Talos signs nothing with. */
+/** The WebCrypto key pair and its signature algorithm. Throws for keys that Talos doesn't sign with. */
 export function signingKeys(pem: string): SigningKeys {
   const key = readKey(pem)
   const kind = kindOf(key)

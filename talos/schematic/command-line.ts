@@ -11,7 +11,7 @@ export interface Boot {
   readonly secureboot: boolean
 }
 
-/** What Talos boots bare metal with when nobody says otherwise. */
+/** Talos's default arguments on bare metal. */
 function defaults({ talosVersion, arch, secureboot }: Boot): string[] {
   return [
     'talos.platform=metal',
@@ -30,7 +30,7 @@ function defaults({ talosVersion, arch, secureboot }: Boot): string[] {
   ]
 }
 
-/** Key → its values, in the order in which the keys came first. `key` and `key=` are the same. */
+/** Values by key, in the order of first appearance. `key` and `key=` are the same. */
 type Parameters = Map<string, string[]>
 
 function parse(args: readonly string[]): Parameters {
@@ -43,17 +43,17 @@ function parse(args: readonly string[]): Parameters {
   return parameters
 }
 
-/** Of these, arguments of one's own take the place of the default; others stand beside it. */
+/** For these keys, extra arguments replace the default; for others they are added. */
 const replaced = new Set(['console', 'talos.platform'])
 
 /**
- * @param extra the schematic's `extraKernelArgs`. `-key` takes all of a key's values away, `-key=value` that one.
+ * @param extra the schematic's `extraKernelArgs`. `-key` removes all values of a key, `-key=value` one.
  * @returns the line without the addition of an ISO, `talos.halt_if_installed=1`
  */
 export function kernelCommandLine(boot: Boot, extra: readonly string[]): string {
   const line = parse(defaults(boot))
   for (const [key, values] of parse(extra)) {
-    // `-` alone is an argument that the kernel knows.
+    // `-` alone is a kernel argument.
     if (key.length > 1 && key.startsWith('-')) {
       const negated = key.slice(1)
       if (values[0] === '') line.delete(negated)

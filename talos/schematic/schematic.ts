@@ -1,7 +1,7 @@
 /**
- * Schematics of the Image Factory: what an image carries beside Talos itself. Its id is the hash of its one true text, so that it can be known
- * before the factory is asked (image-factory `pkg/schematic/schematic.go`). The factory's own answer stays the authority: an id works only
- * once the factory was given the text.
+ * Schematics of the Image Factory: the customization of an image. The id is the hash of the canonical text, so it can be computed
+ * without the factory (image-factory `pkg/schematic/schematic.go`). The factory's answer decides: an id works only
+ * after the factory has received the text.
  */
 import { createHash } from 'node:crypto'
 import { emit } from '../config/emit.ts'
@@ -12,7 +12,7 @@ export interface Schematic {
   extraKernelArgs?: readonly string[] | undefined
   /** Values written into the META partition. */
   meta?: readonly { key: number; value: string }[] | undefined
-  /** Names such as `siderolabs/gvisor`; sorted and without repetition in the text, so that the same choice has one id. */
+  /** Names such as `siderolabs/gvisor`. Sorted and deduplicated in the text, so that the same set has one id. */
   officialExtensions?: readonly string[] | undefined
   bootloader?: string | undefined
   secureboot?: { enrollKeys?: string | undefined; includeWellKnownCertificates?: boolean | undefined } | undefined
@@ -21,7 +21,7 @@ export interface Schematic {
 /** Id of the schematic without any customization: plain Talos. */
 export const emptySchematicId = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
-/** The text that the factory hashes: fields in its order, empty ones left out, `customization` always there. */
+/** The canonical text that the factory hashes: fields in its order, empty ones omitted, `customization` always present. */
 export function schematicText(schematic: Schematic): string {
   const filled = <T>(list: readonly T[] | undefined) => (list === undefined || list.length === 0 ? undefined : [...list])
   const extensions = filled([...new Set(schematic.officialExtensions)].toSorted())

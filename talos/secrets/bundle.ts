@@ -1,6 +1,5 @@
 /**
- * The secrets of one cluster, as `talosctl gen secrets` makes, writes and reads them: everything that its configurations are made of.
- * Whoever holds a bundle owns the cluster.
+ * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Whoever has a bundle controls the cluster.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { parse, stringify } from 'yaml'
@@ -13,13 +12,13 @@ export interface SecretsBundle {
   cluster: { id: string; secret: string }
   /** Kubernetes' encryption keys: a new cluster has the one for secretbox, clusters made before Talos 1.3 have the one for AES-CBC, or both. */
   secrets: { bootstrapToken: string; secretboxEncryptionSecret?: string; aescbcEncryptionSecret?: string }
-  /** The machine token: lets a worker ask trustd for its certificate. */
+  /** The machine token, with which a worker requests its certificate from trustd. */
   trustdInfo: { token: string }
   /** PEM. `os` signs Talos's API, `k8s` the Kubernetes API. The service account has a key only. */
   certs: { os: KeyPair; etcd: KeyPair; k8s: KeyPair; k8sAggregator: KeyPair; k8sServiceAccount: { key: string } }
 }
 
-/** Ready-made private keys, PEM, so that a test needn't wait for RSA-4096. */
+/** Ready-made private keys, PEM, for tests: RSA-4096 is slow to generate. */
 export type ReadyKeys = Partial<Record<keyof SecretsBundle['certs'], string>>
 
 /**
@@ -37,7 +36,7 @@ export async function generateSecrets(options: { now: Date; contract?: Contract 
     keys.k8sServiceAccount ?? generateKey(has(contract, 'rsaServiceAccountKey') ? 'rsa4096' : 'p256'),
   ])
   return {
-    // Talos before 1.14 encodes the id for URLs, 1.14 doesn't; each reads only its own.
+    // Talos before 1.14 uses URL-safe base64, 1.14 standard base64. Each reads only its own.
     cluster: { id: clusterId(contract), secret: randomBytes(32).toString('base64') },
     secrets: { bootstrapToken: kubeadmToken(), secretboxEncryptionSecret: randomBytes(32).toString('base64') },
     trustdInfo: { token: kubeadmToken() },
@@ -50,7 +49,7 @@ function clusterId(contract: Contract): string {
   return has(contract, 'plainClusterId') ? id : id.replaceAll('+', '-').replaceAll('/', '_')
 }
 
-/** `abcdef.0123456789abcdef`: the form that kubeadm gave bootstrap tokens. */
+/** A bootstrap token in kubeadm's format: `abcdef.0123456789abcdef`. */
 function kubeadmToken(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   const part = (length: number) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
@@ -81,7 +80,7 @@ export function writeSecrets(bundle: SecretsBundle): string {
   )
 }
 
-/** Reads talosctl's `secrets.yaml`. Throws an Error that names the first field that is missing or unreadable. */
+/** Parses talosctl's `secrets.yaml`. Throws an Error that names the first missing or invalid field. */
 export function readSecrets(yaml: string): SecretsBundle {
   const root: unknown = parse(yaml, { schema: 'failsafe' })
   const optional = (...path: string[]): string | undefined => {

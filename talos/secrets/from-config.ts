@@ -1,4 +1,4 @@
-/** The secrets of a cluster as its control planes have them: each holds all of them in its own configuration. */
+/** The secrets of a cluster from the configuration of a control plane, which has all of them. */
 import { at, readDocuments, textAt } from '../config/tree.ts'
 import { type SecretsBundle, readSecrets } from './bundle.ts'
 import { stringify } from 'yaml'
@@ -25,7 +25,7 @@ interface Places {
   readonly [key: string]: string | Places
 }
 
-/** @throws Error that names the first field that is missing, ConfigError for what is no YAML */
+/** @throws Error that names the first missing field; ConfigError for invalid YAML */
 export function secretsOfControlPlane(config: string): SecretsBundle {
   const main = readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
   const fill = (part: Places): Record<string, unknown> =>

@@ -1,6 +1,6 @@
 /**
- * Keys for tests: made once per machine and kept in the system's temporary folder, so that only the first test waits for RSA-4096.
- * Never for a cluster that anybody uses.
+ * Keys for tests, generated once per machine and kept in the system's temporary folder, because RSA-4096 is slow.
+ * Never for a real cluster.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'

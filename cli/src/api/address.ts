@@ -4,7 +4,7 @@ import { oneLine } from '../text.ts'
 /** Where `npm start` listens. */
 export const defaultUrl = 'http://127.0.0.1:8080'
 
-/** The address in one spelling, without a slash at its end: sessions are kept by it. Throws CliError `usage`. */
+/** Normalizes an address, without a trailing slash, because sessions are stored by it. Throws CliError `usage`. */
 export function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
@@ -14,7 +14,7 @@ export function readUrl(text: string): string {
 
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
 
-/** Passwords and tokens go over TLS, or stay on this machine. */
+/** Refuses to send passwords and tokens over a network without TLS. */
 export function checkSafe(url: string, env: Readonly<Record<string, string | undefined>>): void {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:' || isLoopback(hostname) || env['STEELYARD_INSECURE'] === '1') return

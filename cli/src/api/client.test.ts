@@ -9,7 +9,7 @@ import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { anOperation, aServer, id, pageOf } from '../testing/things.ts'
 
-describe('an access token that has ended', () => {
+describe('an expired access token', () => {
   test('is refreshed once, with rotation, and the call is repeated', async () => {
     const api = await startApi()
     const cli = await startCli(api)
@@ -27,7 +27,7 @@ describe('an access token that has ended', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('is refreshed by one of many that notice at once', async () => {
+  test('is refreshed by one of many commands that notice at the same time', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -44,7 +44,7 @@ describe('an access token that has ended', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('whose session has ended too is forgotten, and says how to sign in', async () => {
+  test('of an ended session is deleted, and the error says how to sign in', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -69,15 +69,15 @@ describe('an access token that has ended', () => {
   })
 })
 
-describe('what is sent', () => {
-  test('a token goes only to the address that gave it', async () => {
+describe('requests', () => {
+  test('send a token only to the address that issued it', async () => {
     const [api, other] = [await startApi(), await startApi()]
     const cli = await startCli(api)
     expect(await cli.run(`server list --url ${other.url}`)).toMatchObject({ exit: 3 })
     expect(other.calls).toHaveLength(0)
   })
 
-  test('nothing that the contract refuses', async () => {
+  test('are validated against the contract first', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     const ran = await cli.run(`server rename ${id(1)} Not_A_Name`)
@@ -87,7 +87,7 @@ describe('what is sent', () => {
     expect(api.calls).toHaveLength(0)
   })
 
-  test('a write carries one key through all its repeats', async () => {
+  test('of a write keep their Idempotency-Key in each retry', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     let tries = 0
@@ -109,7 +109,7 @@ describe('what is sent', () => {
     expect(api.callsOf(serverAdd).at(-1)!.headers['idempotency-key']).toBe('once')
   })
 
-  test('a change without a key is not repeated', async () => {
+  test('of a change without a key are not retried', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverUpdate, (_, answer) => {
@@ -120,7 +120,7 @@ describe('what is sent', () => {
     expect(api.callsOf(serverUpdate)).toHaveLength(1)
   })
 
-  test('no password and no token over an open network', async () => {
+  test('carry no password and no token over a network without TLS', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     expect(await cli.run('server list --url http://steelyard.example.com')).toMatchObject({
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(JSON.parse(json.err)).toEqual({ error: 'The sentence', code, fields: { name: 'Why' }, request_id: 'req-1' })
   })
 
-  test('that is no Steelyard says so', async () => {
+  test('of another server is named as such', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverList, (_, answer) => {
@@ -173,7 +173,7 @@ describe('an answer', () => {
     expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
   })
 
-  test('from nobody says so', async () => {
+  test('that never comes is named as such', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     const gone = createServer().listen(0, '127.0.0.1')

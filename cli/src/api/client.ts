@@ -9,7 +9,7 @@ import { checkSafe, defaultUrl, readUrl } from './address.ts'
 import type { Sessions } from './sessions.ts'
 
 type Parts = 'params' | 'query' | 'body'
-/** Parts that have nothing required in them may be left out. */
+/** Parts without required fields are optional. */
 type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]
 export type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
 
@@ -17,16 +17,16 @@ export interface Api {
   /** The address that is called. */
   url(): Promise<string>
   /**
-   * Checks what is asked with the contract's schemas, calls, checks the answer. Refreshes an ended access token once.
-   * Throws CliError: what was asked is wrong (`usage`), or what the API said, by its status.
+   * Validates the request against the contract, calls the API, validates the answer. Refreshes an expired access token once.
+   * Throws CliError: `usage` for an invalid request, otherwise by the status of the answer.
    */
   call<O extends Operation>(operation: O, ask: Ask<O>, options?: CallOptions): Promise<Answer<O>>
 }
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Key of a write that may be repeated; made up where it isn't given. */
+  /** Idempotency-Key of a write. Default: a random one. */
   readonly idempotencyKey?: string | undefined
-  /** `If-Match`: the `version` that the change rests on; refused (`conflict`, code `stale`) where somebody has changed it since. */
+  /** `If-Match`: the `version` that was read. The API refuses (`conflict`, code `stale`) if it has changed since. */
   readonly version?: number | undefined
 }
 
@@ -36,7 +36,7 @@ const longestWaitMs = 10_000
 
 const issueText = (issue: z.core.$ZodIssue) => (issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : issue.message)
 
-/** What is asked, checked before anything is sent. */
+/** Validates a request before it is sent. */
 function check(operation: Operation, ask: Partial<Record<Parts, unknown>>): void {
   for (const part of ['params', 'query', 'body'] as const) {
     const read = z.safeParse(operation[part], ask[part] ?? (part === 'body' ? undefined : {}))
@@ -81,7 +81,7 @@ function unreachable(url: string, e: unknown): CliError {
 
 const ErrorAnswer = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
 
-/** The API's refusal as the error that ends the command. */
+/** An error answer of the API as CliError. */
 function refusal(url: string, status: number, text: string): CliError {
   let read
   try {
@@ -100,7 +100,7 @@ function refusal(url: string, status: number, text: string): CliError {
   })
 }
 
-/** Milliseconds to wait before the same request may succeed; null: it won't, or nobody would wait that long. */
+/** Milliseconds to wait before a retry, or null if a retry is useless or too far off. */
 function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   if (![409, 429, 503].includes(answer.status)) return null
   const seconds = answer.headers.get('retry-after')
@@ -120,7 +120,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
   let known: Promise<string> | undefined
   const url = () => (known ??= (async () => readUrl(asked ?? (env['STEELYARD_URL'] || ((await sessions.current()) ?? defaultUrl))))())
 
-  /** One request with its repeats: only where a repeat can't do the thing twice. */
+  /** Sends a request and retries it if a retry can't have effect twice. */
   async function send(
     operation: Operation,
     ask: Partial<Record<Parts, unknown>>,
@@ -130,9 +130,9 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
   ): Promise<{ status: number; text: string; base: string }> {
     const base = await url()
     checkSafe(base, env)
-    // By it the server knows a machine that has signed in before, and does not slow it for what others do.
+    // The cookie identifies a known device, which isn't slowed down by failed sign-ins of others.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
-    // A write is repeated with its key; a refresh is answered the same successor for a short while; a sign-in is never repeated for a person.
+    // Safe to retry: a write with its key, and a refresh, which returns the same successor for a short time. Never a sign-in.
     const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -165,14 +165,14 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
         const error = unreachable(base, e)
-        // Refused or unknown now is refused or unknown in a second; only a connection that was cut is worth another try.
+        // Only a broken connection is worth a retry, not a refused one or an unknown host.
         if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut')) throw error
         await terminal.sleep(200 * attempt, signal)
       }
     }
   }
 
-  /** The access token to go on with after `spent` was refused. One process refreshes, the others take what it stored. */
+  /** Returns a new access token after `spent` was refused. One process refreshes, the others use the token that it stored. */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
       if (!now || now.access_token !== spent) return now
@@ -211,7 +211,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
   }
 }
 
-/** The answer as the contract promises it. */
+/** Validates an answer against the contract. */
 function readAnswer<O extends Operation>(operation: O, text: string, base: string): Answer<O> {
   if (operation.status === 204) return undefined as Answer<O>
   if (operation.media !== 'application/json') return text as Answer<O>

@@ -13,7 +13,7 @@ async function folder(): Promise<string> {
   return path
 }
 
-test('processes take turns: no count is lost', { timeout: 60_000 }, async () => {
+test('processes hold the lock one at a time, so no count is lost', { timeout: 60_000 }, async () => {
   const dir = await folder()
   await writeFile(join(dir, 'count'), '0')
   const module = fileURLToPath(new URL('lock.ts', import.meta.url))
@@ -36,7 +36,7 @@ test('processes take turns: no count is lost', { timeout: 60_000 }, async () => 
   expect(await readFile(join(dir, 'count'), 'utf8')).toBe('80')
 })
 
-test('the lock of a process that was killed is taken over, by one of many', async () => {
+test('one of many processes takes over the lock of a killed process', async () => {
   const path = join(await folder(), 'lock')
   // The highest process id that Linux gives is 4194304.
   await writeFile(path, `4999999 ${hostname()} x`)
@@ -54,7 +54,7 @@ test('the lock of a process that was killed is taken over, by one of many', asyn
   expect(most).toBe(1)
 })
 
-test('a lock of another machine is waited for until it is old', async () => {
+test('the lock of another machine is taken over only when it is old', async () => {
   const path = join(await folder(), 'lock')
   await writeFile(path, '1 elsewhere.example.com x')
   let got = false
@@ -67,7 +67,7 @@ test('a lock of another machine is waited for until it is old', async () => {
   expect(got).toBe(true)
 })
 
-test('is given back when the work fails', async () => {
+test('the lock is released when the work fails', async () => {
   const path = join(await folder(), 'lock')
   await expect(withLock(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await withLock(path, async () => 'again')).toBe('again')

@@ -3,7 +3,7 @@ import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { CliError } from '../exit.ts'
 
-/** A holder keeps it for one refresh: at most three tries of 30 s. */
+/** A holder keeps the lock for one refresh: at most three tries of 30 s. */
 const staleMs = 120_000
 const patienceMs = 45_000
 
@@ -16,7 +16,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The holder is gone: dead on this machine, or, wherever it ran (a home folder on the network), much too old. */
+/** Whether the lock is abandoned: its process on this machine has died, or it is far too old (the home folder may be on a network). */
 async function abandoned(path: string, text: string): Promise<boolean> {
   const [pid, host] = text.split(' ')
   if (host === hostname() && /^\d+$/.test(pid ?? '') && !isAlive(Number(pid))) return true
@@ -27,7 +27,7 @@ async function abandoned(path: string, text: string): Promise<boolean> {
   return age > staleMs
 }
 
-/** Takes an abandoned lock away; what it took by mistake, because another process was faster, it puts back. */
+/** Removes an abandoned lock. Puts back a lock of another process that was faster. */
 async function clear(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
@@ -41,8 +41,8 @@ async function clear(path: string, text: string): Promise<void> {
 }
 
 /**
- * Runs `work` while this process alone holds the lock file. Node has no flock, so the file's existence is the lock, and it names
- * its holder so that one who was killed doesn't hold it for ever. Throws CliError where it stays taken.
+ * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. It names
+ * its holder, so that the lock of a killed process can be taken over. Throws CliError if the lock stays taken.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const text = `${process.pid} ${hostname()} ${randomUUID()}`
@@ -64,7 +64,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } finally {
-    // Only if it is still ours: a process that was stopped for a minute has lost it to another.
+    // Only our own lock: while this process was stopped, another one may have taken it over.
     if ((await readFile(path, 'utf8').catch(() => null)) === text) await rm(path, { force: true })
   }
 }

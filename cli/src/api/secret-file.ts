@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises'
 import { CliError } from '../exit.ts'
 import { oneLine } from '../text.ts'
 
-/** Writes credentials where only this user can read them. An existing file is kept unless `replace`, and then made anew: its old mode may be open to others. */
+/** Writes credentials to a file that only this user can read. Keeps an existing file unless `replace`, which creates it anew because its mode may be open to others. */
 export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {
   try {
     if (replace) await rm(path, { force: true })

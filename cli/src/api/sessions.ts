@@ -14,22 +14,22 @@ type Stored = z.infer<typeof Stored>
 const none: Stored = { current: null, sessions: {} }
 
 /**
- * Sessions of this person on this machine, one per address, in one file that only the person can read
+ * Sessions of this user on this machine, one per address, in a file that only the user can read
  * (XDG Base Directory Specification: $XDG_CONFIG_HOME, else ~/.config).
  */
 export interface Sessions {
   readonly path: string
-  /** The address that was signed in to last. */
+  /** The address of the last sign-in. */
   current(): Promise<string | null>
   read(url: string): Promise<Session | null>
-  /** The cookie by which an address knows this machine; it outlives a session. */
+  /** The device cookie of an address. It outlives the session. */
   device(url: string): Promise<string | null>
   keepDevice(url: string, cookie: string): Promise<void>
-  /** Reads and replaces one session while no other process does; null removes it. Resolves to what stands then. */
+  /** Replaces one session under a lock; null removes it. Resolves to the stored session. */
   change(url: string, next: (now: Session | null) => Promise<Session | null>): Promise<Session | null>
 }
 
-/** Whole or not at all: written aside, flushed, renamed over. */
+/** Writes atomically: to a temporary file, flushed, then renamed. */
 async function replace(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   const file = await open(aside, 'wx', 0o600)
@@ -55,7 +55,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>):
       throw new CliError('failure', `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`)
     })
     if (text === null) return none
-    // Somebody copied or edited it: tokens that others can read are closed again at once.
+    // A copied or edited file may be readable by others: restrict it again.
     if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
     try {
       return z.parse(Stored, JSON.parse(text))
@@ -64,7 +64,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>):
     }
   }
 
-  /** With what is stored, while no other process changes it. */
+  /** Runs with the stored sessions, under the lock. */
   const alone = async <T>(act: (stored: Stored) => Promise<T>): Promise<T> => {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     return withLock(`${path}.lock`, async () => act(await load()))

@@ -46,7 +46,7 @@ type Options = {
       : ((typeof createOptions)[K] extends { kind: 'number' } ? number : string) | undefined
 }
 
-/** `SERVER=VALUE` pairs; every server in them has to be one of the cluster's. */
+/** `SERVER=VALUE` pairs. Each server must be one of the cluster's. */
 function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const pair of pairs) {
@@ -58,7 +58,7 @@ function perServer(option: string, pairs: readonly string[], servers: readonly s
   return values
 }
 
-/** The patch in a file, named after it: `./edge-net.yaml` is edge-net. */
+/** A patch from a file, named after it: `./edge-net.yaml` → edge-net. */
 async function patchIn(file: string): Promise<NewPatch> {
   const name = basename(file).replace(/\.ya?ml$/, '')
   const body = await patchBodyOf(file)
@@ -67,7 +67,7 @@ async function patchIn(file: string): Promise<NewPatch> {
   return read.data
 }
 
-/** The patch of each server: its own file, else the one for all. */
+/** The patch of each server: its own file, or the one for all. */
 async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
   const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))
@@ -88,7 +88,7 @@ function single(option: string, values: Map<string, string[]>, server: string): 
   return given?.[0]
 }
 
-/** The body of `clusterCreate` from the options: names become ids, and what is unwise is said. Throws CliError. */
+/** Builds the body of `clusterCreate` from the options. Resolves names to ids and prints warnings. Throws CliError. */
 export async function readNewCluster({ terminal, api }: Context, name: string, options: Options): Promise<NewClusterAsked> {
   if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
   const controlPlanes = options['control-plane']

@@ -24,7 +24,7 @@ async function signedIn() {
 }
 
 describe('lists', () => {
-  test('for people are tables, for scripts what the API answers', async () => {
+  test('print tables, or the answer of the API with --json', async () => {
     const { api, cli } = await signedIn()
     const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', resources: { ...aServer().resources, disks: [{ id: 'sda' }] } })]), total: 7 }
     api.on(serverList, () => page)
@@ -45,7 +45,7 @@ describe('lists', () => {
     })
   })
 
-  test('say what is wrong with a server, since when and why, and by what it was found', async () => {
+  test('show the problem of a server, since when and why, and what the search matched', async () => {
     const { api, cli } = await signedIn()
     const silent = aServer({ talos: { ...aServer().talos, reachable: false, unreachable_since: at, reason: 'connection refused' } })
     const dead = aServer({ id: id(2), name: 'x', status: 'ready', kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at } })
@@ -74,7 +74,7 @@ describe('lists', () => {
 })
 
 describe('one object', () => {
-  test('is found by its name or its id', async () => {
+  test('is found by name or id', async () => {
     const { api, cli } = await signedIn()
     api.on(serverList, ({ query }) => pageOf([aServer({ id: id(2), name: `${query.q}-2` }), aServer({ name: 'brave-otter-042' })]))
     api.on(serverGet, ({ params }) => aServer({ id: params.id, talos: { ...aServer().talos, reason: 'evil\u001b[2J\nname' } }))
@@ -87,14 +87,14 @@ describe('one object', () => {
     expect(await cli.run('server show brave-otter')).toMatchObject({ exit: 5, err: 'There is no server brave-otter\n' })
   })
 
-  test('server rename sends the name alone', async () => {
+  test('server rename sends only the name', async () => {
     const { api, cli } = await signedIn()
     api.on(serverUpdate, ({ params, body }) => aServer({ id: params.id, name: body.name! }))
     expect(await cli.run(`server rename ${id(1)} rack-3`)).toMatchObject({ exit: 0, out: 'The server is called rack-3 now\n' })
     expect(api.callsOf(serverUpdate)[0]!.body).toEqual({ name: 'rack-3' })
   })
 
-  test('patches are listed in their order and shown by name', async () => {
+  test('patches are listed in order and shown by name', async () => {
     const { api, cli } = await signedIn()
     const patch = {
       patch_id: 'static-system',
@@ -121,7 +121,7 @@ describe('one object', () => {
 describe('server confirm', () => {
   const unconfirmed = aServer({ identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' } })
 
-  test('sends what the person was shown, after a yes', async () => {
+  test('sends the identity that was shown, after a yes', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => unconfirmed)
     api.on(serverConfirm, () => aServer())
@@ -135,7 +135,7 @@ describe('server confirm', () => {
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
   })
 
-  test('takes the identity from a script, and refuses what is confirmed already', async () => {
+  test('takes the identity from options and refuses a confirmed server', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => aServer())
     api.on(serverConfirm, () => aServer())
@@ -156,7 +156,7 @@ describe('cluster create', () => {
     return { api, cli }
   }
 
-  test('sends the call of the API with ids for names', async () => {
+  test('resolves names to ids and calls the API', async () => {
     const { api, cli } = await ready()
     const ran = await cli.run(
       'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=nvme0n1 --workload-disk w-1=/dev/sda,w-1=sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
@@ -192,7 +192,7 @@ describe('cluster create', () => {
     expect(api.callsOf(clusterCreate)).toHaveLength(0)
   })
 
-  test('a disk that holds something is wiped only with its name: by option, or typed', async () => {
+  test('wipes a disk that is not empty only if it is named, by option or typed', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: '2 partitions: 1 vfat, 2 ext4' }
     api.on(serverGet, () => aServer({ id: id(1), name: 'cp-1', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
@@ -218,7 +218,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
   })
 
-  test('takes a patch from a file, for all servers or for one, under the name of the file', async () => {
+  test('takes patches from files, for all servers or for one', async () => {
     const { api, cli } = await ready()
     const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) => join(cli.folder, name)) as [string, string, string]
     const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
@@ -242,7 +242,7 @@ describe('cluster create', () => {
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
   })
 
-  test('the server that takes the place of a failed one loses a disk that holds something only with its name', async () => {
+  test('a replacement server asks for the name of a disk that is not empty', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
@@ -267,7 +267,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'naa.1=empty'])).exit).toBe(6)
   })
 
-  test('with --wait shows the steps, and ends as the operation does', async () => {
+  test('with --wait shows the steps and exits with the result of the operation', async () => {
     const { api, cli } = await ready()
     api.on(operationGet, () =>
       anOperation({ status: 'failed', reason: 'cp-1 does not answer', steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })] }),
@@ -297,7 +297,7 @@ describe('cluster create', () => {
 })
 
 describe('credentials', () => {
-  test('go to standard output, or to a file that only the user can read', async () => {
+  test('are printed, or written to a file that only the user can read', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterKubeconfig, () => 'apiVersion: v1\n')
     expect(await cli.run(`cluster kubeconfig ${id(20)}`)).toEqual({ exit: 0, out: 'apiVersion: v1\n', err: '' })

@@ -1,7 +1,7 @@
 import { command, type Command, globalOptions, type Options, shownChoices } from '../command.ts'
 import { CliError } from '../exit.ts'
 
-/** Words after the command: options, and the choices of those that have some. */
+/** Completions after the command: options and their choices. */
 function casesOf(command: Command): string {
   const options: Options = { ...command.options, ...globalOptions }
   const words = Object.keys(options).map((name) => `--${name}`)
@@ -16,7 +16,7 @@ function choicesOf(commands: readonly Command[]): string[] {
   )
 }
 
-/** A completion script for bash; zsh runs the same through its bashcompinit. Everything in it comes from the declarations. */
+/** A completion script for bash, generated from the declarations. zsh runs it through bashcompinit. */
 function script(commands: readonly Command[]): string {
   const firsts = [...new Set(commands.map((c) => c.name.split(' ')[0]!))]
   const seconds = firsts.flatMap((first) => {

@@ -1,4 +1,4 @@
-/** Disks that a command wipes: named by option, or typed once the API says that one of them holds something. */
+/** Confirmation of disks that a command wipes: by option, or typed if the API says that a disk isn't empty. */
 import {
   type ChosenDisks,
   type ConfirmedDisk,
@@ -23,14 +23,14 @@ export const confirmOption = {
   },
 } as const
 
-/** A server that is installed, with the disks that were chosen; else the ones that are taken by default. */
+/** A server to be installed, with the chosen disks or the default ones. */
 interface AskedServer {
   readonly node_id: string
   readonly install_disk?: string | undefined
   readonly workload_disks?: readonly string[] | undefined
 }
 
-/** `DISK=CONTENT`: a WWID has the kernel's prefix for how it was made (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
+/** `DISK=CONTENT`. A WWID has one of the kernel's prefixes (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
 export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   return pairs.map((pair) => {
     const [disk = '', content = ''] = pair.split(/=(.*)/s)
@@ -39,7 +39,7 @@ export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   })
 }
 
-/** The disks of servers as they were chosen, or as they are by default, that have to be named. */
+/** The disks, chosen or default, that must be confirmed. */
 async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promise<DiskToConfirm[]> {
   const chosen: ChosenDisks[] = []
   for (const asked of servers) {
@@ -54,8 +54,8 @@ async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promi
 }
 
 /**
- * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
- * disk has nothing to name it by. Throws CliError where another name is typed.
+ * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet. Returns all confirmations, or null if nobody can be asked or a
+ * disk has neither serial nor WWID. Throws CliError for another name.
  */
 async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
   const confirmed = [...given]
@@ -73,7 +73,7 @@ async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[
   return confirmed
 }
 
-/** Calls with the disks that are confirmed; where the API says that one is not, it is asked about. `servers`: those to be installed, or what tells their disks. Throws CliError. */
+/** Calls the API with the confirmed disks and asks the user about disks that the API refuses. `servers`: those to be installed, or a function that finds them. Throws CliError. */
 export async function withDisks<T>(
   context: Context,
   servers: readonly AskedServer[] | (() => Promise<readonly DiskToConfirm[]>),

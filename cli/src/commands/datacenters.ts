@@ -51,7 +51,7 @@ interface Noted {
   readonly notes: string | undefined
 }
 
-/** Only what was given; the API's own check refuses a tier that there is none of. */
+/** Only the given fields. The API validates the tier. */
 const noted = (o: Noted) =>
   given({
     tier: o.tier as Datacenter['tier'] | undefined,

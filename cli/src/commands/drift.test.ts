@@ -26,7 +26,7 @@ async function withDrift(drift: Drift) {
   return { api, cli }
 }
 
-test('what others have changed is shown line by line, with what can be done', async () => {
+test('changes made by others are shown as a line diff, with what can be done', async () => {
   const { cli } = await withDrift(drifted)
   const { exit, out } = await cli.run(`server drift ${id(1)}`)
   expect(exit).toBe(0)
@@ -36,7 +36,7 @@ test('what others have changed is shown line by line, with what can be done', as
   expect((await (await withDrift(none)).cli.run(`server drift ${id(1)}`)).out).toBe('brave-otter-042 holds the configuration that Steelyard gave it\n')
 })
 
-test('keeping and overwriting name what was looked at; overwriting asks first', async () => {
+test('keeping and overwriting send the digest that was shown; overwriting asks first', async () => {
   const { api, cli } = await withDrift(drifted)
   expect(await cli.run(`server drift ${id(1)} --keep`)).toMatchObject({ exit: 0, out: 'Kept as a patch\n' })
   expect(api.callsOf(serverDriftKeep)[0]!.body).toEqual({ seen })
@@ -47,7 +47,7 @@ test('keeping and overwriting name what was looked at; overwriting asks first', 
   expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Say either --keep or --overwrite\n' })
 })
 
-test('the list of servers names those whose configuration others have changed, and has no such column otherwise', async () => {
+test('the list of servers has a column for changes made by others only if there are some', async () => {
   const { api, cli } = await withDrift(drifted)
   api.on(serverList, () => pageOf([aServer({ drift: { since: '2026-11-20T08:00:00.000Z', seen } })]))
   expect((await cli.run('server list')).out).toMatch(/CONFIGURATION\n.*changed outside of Steelyard\n/)

@@ -10,7 +10,7 @@ import { localTime, manyLines, oneLine } from '../text.ts'
 
 const signs = { same: ' ', add: '+', remove: '-' } as const
 
-/** Line by line, with what surrounds each change. */
+/** A line diff with context. */
 function differenceText({ before, after }: NonNullable<Drift['diff']>): string {
   const parts = collapse(diffLines(before, after))
   return parts

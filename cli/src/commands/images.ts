@@ -38,7 +38,7 @@ function imageText(terminal: Terminal, i: Image): string {
 }
 
 const operand = { image: { value: 'IMAGE', help: 'Id of the image' } } as const
-/** An image that its factory does not know leads nowhere yet: that is no success. */
+/** An image that the factory doesn't know can't be downloaded yet, so the command fails. */
 const exitOf = (i: Image) => (i.factory.registered_at === null ? 1 : undefined)
 
 export const imageCommands: Command[] = [

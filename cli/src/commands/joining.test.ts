@@ -56,7 +56,7 @@ async function signedIn() {
   return { api, cli }
 }
 
-test('tokens are listed without themselves, and shown once when they are made', async () => {
+test('a token is printed once when it is created and never listed', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken(), aToken({ id: id(41), name: 'old', status: 'used_up', max_uses: null })]))
   api.on(joinTokenCreate, ({ body }) => ({ ...aToken({ name: body.name }), token: 'sy-join-x', kernel_argument: 'talos.config=…' }))
@@ -70,7 +70,7 @@ test('tokens are listed without themselves, and shown once when they are made', 
   expect(await cli.run('token create rack-5 --no-expiry --lifetime-hours 3')).toMatchObject({ exit: 2 })
 })
 
-test('of two tokens of one name, the one that can be used is revoked', async () => {
+test('of two tokens of one name, the usable one is revoked', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken({ status: 'revoked' }), aToken({ id: id(41) })]))
   api.on(joinTokenRevoke, () => undefined)
@@ -78,7 +78,7 @@ test('of two tokens of one name, the one that can be used is revoked', async () 
   expect(api.callsOf(joinTokenRevoke)[0]!.params).toEqual({ id: id(41) })
 })
 
-test('an image is made of what was said; a kernel argument keeps its commas', async () => {
+test('an image is created from the options; a kernel argument keeps its commas', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken()]))
   api.on(imageFactoryGet, () => ({ url: 'https://factory.example', simulated: false, reachable: true, reason: null, versions: ['v1.13.9', 'v1.12.11'] }))
@@ -94,7 +94,7 @@ test('an image is made of what was said; a kernel argument keeps its commas', as
   })
 })
 
-test('an image that the factory does not know yet is no success', async () => {
+test('the command fails if the factory does not know the image yet', async () => {
   const { api, cli } = await signedIn()
   api.on(imageCreate, () =>
     anImage({ factory: { url: 'https://factory.example', simulated: false, registered_at: null, reason: 'It did not answer' }, warnings: ['Mind'] }),
@@ -105,7 +105,7 @@ test('an image that the factory does not know yet is no success', async () => {
   expect(ran.out).toContain('Warning: Mind\n')
 })
 
-test('a reset asks for the name, and is told what to keep', async () => {
+test('a reset asks for the name and sends what to keep', async () => {
   const { api, cli } = await signedIn()
   api.on(serverReset, () => ({ operation: anOperation({ kind: 'serverReset' }) }))
   expect(await cli.run(`server reset ${id(1)}`)).toMatchObject({ exit: 2 })
@@ -121,7 +121,7 @@ test('a reset asks for the name, and is told what to keep', async () => {
   expect(api.callsOf(serverReset)[0]!.body).toEqual({ keep_workload_disks: true })
 })
 
-test('only a forced removal asks; a reboot does not', async () => {
+test('a forced removal asks for confirmation, a reboot does not', async () => {
   const { api, cli } = await signedIn()
   api.on(serverRemove, () => ({ operation: anOperation({ kind: 'serverRemove', status: 'done' }) }))
   api.on(serverCommands.serverReboot, () => ({

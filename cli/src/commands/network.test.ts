@@ -53,7 +53,7 @@ async function signedIn() {
 }
 const web = [{ id: id(20), name: 'web' }]
 
-test('the list tells what is used, and says unknown where a cluster has not told', async () => {
+test('the list shows the use of subnets, and unknown if a cluster has not reported it', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetList, () =>
     pageOf([
@@ -71,7 +71,7 @@ test('the list tells what is used, and says unknown where a cluster has not told
   expect(api.callsOf(subnetList)[0]!.query).toEqual({ q: '198.18.4.7' })
 })
 
-test('a subnet is added as it was written, and its warnings are told', async () => {
+test('a subnet is added with the given values, and warnings are printed', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetCreate, ({ body }) => aSubnet({ name: body.name, cidr: body.cidr, vlan_id: body.vlan_id ?? null }))
   const ran = await cli.run(
@@ -99,7 +99,7 @@ test.each([
   expect(api.callsOf(subnetCreate)).toHaveLength(0)
 })
 
-test('an edit sends only what was said', async () => {
+test('an edit sends only the given fields', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetUpdate, () => aSubnet())
   await cli.run(`subnet edit ${id(30)} --no-gateway --no-exclusions --vlan 7`)
@@ -108,7 +108,7 @@ test('an edit sends only what was said', async () => {
   expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Say what to change') as string })
 })
 
-test('the map shows runs', async () => {
+test('the map shows runs of addresses', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetAddresses, () => ({
     cidr: '198.18.4.0/30',
@@ -122,7 +122,7 @@ test('the map shows runs', async () => {
   expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(/^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m)
 })
 
-test('assigning adds to what a cluster has, unassigning takes away; what drains already is left out', async () => {
+test('assigning adds to the cluster, unassigning removes, and subnets that drain already are left out', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({
     items: [aSubnet({ id: id(31), name: 'kept', clusters: web }), aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' })],
@@ -139,7 +139,7 @@ test('assigning adds to what a cluster has, unassigning takes away; what drains 
   expect(await cli.run(`subnet unassign web ${id(39)}`)).toMatchObject({ exit: 5 })
 })
 
-test('of two who assign at once neither takes away what the other gave', async () => {
+test('two users who assign at the same time both succeed', async () => {
   const { api, cli } = await signedIn()
   const theirs = aSubnet({ id: id(31), clusters: web })
   let version = 4
@@ -160,7 +160,7 @@ test('of two who assign at once neither takes away what the other gave', async (
   ])
 })
 
-test('what is agreed to be lost by force is not lost of another state', async () => {
+test('a forced loss that was confirmed is refused for another state', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterGet, () => aCluster())
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
@@ -173,7 +173,7 @@ test('what is agreed to be lost by force is not lost of another state', async ()
   expect(await cli.run(`subnet edit ${id(30)} --exclude 203.0.113.9 --no-exclusions`)).toMatchObject({ exit: 2 })
 })
 
-test('forcing Services off their addresses says which, and asks for the name of the cluster', async () => {
+test('forcing Services off their addresses lists them and asks for the name of the cluster', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
   api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
@@ -193,7 +193,7 @@ test('forcing Services off their addresses says which, and asks for the name of 
   ])
 })
 
-test('an import tells every problem with its line and fails, or says what it did', async () => {
+test('an import reports every problem with its line and fails, or prints what it did', async () => {
   const { api, cli } = await signedIn()
   const file = join(cli.folder, 'subnets.csv')
   await writeFile(file, 'name,cidr\na,198.18.4.0/26\n')
@@ -207,7 +207,7 @@ test('an import tells every problem with its line and fails, or says what it did
   expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({ exit: 1, err: '/nowhere/at-all.csv can not be read\n' })
 })
 
-test('a datacenter is added and changed with what was said of it', async () => {
+test('a datacenter is added and changed with the given fields', async () => {
   const { api, cli } = await signedIn()
   api.on(datacenterCreate, () => aDatacenter({ code: 'DE-FRA-1' }))
   api.on(datacenterUpdate, () => aDatacenter())

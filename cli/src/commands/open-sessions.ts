@@ -6,7 +6,7 @@ import { readNewPassword } from '../password.ts'
 import { idOf, userOf } from '../resolve.ts'
 import { ago } from '../text.ts'
 
-/** The sessions that stand, and one's own password. */
+/** Commands for open sessions and the user's own password. */
 export const openSessionCommands: Command[] = [
   listCommand({
     name: 'session list',

@@ -10,17 +10,17 @@ import { watch, type Watched } from '../watch.ts'
 
 const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red' : o.status === 'done' ? 'green' : hasEnded(o) ? null : 'yellow')
 
-/** What it is doing: the operation's own reason, else its current step. */
+/** The operation's reason, or its current step. */
 const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'running' || s.status === 'waiting')?.title ?? ''
 
 /** "Create cluster web: cancelling" */
 const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.status)}`)}\n`
 
-/** What goes on: an operation a line. */
+/** Open operations, one per line. */
 export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
   operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
 
-/** What a command does after it began an operation: wait for it with --wait, else say how to. */
+/** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
 export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
 export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
   if (wait) return watch(context, id, 'err')

@@ -44,7 +44,7 @@ async function withPatch({ cluster = null, preview = merged }: { cluster?: { id:
   return { api, cli, file }
 }
 
-test('a patch is created from a file, after it was merged', async () => {
+test('a patch from a file is previewed and then created', async () => {
   const { api, cli, file } = await withPatch()
   const made = await cli.run(`patch create ${id(1)} limits --file ${file} --weight 10 --label team=storage,rack=3`)
   expect(made).toEqual({ exit: 0, out: 'limits is created, and applied when the server is installed\n', err: '' })
@@ -57,7 +57,7 @@ test('a patch is created from a file, after it was merged', async () => {
   expect(await cli.run(`patch create ${id(1)} limits --file ${cli.folder}/none.yaml`)).toMatchObject({ exit: 1 })
 })
 
-test('what can not be merged is told line by line, and nothing is saved', async () => {
+test('merge problems are printed with their lines, and nothing is saved', async () => {
   const errors = [
     { line: 2, column: 3, path: 'machine.sysctl', message: 'Talos has no field machine.sysctl' },
     { line: null, column: null, path: null, message: 'It removes certSANs' },
@@ -68,7 +68,7 @@ test('what can not be merged is told line by line, and nothing is saved', async 
   expect(api.callsOf(patchUpdate)).toHaveLength(0)
 })
 
-test('an edit sends what was given alone, and previews the rest as it is', async () => {
+test('an edit sends only the given fields and previews with the others', async () => {
   const { api, cli } = await withPatch()
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 600 --no-labels`)).exit).toBe(0)
   expect(api.callsOf(patchUpdate)[0]).toMatchObject({ params: { id: id(1), patchId: id(3) }, body: { weight: 600, labels: {} } })
@@ -78,7 +78,7 @@ test('an edit sends what was given alone, and previews the rest as it is', async
   expect(await cli.run(`patch edit ${id(1)} other --weight 1`)).toMatchObject({ exit: 5 })
 })
 
-test('a server in a cluster changes at once: what happens is said, and its name asked for', async () => {
+test('for a server in a cluster, the effect is printed and its name asked for', async () => {
   const verdict = { kind: 'reboot', reason: 'kernel arguments change' } as const
   const { api, cli, file } = await withPatch({ cluster: { id: id(20), name: 'web' }, preview: { ...merged, verdict } })
   const asked: string[] = []
@@ -95,7 +95,7 @@ test('a server in a cluster changes at once: what happens is said, and its name 
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 1 --yes`)).exit).toBe(0)
 })
 
-test('what saving would break is said: before the question on a server in a cluster, in a dry run, and as a warning else', async () => {
+test('warnings about what saving would break come before the question, in a dry run, and otherwise on standard error', async () => {
   const warnings = [
     { check: 'management_address' as const, link: 'eth0', line: null, message: 'It stops DHCP on eth0' },
     { check: null, link: 'eth7', line: 5, message: 'brave-otter-042 has no link eth7: it has eth0' },
@@ -113,7 +113,7 @@ test('what saving would break is said: before the question on a server in a clus
   })
 })
 
-test('a patch is removed once its name was typed', async () => {
+test('removing a patch requires typing its name', async () => {
   const { api, cli } = await withPatch()
   expect(await cli.run(`patch remove ${id(1)} sysctls`)).toMatchObject({ exit: 2, err: expect.stringContaining('--yes') as string })
   expect(api.callsOf(patchRemove)).toHaveLength(0)

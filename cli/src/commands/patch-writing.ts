@@ -1,4 +1,4 @@
-/** Writing patches: what a patch would do is asked before it is saved, and said where a server in a cluster changes at once. */
+/** Commands that write patches. The effect is previewed before saving, and printed if a server in a cluster changes at once. */
 import { readFile } from 'node:fs/promises'
 import { type Patch, patchCreate, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
@@ -21,7 +21,7 @@ const options = {
   ...sureOption,
 } as const
 
-/** The text of a patch. Throws CliError where the file can't be read. */
+/** Reads a patch. Throws CliError if the file can't be read. */
 export const patchBodyOf = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CliError('failure', `${oneLine(file)} can not be read`, { cause })
@@ -44,12 +44,12 @@ const effects: Record<Preview['verdict']['kind'], string> = {
   at_install: 'Applied at install',
   unknown: 'Whether it reboots is not known',
 }
-/** What saving would break, a sentence each. */
+/** Warnings about what saving would break. */
 const brokenBy = ({ warnings }: Preview): string[] => warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)
 
 const effectOf = ({ kind, reason }: Preview['verdict']) => `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
 
-/** What the patch would make of the configuration; throws CliError with a line per problem where it can't be merged. */
+/** Previews the merged configuration. Throws CliError with a line per problem if the patch can't be merged. */
 async function previewOf({ api }: Context, server: Server, patch: { patch_id?: string; name: string; weight: number; body: string }): Promise<Preview> {
   const preview = await api.call(patchPreview, { params: { id: server.id }, body: patch })
   if (preview.errors.length > 0)
@@ -57,7 +57,7 @@ async function previewOf({ api }: Context, server: Server, patch: { patch_id?: s
   return preview
 }
 
-/** A server in a cluster gets the changed configuration at once, so its name is asked for. */
+/** Asks for the server's name, because a server in a cluster gets the configuration at once. */
 async function sureOfCluster({ terminal }: Context, server: Server, preview: Preview, yes: boolean): Promise<void> {
   const broken = brokenBy(preview)
   if (server.cluster === null) {

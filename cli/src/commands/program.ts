@@ -1,6 +1,5 @@
 /**
- * Commands of the program itself: they need its settings and its data folder, so they run on its machine and not over the API.
- * The client only hands them on.
+ * Commands of the server program. They need its settings and its data folder, so they run on its machine and not over the API.
  */
 import { command, type Command } from '../command.ts'
 

@@ -88,7 +88,7 @@ function serverText(terminal: Terminal, s: Server): string {
   ].join('')
 }
 
-/** Shows a person what answered, and takes a yes for that and nothing newer. */
+/** Shows the identity that answered and asks for confirmation of exactly that identity. */
 async function askForIdentity({ terminal, api }: Context, id: string): Promise<{ uuid: string; serial: string }> {
   const server = await api.call(serverGet, { params: { id } })
   const { uuid, serial, fingerprint, note } = server.identity

@@ -15,7 +15,7 @@ const letIn = (api: TestApi) =>
   })
 
 describe('login', () => {
-  test('takes the password from standard input as it is, but for the last line ending', async () => {
+  test('reads the password from standard input and removes only the last line ending', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -27,7 +27,7 @@ describe('login', () => {
     expect((await stat(dirname(cli.sessions.path))).mode & 0o777).toBe(0o700)
   })
 
-  test('asks a person for what is missing, the password as a secret', async () => {
+  test('prompts for missing values, the password without echo', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -43,7 +43,7 @@ describe('login', () => {
     ])
   })
 
-  test('says what is wrong and keeps nothing', async () => {
+  test('prints the error and stores nothing', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -61,7 +61,7 @@ describe('login', () => {
     expect(api.callsOf(authorize)).toHaveLength(1)
   })
 
-  test('is not repeated for the person while sign-ins are throttled', async () => {
+  test('is not retried while sign-ins are throttled', async () => {
     const api = await startApi()
     const cli = await startCli()
     api.on(authorize, () => {
@@ -76,7 +76,7 @@ describe('login', () => {
 })
 
 describe('logout', () => {
-  test('ends the session there and here', async () => {
+  test('ends the session on the server and locally', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(authorizeLogout, () => undefined)
@@ -86,7 +86,7 @@ describe('logout', () => {
     expect(await cli.run(`logout --url ${api.url}`)).toMatchObject({ exit: 0, err: `Not signed in to ${api.url}\n` })
   })
 
-  test('forgets the session here even when it can not be told there', async () => {
+  test('deletes the local session even if the server can not be reached', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(authorizeLogout, () => {
@@ -97,7 +97,7 @@ describe('logout', () => {
   })
 })
 
-test('version shows both, and the own one where nobody answers', async () => {
+test('version prints both versions, or its own if the server does not answer', async () => {
   const api = await startApi()
   const cli = await startCli()
   api.on(installationGet, () => ({ version: '0.0.14', simulated: true, waitlist_url: null }))
@@ -106,7 +106,7 @@ test('version shows both, and the own one where nobody answers', async () => {
   expect((await cli.run('version --url http://127.0.0.1:9')).out).toContain('not reached')
 })
 
-test('commands of the program are handed to it, or said to be its own', async () => {
+test('commands of the server program run it, or fail in the standalone client', async () => {
   const cli = await startCli()
   const handed: (readonly string[])[] = []
   const program = async (args: readonly string[]) => {
@@ -126,7 +126,7 @@ test('commands of the program are handed to it, or said to be its own', async ()
   expect((await cli.run('--help')).out).not.toContain('doctor')
 })
 
-test('user add sends the least role unless told, and a password that was typed twice alike', async () => {
+test('user add defaults to the least role and asks for the password twice', async () => {
   const api = await startApi()
   const cli = await startCli(api)
   api.on(userCreate, ({ body }) => ({

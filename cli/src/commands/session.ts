@@ -41,7 +41,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
         terminal.err(`Not signed in to ${url}\n`)
         return
       }
-      // Forgotten here in any case: somebody who logs out leaves the machine.
+      // Delete the local session in any case: the user may be leaving the machine.
       await sessions.change(url, async () => null)
       try {
         await api.call(authorizeLogout, { body: { refresh_token: session.refresh_token } })

@@ -30,7 +30,7 @@ import { waitOption, waitOr } from './operations.ts'
 
 const colourOf = (s: Subnet): Colour | null => ({ unassigned: null, applying: 'yellow', active: 'green', draining: 'yellow', error: 'red' } as const)[s.status]
 const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
-/** Unknown is never 0, and of IPv6 only the number in use says anything. */
+/** Unknown isn't 0. For IPv6 only the number in use is shown. */
 function used(s: Subnet): string {
   if (s.clusters.length === 0) return s.total === null ? '' : `0 of ${s.total}`
   if (s.used === null) return 'unknown'
@@ -78,7 +78,7 @@ const warn = (terminal: Terminal, s: Subnet) => subnetWarnings(s).forEach((w) =>
 
 const mostTries = 5
 
-/** The whole list is sent, so it has to rest on what the cluster has: where somebody was quicker it is made anew, or, where that has to be looked at, refused. */
+/** The API takes the whole list of subnets, so it must be based on the current one. If another change came first, the list is rebuilt, or refused if the user has to look at it. */
 async function assign(
   context: Context,
   cluster: string,
@@ -89,7 +89,7 @@ async function assign(
   const id = await clusterId(api, cluster)
   const ids = await Promise.all(names.map((name) => subnetId(api, name)))
   const read = async () => {
-    // The version first: it is then never newer than the list.
+    // Read the version first, so that it is never newer than the list.
     const { name, version } = await api.call(clusterGet, { params: { id } })
     const { items } = await api.call(clusterSubnets, { params: { id } })
     const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)
@@ -102,7 +102,7 @@ async function assign(
     try {
       return await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } }, { version })
     } catch (e) {
-      // What is lost by force was agreed to as it was.
+      // The user confirmed the loss for this exact state.
       if (force || tries <= 1 || !(e instanceof CliError) || e.body?.code !== 'stale') throw e
       return send(await read(), tries - 1)
     }

@@ -11,7 +11,7 @@ import { localTime, oneLine } from '../text.ts'
 
 const operand = { email: { value: 'EMAIL', help: 'Email or id of the user' } } as const
 
-/** Finds the user, changes them, and says what is so now. */
+/** Finds the user, applies the change, and prints the new state. */
 async function change({ api, show }: Context, email: string, body: { name?: string; role?: Person['role']; disabled?: boolean }, say: (u: Person) => string) {
   const { id } = await userOf(api, email)
   show(await api.call(userUpdate, { params: { id }, body }), (u) => `${oneLine(u.email)} ${say(u)}\n`)

@@ -16,7 +16,7 @@ const offered = (talos_version: string, more: Partial<OfferedTalos> = {}): Offer
   ...more,
 })
 
-test('versions are told with what is new, what is out of support, and why the list may be old', async () => {
+test('versions are listed with what is new, what is unsupported, and why the list may be outdated', async () => {
   const api = await startApi()
   const cli = await startCli(api)
   const answer = {

@@ -1,4 +1,4 @@
-/** A small HTTP server that speaks the contract: paths, schemas and errors are the real ones, the answers are a test's. */
+/** An HTTP server with the contract's paths, schemas and errors. The test supplies the answers. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -21,7 +21,7 @@ type Handler = (input: Input<Operation>, answer: ServerResponse) => unknown
 export interface TestApi {
   readonly url: string
   readonly calls: Call[]
-  /** Access tokens that are let in. */
+  /** Valid access tokens. */
   readonly tokens: Set<string>
   /** What a call is answered; a thrown Problem becomes an error answer. Returning 'done' leaves the answer to the handler. */
   on<O extends Operation>(operation: O, handler: (input: Input<O>, answer: ServerResponse) => AskedAnswer<O> | 'done' | Promise<AskedAnswer<O> | 'done'>): void
@@ -42,7 +42,7 @@ export async function startApi(): Promise<TestApi> {
 
   async function answerTo(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const url = new URL(request.url!, 'http://test')
-    // A path of words wins over one with parameters: /v1/nodes/patches is no server.
+    // A fixed path takes precedence over one with parameters: /v1/nodes/patches is no server.
     const candidates = allOperations.flatMap((operation) => {
       const params = matches(operation, request.method!, url.pathname)
       return params ? [{ operation, params }] : []

@@ -1,4 +1,4 @@
-/** Runs command lines in this process, with a terminal that a test holds. */
+/** Runs command lines in this process with a terminal of the test. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

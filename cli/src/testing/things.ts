@@ -1,4 +1,4 @@
-/** Objects as the API answers them, for tests that are about something else. */
+/** Sample objects of the API. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
