@@ -33,7 +33,7 @@ test('each rule finds the import that breaks it', async () => {
     writeFileSync(join(folder, file), text)
   }
   const sources = Object.keys(files).filter((file) => /\.tsx?$/.test(file))
-  const broken = (await brokenRules(sources, folder)).map((line) => line.split(' -> ')[0])
+  const broken = (await brokenRules(sources, folder)).map((line) => line.split(' -> ')[0]!)
   expect(broken.toSorted()).toEqual([
     'door-backend: backend/src/app.ts',
     'door-contract: contract/servers.ts',
