@@ -143,7 +143,9 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
       })
       return end(job, operation, 'failed', reason)
     }
-    const isDone = step.key === 'off' ? missed >= missesToAway : isUp === true && (wasAway || isOverdue)
+    // Talos answers a restart of the kubelet once the former one has stopped, so that a healthy one is the new one.
+    const isNewKubelet = step.key === 'kubelet' && wasSent
+    const isDone = step.key === 'off' ? missed >= missesToAway : isUp === true && (wasAway || isOverdue || isNewKubelet)
     if (isDone) {
       await move('done', null)
       return end(job, operation, 'done', null)
