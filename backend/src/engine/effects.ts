@@ -1,15 +1,15 @@
-/** The journal of effects: what was about to be done outside the database is known before it is done, and after a crash. */
+/** The journal of effects: records intents before acts outside of the database, so that they are known after a crash. */
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Fence, Taken } from './engine.ts'
 import type { Failpoint } from './failpoint.ts'
 
 export interface EffectInfo {
-  /** Counts from 1 over the life of the effect's name. */
+  /** Counts from 1 for the effect's name. */
   readonly attempt: number
-  /** An earlier attempt began and never told how it ended: it may or may not have happened. Look before doing it again. */
+  /** An earlier attempt has no recorded end, so it may have happened. Check before repeating it. */
   readonly unknown: boolean
-  /** An earlier attempt has ended well: where the name stands for one act, it is done. */
+  /** An earlier attempt succeeded. */
   readonly done: boolean
 }
 
@@ -22,7 +22,7 @@ export interface RunEffect<T> {
   readonly failpoint: Failpoint
 }
 
-/** Intent, act, end; both ends are fenced. What `act` throws is journalled and thrown on. */
+/** Writes the intent, runs `act`, writes the end; both writes are fenced. Errors of `act` are journalled and rethrown. */
 export async function runEffect<T>({ taken, fence, name, act, clock, failpoint }: RunEffect<T>): Promise<T> {
   const at = () => new Date(clock.now())
   const { queue, key } = taken

@@ -14,7 +14,7 @@ import type { Failpoint } from './failpoint.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { sentenceFor } from './trouble.ts'
 
-/** Another process has taken the object over; what this one wanted to write was refused. */
+/** Another process has taken over the object, so this write was refused. */
 export class FenceLost extends Error {
   override readonly name = 'FenceLost'
   constructor(queue: string, key: string) {
@@ -32,8 +32,8 @@ class TooLong extends Error {
 export interface Fence {
   readonly number: number
   /**
-   * Runs `change` in a transaction that commits only if this run still holds the object. As in `inTransaction`, it may be run again.
-   * @throws FenceLost where another run has taken it since; nothing is written then
+   * Runs `change` in a transaction that commits only if this run still holds the object. Like in `inTransaction`, it may be retried.
+   * @throws FenceLost if another run has taken over; nothing is written
    */
   readonly write: <T>(change: (tx: Tx) => Promise<T>) => Promise<T>
 }
@@ -42,38 +42,38 @@ export interface Job {
   readonly queue: string
   readonly key: string
   readonly fence: Fence
-  /** Aborted at shutdown, at the deadline, and when the object was taken over. Pass it to everything that waits. */
+  /** Aborts at shutdown, at the deadline, and when the object is taken over. Pass it to everything that waits. */
   readonly signal: AbortSignal
-  /** Runs in a row that failed before this one. */
+  /** Number of consecutive failed runs before this one. */
   readonly failures: number
   /** Milliseconds since 1970, by the engine's clock. */
   readonly now: () => number
-  /** Since when that clock runs without a jump. */
+  /** Since when that clock has run without a jump. */
   readonly steadySince: () => number
-  /** Milliseconds since then, of which only those count in which the clock ran without a jump. */
+  /** Milliseconds since a time, counting only those without a clock jump. */
   readonly elapsedMs: (since: Date | number) => number
   /**
-   * Does something outside the database: the intent is committed, `act` runs, the end is committed. `act` must be safe to repeat, or look first:
-   * `info.unknown` says that an earlier attempt began and never told how it ended.
-   * Names are unique per object, such as `apply/<node id>`; a name may be used again for a later, separate effect.
+   * Acts outside of the database: commits the intent, runs `act`, commits the end. `act` must be safe to repeat, or check first:
+   * `info.unknown` means that an earlier attempt has no recorded end.
+   * Names are unique per object, such as `apply/<node id>`, and may be reused for a later effect.
    */
   readonly effect: <T>(name: string, act: (info: EffectInfo) => Promise<T>) => Promise<T>
 }
 
-/** `againMs`: look again after so many milliseconds even if nobody asks. Nothing: only when woken. */
+/** `againMs`: run again after this time even without a wake-up. Void: only when woken. */
 export type Outcome = { readonly againMs: number } | void
 
 export interface Reconciler {
   readonly queue: string
-  /** One idempotent act towards what is wanted. What it throws is written to the log and the row, and it is tried again with back-off. */
+  /** One idempotent act towards the wanted state. Errors are logged, stored in the row and retried with back-off. */
   readonly reconcile: (job: Job) => Promise<Outcome>
-  /** Objects looked after at once by one process. */
+  /** Concurrent runs per process. */
   readonly concurrency?: number
-  /** A run that takes longer is aborted and counts as failed. */
+  /** A longer run is aborted and counts as failed. */
   readonly deadlineMs?: number
 }
 
-/** An object that a reconciler looks after. */
+/** An object of a queue. */
 export interface Work {
   readonly queue: string
   readonly key: string
@@ -82,11 +82,11 @@ export interface Work {
 export interface Taken extends Work {
   readonly fence: number
   readonly failures: number
-  /** Why the run before this one failed. */
+  /** Why the previous run failed. */
   readonly trouble: string | null
 }
 
-/** Places of a process that are free for a reconciler. */
+/** Free places of a process for a queue. */
 export interface Places {
   readonly queue: string
   readonly places: number
@@ -94,15 +94,15 @@ export interface Places {
 
 export interface Engine {
   register(reconciler: Reconciler): void
-  /** In the caller's transaction: the object is looked at after the commit, or `afterMs` later. An earlier wish wins over a later one. */
+  /** In the caller's transaction: the object runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
   wake(tx: Tx, queue: string, key: string, options?: { afterMs?: number }): Promise<void>
-  /** Why the last runs of objects failed, as sentences for people, by `queue key`; of those that fail now alone. */
+  /** Sentences about why the last runs of objects failed, by `queue key`. Only currently failing objects. */
   troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>>
-  /** The objects of these queues whose last run failed, with why. */
+  /** Objects of these queues whose last run failed, with the reason. */
   failing(on: Db | Tx, queues: readonly string[]): Promise<readonly (Work & { readonly reason: string })[]>
-  /** `tell` is called in the transaction in which the trouble of an object comes, changes or goes. */
+  /** `tell` is called in the transaction in which the trouble of an object appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void
-  /** In the caller's transaction: ends the holds of an owner, and what was asked for meanwhile is looked at after the commit. Answers the ids that were held. */
+  /** In the caller's transaction: ends the holds of an owner; deferred wake-ups run after the commit. Returns the held ids. */
   release(tx: Tx, owner: HoldOwner): Promise<readonly string[]>
 }
 
@@ -110,28 +110,28 @@ export interface Core extends Engine {
   readonly db: Db
   readonly owner: string
   readonly reconcilers: ReadonlyMap<string, Reconciler>
-  /** Tests: what is due is decided by this clock instead of the database's. */
+  /** For tests: uses this clock instead of the database's. */
   useClock(clock: Clock): void
-  /** Claims what is due, at most as many objects of each queue as there are places: counts their fences up. */
+  /** Claims due objects up to the free places of each queue and increments their fences. */
   claim(places: readonly Places[]): Promise<readonly Taken[]>
   /** Runs the reconciler once and releases the object. */
   run(taken: Taken, shutdown: AbortSignal): Promise<void>
-  /** Ends a run whose object was taken over. */
+  /** Aborts a run whose object was taken over. */
   lose(run: Taken): void
-  /** What runs in this process now. */
+  /** Current runs of this process. */
   running(): readonly Taken[]
 }
 
-/** A run whose process hasn't been heard of for this long has lost its object. */
+/** A run loses its object after this time without a heartbeat of its process. */
 export const leaseMs = 15_000
-/** Carries the milliseconds until an object is due. */
+/** Notification channel. The payload is the number of ms until an object is due. */
 export const wakeChannel = 'steelyard_wake'
-/** Every process looks at the queue at least this often. What is due later than that is not announced: NOTIFY takes a lock of the whole server at each commit. */
+/** Every process checks the queue at least this often. Later wake-ups are not announced, because NOTIFY takes a server-wide lock at commit. */
 export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
-/** After a run that the database broke off: it is back within moments, or the next try waits for it. */
+/** Delay after a run that a lost database connection interrupted. */
 const afterLossMs = 100
 
 export interface EngineParts {
@@ -139,18 +139,18 @@ export interface EngineParts {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
-  /** Names this process, the same after a restart. */
+  /** Name of this process, stable over restarts. */
   readonly owner: string
   readonly failpoint: Failpoint
 }
 
-/** Milliseconds until a failed run is tried again: doubles from 2 s to 2 min, half of it by chance so that what failed together doesn't come back together. */
+/** Milliseconds until a retry: doubles from 2 s to 2 min, with half of it random to spread retries. */
 export const retryDelayMs = (failures: number, random: () => number): number => {
   const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16))
   return Math.round(full / 2 + (full / 2) * random())
 }
 
-/** Does what only the database can refuse, again and again for as long as that is away. @throws what it threw last, where `signal` says that nothing is waited for */
+/** Retries a database call while the database is away. @throws the last error if `signal` aborts */
 async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
     try {
@@ -167,7 +167,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
   const runs = new Map<string, { taken: Taken; abort: AbortController }>()
   const told: ((tx: Tx, object: Work) => Promise<void>)[] = []
   let testClock: Clock | undefined
-  /** The database's time, so that processes agree. */
+  /** The database's time, on which all processes agree. */
   const now = () => (testClock ? sql<Date>`${new Date(testClock.now())}::timestamptz` : sql<Date>`now()`)
   const later = (ms: number) => sql<Date>`(${now()} + ${`${ms} milliseconds`}::interval)`
   /** Heard by all processes after the commit. */
@@ -175,7 +175,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
   const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} milliseconds`}::interval`
 
   const checkFence = async (tx: Tx, { queue, key, fence }: Taken): Promise<void> => {
-    // Last in the transaction and with a row lock: objects are locked before their wake-up everywhere, and nobody can take over before the commit.
+    // Last in the transaction and with a row lock: objects are always locked before their wake-up, and the lock prevents a takeover before the commit.
     const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', queue).where('key', '=', key).forUpdate().executeTakeFirst()
     if (row?.fence !== fence) throw new FenceLost(queue, key)
   }
@@ -190,13 +190,13 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       }),
   })
 
-  /** `end`: null where it went well, a sentence where it failed; undefined where it came to neither, and counts as if it hadn't been. */
+  /** `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
   const release = (taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<unknown> =>
     inTransaction(db, async (tx) => {
-      // Before the row of the wake-up is locked: what people see is locked before it everywhere.
+      // Before the wake-up row is locked, because visible objects are always locked before it.
       if (end !== undefined && end !== taken.trouble) for (const tell of told) await tell(tx, taken)
       const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
-      // `least` ignores nulls: the earlier of what was asked for while it ran and what the run itself asked for.
+      // `least` ignores nulls: the earlier of wake-ups during the run and the run's own `againMs`.
       return sql`
         with released as (
           update wake_up set owner = null, beat_at = null, due_at = least(due_at, ${againMs === undefined ? null : later(againMs)}::timestamptz) ${outcome}
@@ -205,7 +205,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
     })
 
   const wake: Engine['wake'] = async (tx, queue, key, { afterMs = 0 } = {}) => {
-    // While a run holds the object, the release of that run announces what is due next.
+    // While a run holds the object, its release announces the next due time.
     await sql`
       with woken as (
         insert into wake_up (queue, key, due_at) values (${queue}, ${key}, ${later(afterMs)})
@@ -260,12 +260,12 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       return rows.flatMap(({ reason, ...work }) => (reason === null ? [] : [{ ...work, reason }]))
     },
 
-    // A domain that is built on another locks its own rows first, as in every call of it.
+    // A dependent domain locks its rows first, as in all its calls.
     onTrouble: (tell) => void told.unshift(tell),
 
     async claim(places) {
       if (places.length === 0) return []
-      // Materialized: a plan that evaluated it more than once would lock more than the places.
+      // Materialized, because evaluating it twice would lock more rows than there are places.
       const { rows } = await sql<Taken & { held: boolean }>`
         with due as materialized (
           select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)
@@ -285,7 +285,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       const reconciler = reconcilers.get(queue)
       if (!reconciler) throw new Error(`No reconciler for ${queue}`)
       const abort = new AbortController()
-      // With the fence: a run that was overtaken may still be ending while the next one goes on in this same process.
+      // Includes the fence, because an overtaken run may still be ending while the next one runs in this process.
       const runKey = `${queue} ${key} ${taken.fence}`
       runs.set(runKey, { taken, abort })
       const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
@@ -311,7 +311,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         if (error instanceof FenceLost) {
           log.warn('run.lost', { queue, key, fence: taken.fence })
         } else if (shutdown.aborted) {
-          // Nothing failed: the next process goes on at once.
+          // Not a failure: the next process continues at once.
           againMs = 0
         } else if (lostDatabase(error)) {
           log.debug('run.broken_off', { queue, key, error })
@@ -325,7 +325,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         clearTimeout(deadline)
         runs.delete(runKey)
       }
-      // What is known of the run is told as soon as the database is back; until then nobody else may have the object, and it isn't looked at.
+      // The result is written as soon as the database is back. Until then the object stays claimed.
       await untilDatabase(() => release(taken, end, againMs), shutdown)
     },
 

@@ -3,7 +3,7 @@
  * `FAILPOINT=name:after` names an effect (or its name up to the first slash); `#17:before` is the 17th effect since the start.
  */
 export interface Failpoint {
-  /** Called around every effect; doesn't return where the point is met. */
+  /** Called around every effect. Doesn't return at the failpoint. */
   reach(effect: string, when: 'before' | 'after'): void
 }
 

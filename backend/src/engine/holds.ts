@@ -1,22 +1,22 @@
 /**
- * Objects that no reconciler may touch. After a restore each cluster is held until a person has looked and resumed it: what the database says of it may be older
- * than what was done since. The gate stands where objects are taken, so it holds for every reconciler and for everything they do.
+ * Holds: objects that no reconciler may touch. After a restore each cluster is held until a user resumes it, because the database may be older
+ * than the machines. The check is in the claim, so it covers every reconciler.
  */
 import type { Db, Tx } from '../db/db.ts'
 import type { Taken } from './engine.ts'
 
-/** What a person resumes: a cluster with its servers, or an operation of its own. */
+/** What a user resumes: a cluster with its servers, or a separate operation. */
 export interface HoldOwner {
   readonly kind: 'cluster' | 'operation'
   readonly id: string
 }
 
-/** Why nothing is begun or asked on what is held. */
+/** Why nothing is started on a held object. */
 export const heldSentence = (name: string): string => `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The id that a key of a wake-up begins with: `<cluster id>/<node id>`, `<server id>`. Keys that begin with none are about no one object. */
+/** The leading id of a wake-up key: `<cluster id>/<node id>`, `<server id>`. Null for other keys. */
 const subjectOf = (key: string): string | null => {
   const first = key.split('/', 1)[0]!
   return uuid.test(first) ? first : null
@@ -27,7 +27,7 @@ export async function holdOf(on: Db | Tx, key: string): Promise<HoldOwner | unde
   return subject === null ? undefined : on.selectFrom('hold').select(['kind', 'id']).where('subject', '=', subject).executeTakeFirst()
 }
 
-/** How many clusters, and operations of their own, are held. */
+/** Numbers of held clusters and separate operations. */
 export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'], number>> {
   const owners = await on.selectFrom('hold').select(['kind', 'id']).distinct().execute()
   const count = (kind: HoldOwner['kind']) => owners.filter((o) => o.kind === kind).length
@@ -35,8 +35,8 @@ export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'],
 }
 
 /**
- * Where the object is held, puts its claimed wake-up aside until the release, and answers true. The lock on the row of the hold makes a release wait, so that it
- * finds what was put aside.
+ * If the object is held, defers its claimed wake-up until the release and returns true. The lock on the hold's row makes a release wait, so that it
+ * finds the deferred wake-up.
  */
 export async function putAside(tx: Tx, { queue, key, fence }: Taken): Promise<boolean> {
   const subject = subjectOf(key)
@@ -48,7 +48,7 @@ export async function putAside(tx: Tx, { queue, key, fence }: Taken): Promise<bo
   return true
 }
 
-/** Ends the holds of an owner. Answers what they were about, and the wake-ups that were put aside. */
+/** Ends the holds of an owner. Returns their subjects and the deferred wake-ups. */
 export async function endHold(tx: Tx, { kind, id }: HoldOwner): Promise<{ subjects: string[]; aside: { queue: string; key: string }[] }> {
   const ended = await tx.deleteFrom('hold').where('kind', '=', kind).where('id', '=', id).returning('subject').execute()
   const subjects = new Set(ended.map((row) => row.subject))

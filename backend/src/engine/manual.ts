@@ -1,11 +1,11 @@
-/** Drives the engine without the queue, by a clock that the test holds: what is due is run in order of time, and waiting costs nothing. */
+/** Drives the engine in tests with a manual clock: due objects run in order of time without waiting. */
 import type { TestClock } from '../clock.ts'
 import type { Core } from './engine.ts'
 
 export interface ManualEngine {
-  /** Runs what is due now until nothing is. Answers how many runs that were. */
+  /** Runs due objects until none is left. Returns the number of runs. */
   settle(): Promise<number>
-  /** Runs everything that falls due in the next `ms`, moving the clock from one to the next, and leaves the clock at its end. */
+  /** Runs everything due within `ms`, advancing the clock, and leaves the clock at the end. */
   run(ms: number): Promise<number>
 }
 

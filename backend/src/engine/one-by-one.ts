@@ -1,6 +1,6 @@
 import type { Fence } from './engine.ts'
 
-/** Writes of a run that come many at once, in turn: they need one connection of the pool instead of all, and don't wait for each other's locks there. */
+/** Serialises concurrent writes of a run, so that they use one pool connection and don't wait for each other's locks. */
 export function oneByOne(fence: Fence): Fence['write'] {
   let last: Promise<unknown> = Promise.resolve()
   return (change) => {

@@ -1,9 +1,9 @@
 /**
  * Runs what is due in `wake_up`, which is the queue: any number of processes on one database share the work.
  *
- * A process claims due objects up to its free places, and sleeps until the next one is due or a notification says that another is. Notifications reach
- * only those who listen at the commit, so everything that is due is looked at after each reconnection, and every few seconds. The same pass frees the
- * objects of processes whose lease has ended.
+ * A process claims due objects up to its free places and sleeps until the next one is due or a notification arrives. Notifications reach
+ * only processes that listen at commit, so the queue is also checked after each reconnection and every few seconds. The same pass frees the
+ * objects of processes with an expired lease.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -13,14 +13,14 @@ import type { Log } from '../log.ts'
 import { type Core, leaseMs, longestSleepMs, type Taken, wakeChannel } from './engine.ts'
 
 const beatMs = 3_000
-/** Where something due is locked by a transaction, such as one that wakes it at this moment. If that is rolled back, nobody is notified. */
+/** Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. A rollback sends no notification. */
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
 export interface EngineQueue {
-  /** Begins to run what is due. What this process held when it was killed goes on at once. */
+  /** Starts running due objects. Objects that this process held when it was killed continue at once. */
   start(): Promise<void>
-  /** Claims nothing more, aborts what runs and waits for it, at most `graceMs`. */
+  /** Stops claiming, aborts the runs and waits for them, at most `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -33,10 +33,10 @@ export interface QueueParts {
 export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
   const { db, owner } = core
   const shutdown = new AbortController()
-  /** The runs of this process, from the claim of the object until its release. */
+  /** This process's runs, from claim to release. */
   const held = new Map<Taken, Promise<void>>()
 
-  /** Free places of each reconciler that has any. */
+  /** Reconcilers with free places. */
   const freePlaces = () => {
     const taken = Map.groupBy(held.keys(), (run) => run.queue)
     return [...core.reconcilers.values()].flatMap(({ queue, concurrency = defaultConcurrency }) => {
@@ -57,7 +57,7 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
     held.set(taken, run)
   }
 
-  /** Claims what is due and begins to run it. Answers the milliseconds until something else is due for which a place is free. */
+  /** Claims and starts due objects. Returns the milliseconds until the next object with a free place is due. */
   const claim = async (): Promise<number> => {
     for (const taken of await core.claim(freePlaces())) begin(taken)
     const queues = freePlaces().map(({ queue }) => queue)
@@ -68,13 +68,13 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
       db,
     )
     const ms = rows[0]?.ms ?? longestSleepMs
-    // One more, so that a timer which ends early doesn't ask in vain.
+    // One more, because a timer may fire early.
     return ms > 0 ? Math.ceil(ms) + 1 : lockedRetryMs
   }
 
   /**
-   * Frees objects and makes them due: those of processes that have not been heard of for the length of a lease, and those that are this process's by the
-   * database's account alone. The latter it held when it was killed, or the answer to a claim was lost with the connection. Nothing is claimed meanwhile.
+   * Frees objects and makes them due: those of processes with an expired lease, and those that only the database assigns to this process.
+   * It held the latter when it was killed, or the answer to a claim was lost with the connection. No claim runs meanwhile.
    */
   const sweep = async (): Promise<void> => {
     const mine = JSON.stringify([...held.keys()].map(({ queue, key, fence }) => ({ queue, key, fence })))
@@ -93,13 +93,13 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
     if (rows.length > own) log.warn('run.taken_over', { count: rows.length - own })
   }
 
-  /** Ends the sleep of the loop after `ms`, or sooner where that was asked for before. */
+  /** Ends the loop's sleep after `ms`, or earlier if requested before. */
   let wakeIn: (ms: number) => void = () => undefined
   let nextSweep = 0
 
   const claimLoop = async (): Promise<void> => {
     while (!shutdown.signal.aborted) {
-      // Before anything is asked: what is heard of meanwhile ends this sleep.
+      // Created before the query, so that notifications during it end this sleep.
       const slept = new Promise<void>((resolve) => {
         let timer: NodeJS.Timeout | undefined
         let end = Infinity
@@ -125,8 +125,8 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
   }
 
   /**
-   * Says that this process lives, and ends runs whose object was taken over. It waits for a row only while it holds no other: transactions that wake
-   * several objects lock their rows in orders of their own, and a statement that held some and waited for others could dead-lock with any of them.
+   * Renews this process's leases and ends runs whose object was taken over. It waits for a row only while it holds no other: transactions that wake
+   * several objects lock rows in their own order, and a statement that held some rows and waited for others could dead-lock.
    */
   const beat = async (): Promise<void> => {
     const running = core.running()
@@ -160,7 +160,7 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
     async start() {
       await sweep()
       unlisten = listener.on(wakeChannel, (payload) => {
-        // The connection was made anew: the database may have been away, and answers lost with it.
+        // Reconnected: the database may have been away, and answers lost.
         if (payload === '') nextSweep = 0
         wakeIn(Number(payload))
       })

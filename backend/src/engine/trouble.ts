@@ -1,13 +1,13 @@
-/** What a run threw, as a sentence that people may read: on the operation that waits for it, in the API, to viewers. The log has the whole of it. */
+/** Converts a run's error to a sentence for users, shown on operations. The log has the full error. */
 import { sqlState } from '../db/db.ts'
 import { plain } from '../log.ts'
 import { whyRefused } from '../refusal.ts'
 
 const longest = 600
-/** Classes of our own whose messages are written for people. Of any other, a library's too, nobody has said what stands in the message. */
+/** Own error classes with messages for users. Messages of other errors may contain anything. */
 const forPeople = new Set(['TalosError', 'KubernetesError', 'SealBroken', 'EscrowRefused', 'TooLong', 'Problem', 'FactoryError', 'ConfigError'])
 
-/** Keys and tokens are long runs of such characters; a message of a library may quote what it was given. */
+/** Removes long runs of key characters, because library messages may quote their input. */
 const withoutSecrets = (text: string): string =>
   text.replaceAll(/-----BEGIN [A-Z0-9 ]+-----[^-]*(?:-----END [A-Z0-9 ]+-----)?/g, '…').replaceAll(/[\w+/=-]{40,}/g, '…')
 

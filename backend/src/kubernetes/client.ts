@@ -1,6 +1,6 @@
 /**
- * The few calls that Steelyard makes of a cluster's Kubernetes API: to the control planes' own addresses on 6443, one after another, with a
- * certificate of the cluster's own authority. Answers are bounded and hostile until read; no redirect, no proxy, no name is followed.
+ * Client of a cluster's Kubernetes API with the few calls that Steelyard needs. It calls the control planes' own addresses on 6443, one after another, with a
+ * certificate of the cluster's own authority. Answers are bounded and treated as hostile; it follows no redirects, proxies or names.
  */
 import { request } from 'node:https'
 import type { Credentials } from '#talos/pki/clients.ts'
@@ -10,12 +10,12 @@ export const kubernetesPort = 6443
 const deadlineMs = 8_000
 const largestAnswer = 8 * 1024 * 1024
 const mostNodes = 1024
-/** Objects of one answer: with what managed fields add, an object seldom has more than 30 KiB. */
+/** Objects per answer. With managed fields an object seldom exceeds 30 KiB. */
 const pageSize = 250
-/** What objects that we apply are owned by (Kubernetes, "Server-Side Apply"). */
+/** Field manager of applied objects (Kubernetes, "Server-Side Apply"). */
 export const fieldManager = 'steelyard'
 
-/** `message` is a sentence part for people; `status` is Kubernetes' own, absent where nothing was answered. */
+/** `message` is part of a sentence for users; `status` is the HTTP status, undefined without an answer. */
 export class KubernetesError extends Error {
   readonly status: number | undefined
   constructor(message: string, status?: number) {
@@ -28,9 +28,9 @@ export class KubernetesError extends Error {
 export interface KubernetesNode {
   readonly name: string
   readonly ready: boolean
-  /** Kubernetes' own words where it isn't. */
+  /** Kubernetes' reason if it isn't Ready. */
   readonly reason: string | null
-  /** In its own network (`InternalIP`). */
+  /** Internal addresses (`InternalIP`). */
   readonly addresses: readonly string[]
 }
 
@@ -40,32 +40,32 @@ export interface KubernetesTarget {
 }
 
 export interface Kubernetes {
-  /** Whether the API server of this control plane says that it is ready. Throws KubernetesError where it doesn't. */
+  /** Throws KubernetesError unless the API server of this control plane is ready. */
   readyz(target: KubernetesTarget, signal: AbortSignal): Promise<void>
   nodes(signal: AbortSignal): Promise<KubernetesNode[]>
-  /** Creates or changes the fields of an object that are ours (server-side apply). */
+  /** Creates an object or changes Steelyard's fields of it (server-side apply). */
   apply(path: string, object: object, signal: AbortSignal): Promise<void>
-  /** Removes an object; one that isn't there is removed already. */
+  /** Removes an object. A missing one counts as removed. */
   remove(path: string, signal: AbortSignal): Promise<void>
-  /** An object, or what a group or version serves: as it was sent, for the caller to distrust. null where there is none. */
+  /** Gets an object or API group, unvalidated; null if missing. */
   get(path: string, signal: AbortSignal): Promise<unknown>
   /**
-   * Every object of a kind, page by page; only what `keep` makes of an object stays in memory. null where the kind is not served.
-   * @throws KubernetesError also where there are more than `most`
+   * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
+   * @throws KubernetesError also if there are more than `most`
    */
   list<T>(path: string, options: ListOptions<T>, signal: AbortSignal): Promise<T[] | null>
 }
 
 export interface ListOptions<T> {
-  /** How many objects are read at most. */
+  /** Maximum number of objects. */
   readonly most: number
-  /** Is given each object as it was sent, to distrust; undefined leaves it out. */
+  /** Maps each unvalidated object; undefined skips it. */
   readonly keep: (object: unknown) => T | undefined
-  /** Such as `spec.type=LoadBalancer`; what it lets through is the server's word, so look at the objects too. */
+  /** Such as `spec.type=LoadBalancer`. The server applies it, so check the objects too. */
   readonly fieldSelector?: string
 }
 
-/** `dial` is asked before each packet, `targets` are tried in order and the one that answered last goes first. */
+/** `dial` is checked before each connection. `targets` are tried in order, starting with the one that answered last. */
 export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>): Kubernetes {
   let first = 0
 
@@ -75,7 +75,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     return send(target, credentials, call, signal)
   }
 
-  /** Any answer but a server error is the cluster's answer; otherwise the next control plane is asked. */
+  /** Calls control planes in turn until one gives an answer other than a server error. */
   const any = async (call: Call, signal: AbortSignal): Promise<Reply> => {
     let last = new KubernetesError('the cluster has no control plane')
     for (let i = 0; i < targets.length; i++) {
@@ -107,7 +107,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       return readNodes(reply.text)
     },
     async apply(path, object, signal) {
-      // JSON is YAML, and is what we can write without a doubt.
+      // JSON is valid YAML.
       const call = {
         method: 'PATCH',
         path: `${path}?fieldManager=${fieldManager}&force=true`,
@@ -141,7 +141,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
           if (wanted !== undefined) kept.push(wanted)
         }
         seen += items.length
-        // A server may send less than was asked for on each page, but not for ever.
+        // Limits the pages, because a server may send small ones endlessly.
         if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
         if (next === '') return kept
         query.set('continue', next)
@@ -214,7 +214,7 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   return 'the connection failed'
 }
 
-/** A text from a cluster made safe to show: printable ASCII of at most 256 characters. */
+/** Makes a text from a cluster safe to show: at most 256 printable ASCII characters. */
 export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
 
 export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -227,7 +227,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** An answer that isn't the one asked for, as an error with Kubernetes' own message (`Status`, meta/v1). */
+/** Converts an error answer to an error with Kubernetes' message (`Status`, meta/v1). */
 function refused({ status, text }: Reply): KubernetesError {
   let message = ''
   try {
@@ -249,7 +249,7 @@ function readPage(text: string): { items: unknown[]; next: string } {
   return { items: items as unknown[], next: next ?? '' }
 }
 
-/** Internal addresses of a node, a few at most (core/v1 NodeAddress). */
+/** The first internal addresses of a node (core/v1 NodeAddress). */
 const addressesOf = (addresses: unknown): string[] =>
   (Array.isArray(addresses) ? (addresses as unknown[]) : [])
     .slice(0, 16)
@@ -272,16 +272,16 @@ function readNodes(text: string): KubernetesNode[] {
   })
 }
 
-/** Statuses about the asker or the moment, not about the request itself: unauthorized, timeout, too many requests. */
+/** Statuses that may change for the same request: unauthorized, timeout, too many requests. */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])
 
-/** Whether the cluster refuses the request, so that the same request doesn't help later. */
+/** Whether the cluster refused the request permanently. */
 export const isRefusal = (error: unknown): error is KubernetesError =>
   error instanceof KubernetesError && error.status !== undefined && error.status >= 400 && error.status < 500 && !passingStatuses.has(error.status)
 
 /**
- * Runs `act` with a signal that ends after `ms`, however fast single answers are: a cluster that answers each request at the last moment counts as silent.
- * @throws KubernetesError at the end of that time
+ * Runs `act` with a total limit of `ms`, so that a cluster that answers each request at the last moment counts as silent.
+ * @throws KubernetesError after that time
  */
 export async function within<T>(signal: AbortSignal, ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const end = new AbortController()

@@ -94,7 +94,7 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
   const { uuid, serial, fingerprint, note } = server.identity
   const verdict = canConfirmServer(server)
   if (!verdict.ok) throw new CliError('conflict', verdict.reason)
-  if (uuid === null || serial === null) throw new CliError('conflict', `${oneLine(server.name)} has not told its identity yet`)
+  if (uuid === null || serial === null) throw new CliError('conflict', `${oneLine(server.name)} has not reported its identity yet`)
   const { cores, memory_bytes } = capacityOf(server.resources)
   terminal.err(
     facts(terminal, [

@@ -1,4 +1,4 @@
-/** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
+/** Use-cases of clusters. Each change is one transaction with rows, audit entry, event and operation. The reconcilers carry it out. */
 import type { clusterEvents, clusterList, clusterPreview, clusterServerFailure, Cluster, NewCluster } from '#contract/clusters/clusters.ts'
 import { canDeleteCluster, canDownloadKubeconfig, canDownloadTalosconfig } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
@@ -37,40 +37,40 @@ import { secretsImporting } from './takeover/secrets-import.ts'
 import { type TakingOver, takingOver } from './takeover/takeover.ts'
 import { tellTroubles, troublesOf } from './whole/troubles.ts'
 
-/** Life of what people download. */
+/** Life of downloaded credentials, in ms. */
 const downloadLifetimeMs = 24 * 3_600_000
 
 export interface Clusters {
   list(query: Input<typeof clusterList>['query']): Promise<Page<Cluster>>
   get(id: string): Promise<Cluster>
   events(id: string): Promise<Answer<typeof clusterEvents>>
-  /** Why a server that is or was in the cluster failed last. @throws Problem not_found */
+  /** The last failure of a current or former server of the cluster. @throws Problem not_found */
   failure(id: string, nodeId: string): Promise<Answer<typeof clusterServerFailure>>
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
   remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: Versions }): Promise<{ operation: Operation }>
-  /** Takes a server out of a cluster that stays, and wipes it. */
+  /** Takes a server out of its cluster and wipes it. */
   resetServer: Leaving['resetServer']
   replace: ReturnType<typeof replacing>
   kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
-  /** For the overview: clusters by status, and those that are not as they should be. */
+  /** For the overview: number of clusters by status, and clusters with problems. */
   summary(): Promise<{ counts: Overview['clusters']; ailing: Attention[] }>
-  /** Clusters that stand in each datacenter, by its id. */
+  /** Number of clusters by datacenter id. */
   countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
-  /** Clusters that others made. */
+  /** Takes over clusters made with other tools. */
   readonly takeover: TakingOver
-  /** After its authorities were changed by others. @throws Problem */
+  /** Imports new authorities after somebody else changed them. @throws Problem */
   importSecrets(caller: Caller, id: string, handed: Input<typeof clusterSecretsImport>['body']): Promise<Cluster>
-  /** What other domains ask of a cluster. */
+  /** Interface for other domains. */
   readonly access: ClusterAccess
-  /** What its subnets need of a cluster. */
+  /** Interface for the pools domain. */
   readonly pools: ForPools
   /** To be registered with the engine. */
   readonly reconcilers: readonly Reconciler[]
-  /** Held since a restore, and resumed: it and its servers are looked at, and no time that they were held counts as waiting. */
+  /** Resumes a cluster that was held after a restore. The time of the hold doesn't count as waiting. */
   goOn(tx: Tx, caller: Caller, id: string): Promise<void>
-  /** At a start: clusters whose wake-ups were lost are looked at again. */
+  /** At start: wakes clusters whose wake-ups were lost. */
   resume(): Promise<void>
 }
 
@@ -116,7 +116,7 @@ export function clusters(parts: ClusterParts): Clusters {
 
   const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
-  /** A download of credentials: allowed from when they open something, and written down. */
+  /** Checks and records a download of credentials. */
   const download = async (caller: UserCaller, id: string, what: 'kubeconfig' | 'talosconfig', mint: (row: store.ListedCluster) => Promise<string>) => {
     const row = await found(db, id)
     const verdict = what === 'talosconfig' ? canDownloadTalosconfig(present(row, clock.now())) : canDownloadKubeconfig(row)
@@ -165,7 +165,7 @@ export function clusters(parts: ClusterParts): Clusters {
         if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
         const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
         if (running && !hasEnded(running)) {
-          // A cancel or a deletion that hangs on a dead server must not hold the cluster for ever; anything else is cancelled first.
+          // A cancel or deletion that waits for a dead server may be replaced by force. Other operations must be cancelled first.
           if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
             throw new Problem('operation_running', `${row.name} is still being made: cancel that first`)
           await operations.set(tx, running.id, {
@@ -198,7 +198,7 @@ export function clusters(parts: ClusterParts): Clusters {
           operation_round: 1,
           updated_at: now,
         })
-        // By force nothing is asked of a server, also not in the moments before the cluster is forgotten: a server that is done rests.
+        // A forced deletion contacts no server, so all servers count as done until the cluster is deleted.
         await store.updateMembers(tx, id, {
           wanted: 'released',
           operation_id: null,
@@ -221,7 +221,7 @@ export function clusters(parts: ClusterParts): Clusters {
     kubeconfig: (caller, id) =>
       download(caller, id, 'kubeconfig', async (row) => {
         const user = isAdmin(caller) ? 'admin' : 'operator'
-        // The person stands in the cluster's own audit log; a common name has at most 64 characters (RFC 5280, ub-common-name).
+        // The cluster's own audit log shows this name. A common name has at most 64 characters (RFC 5280, ub-common-name).
         const commonName = caller.email.length <= 64 ? caller.email : caller.userId
         const credentials = await secrets.mintKubernetes(
           id,
@@ -234,7 +234,7 @@ export function clusters(parts: ClusterParts): Clusters {
     talosconfig: (caller, id) =>
       download(caller, id, 'talosconfig', async (row) => {
         const credentials = await secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-        // No nodes, as in Talos's own: with them a bare `talosctl reset` would be meant for the whole cluster.
+        // No nodes, like Talos's own: otherwise a bare `talosctl reset` would reset the whole cluster.
         return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id) })
       }),
 

@@ -1,4 +1,4 @@
-/** Clusters as a part of the program. */
+/** Wires the clusters domain. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ReadyKeys } from '#talos/secrets/bundle.ts'

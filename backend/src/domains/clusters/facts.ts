@@ -1,4 +1,4 @@
-/** Rows → what the decisions are made of. */
+/** Converts rows to the facts for decisions. */
 import type { ClusterFacts, Member } from './whole/decide-cluster.ts'
 import type { Around, ServerFacts } from './member/decide-server.ts'
 import { waitTurn } from './whole/decide-cluster.ts'
@@ -16,8 +16,8 @@ export interface State {
 }
 
 /**
- * Everything that was written down about a cluster; undefined where there is none (any more). For a server that joins (`nodeId`), of the others only
- * the one that etcd is begun on: it waits for nobody else, and a large cluster is not read once per server.
+ * All stored facts of a cluster; undefined if it doesn't exist. With `nodeId`, for a server that joins, it loads only that server
+ * and the one chosen for the bootstrap, so that a large cluster is not read once per server.
  */
 export async function load(on: Db | Tx, clusterId: string, nodeId?: string): Promise<State | undefined> {
   const row = await store.row(on, clusterId)

@@ -1,4 +1,4 @@
-/** What the pools domain asks of clusters: the cluster as far as subnets are concerned, and its Kubernetes API. */
+/** Interface of clusters for the pools domain: the cluster's fields for subnets, and its Kubernetes API. */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -14,23 +14,23 @@ export interface PoolCluster {
   readonly name: string
   readonly version: number
   readonly status: ClusterStatus
-  /** It is on its way out: nothing is put into it any more. */
+  /** The cluster is being deleted, so nothing is assigned to it. */
   readonly leaving: boolean
   readonly datacenter: { readonly id: string; readonly code: string }
   readonly pod_cidr: string
   readonly service_cidr: string
-  /** The workload's VLAN; null: none. */
+  /** VLAN of the workload, or null. */
   readonly vlan_id: number | null
-  /** Its servers by name, each with the link that carries the workload where that is known. */
+  /** Its servers by name, with the workload link if known. */
   readonly nodes: readonly { readonly id: string; readonly name: string; readonly interface: string | null }[]
 }
 
 export interface ForPools {
-  /** Undefined where there is no such cluster (any more). */
+  /** Undefined if the cluster doesn't exist. */
   find(on: Db | Tx, id: string): Promise<PoolCluster | undefined>
-  /** With the cluster's row locked until the transaction ends. */
+  /** Locks the cluster's row until the transaction ends. */
   lock(tx: Tx, id: string): Promise<PoolCluster | undefined>
-  /** The cluster's subnets are others now: a new version, and everybody who looks is told. Answers the version. */
+  /** Bumps the cluster's version after a change of its subnets and emits the event. Returns the version. */
   touch(tx: Tx, caller: Caller, id: string): Promise<number>
   /** Its Kubernetes API, with credentials of its own authority. */
   api(id: string): Promise<Kubernetes>

@@ -1,12 +1,12 @@
-/** What Steelyard keeps in every cluster that it made. */
+/** Objects that Steelyard keeps in every cluster. */
 import { fieldManager } from '../../kubernetes/client.ts'
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 
-/** Group of people who hold `secrets:read` without being admins; its binding is the only thing that gives them anything. */
+/** Group of users with `secrets:read` who are no admins. Only its binding grants them access. */
 export const operatorGroup = 'steelyard:operators'
 
-/** The cluster's key, for software that acts for the cluster's offer. */
+/** The Secret with the cluster's key, for software that acts for its offer. */
 export const clusterKeySecret = (key: { address: string; privateKeyHex: string }) => ({
   path: '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key',
   object: {
@@ -18,7 +18,7 @@ export const clusterKeySecret = (key: { address: string; privateKeyHex: string }
   },
 })
 
-/** Unlike `system:masters`, a binding can be taken away from people whose certificates still live. */
+/** Unlike `system:masters`, a binding can be revoked while certificates are still valid. */
 export const operatorBinding = () => ({
   path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/steelyard-operators',
   object: {

@@ -1,4 +1,4 @@
-/** What the clusters domain is made of: passed in where the program is put together, so that a test can hold each. */
+/** Dependencies of the clusters domain, passed in so that tests can replace them. */
 import type { ReadyKeys } from '#talos/secrets/bundle.ts'
 import type { Clock } from '../../clock.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -31,22 +31,22 @@ export interface ClusterParts {
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly audit: Pick<Audit, 'events'>
   readonly dial: Pick<DialPolicy, 'check'>
-  /** Called in the transaction in which a cluster ceases to be: what it had of others is theirs again. */
+  /** Called in the transaction that removes a cluster, so that other domains get their objects back. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   /** Host of the image factory, for the installers' names: `factory.talos.dev`. */
   readonly imageFactory: string
-  /** Private keys of authorities made before, so that a test needn't wait for RSA-4096; never in production. */
+  /** Prepared private keys of authorities for tests, which needn't wait for RSA-4096. Never in production. */
   readonly readyKeys?: ReadyKeys | undefined
 }
 
-/** Queue of the cluster as a whole; the key is its id. */
+/** Queue of clusters; the key is the cluster's id. */
 export const clusterQueue = 'cluster'
-/** Queue of one server of a cluster, so that no server waits for another; the key is `<cluster id>/<node id>`. */
+/** Queue of servers of clusters; the key is `<cluster id>/<node id>`. */
 export const memberQueue = 'cluster-server'
 export const memberKey = (clusterId: string, nodeId: string): string => `${clusterId}/${nodeId}`
 
-/** Those that were not released yet, in the caller's transaction. */
+/** Wakes the members that were not released yet, in the caller's transaction. */
 export async function wakeMembers(
   engine: Pick<Engine, 'wake'>,
   tx: Tx,

@@ -1,4 +1,4 @@
-/** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
+/** The steps of an operation on a cluster, per server and for the whole cluster, all visible from the start. */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { joiningSteps, leavingSteps, wholeSteps } from '#contract/clusters/steps.ts'
 import type { Place } from '../../db/columns.ts'
@@ -22,16 +22,16 @@ export interface PlannedServer {
   readonly workload_disks: readonly string[]
 }
 
-/** Where a server is once it was wiped: it is taken out of what stays of its cluster. */
+/** The step of a server after its wipe: removal from etcd or Kubernetes. */
 export const afterWipe = (role: ClusterRole): Place => (role === 'control_plane' ? 'forget-member' : 'forget-node')
 
-/** With a cluster that is deleted, its etcd and its Kubernetes nodes are gone: nothing has to be taken out of them. */
+/** In a deletion etcd and Kubernetes disappear with the cluster, so servers need no removal from them. */
 const leavingWithAll: readonly Place[] = ['reset', 'release']
 
-/** The places that a server of a role passes. Workers take no part in etcd. */
+/** Steps of a server by role. Workers have no etcd step. */
 export const placesOf = (role: ClusterRole): readonly Place[] => (role === 'control_plane' ? joining : joining.filter((p) => p !== 'etcd'))
 
-/** Key of a server's step; it ends in the server's id, as the contract says. */
+/** Key of a server's step, ending in the server's id. */
 export const stepKey = (place: Place, nodeId: string): string => `${place}/${nodeId}`
 
 const whole = (key: WholeStep): PlannedStep => ({ key, title: wholeSteps[key](), node_id: null })
@@ -40,18 +40,18 @@ const stepsOf = (server: PlannedServer, places: readonly Place[]): PlannedStep[]
 
 const inOrder = (servers: readonly PlannedServer[]) => [...servers.filter((s) => s.role === 'control_plane'), ...servers.filter((s) => s.role === 'worker')]
 
-/** Creation: control planes first, because workers get their configuration only once a control plane answers. */
+/** Creation: control planes first, because workers get their configuration after a control plane answers. */
 export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] {
   const of = (role: ClusterRole) => servers.filter((s) => s.role === role).flatMap((s) => stepsOf(s, placesOf(role)))
   return [whole('secrets'), ...of('control_plane'), whole('bootstrap'), whole('control-plane'), ...of('worker'), whole('nodes'), whole('key'), whole('access')]
 }
 
-/** Going on with a creation after a server was replaced: what is still to be done, also with those that were replaced before and are not released yet. */
+/** The continued creation after a replacement: the remaining steps, including those of replaced servers that are not released yet. */
 export function replacementSteps(leavers: readonly PlannedServer[], servers: readonly PlannedServer[]): PlannedStep[] {
   return [...leavers.flatMap((s) => stepsOf(s, leavingWithAll)), ...creationSteps(servers)]
 }
 
-/** Deletion: workers first, then the control planes one by one. Forced: nothing is asked of any server. */
+/** Deletion: workers first, then control planes one by one. A forced one contacts no server. */
 export function deletionSteps(servers: readonly PlannedServer[], forced: boolean): PlannedStep[] {
   if (forced) return [whole('forget')]
   return [
@@ -62,7 +62,7 @@ export function deletionSteps(servers: readonly PlannedServer[], forced: boolean
   ]
 }
 
-/** One server leaves a cluster that stays. `unwise`: what is to be known about the control planes that stay. */
+/** A single server leaves its cluster. `unwise`: a warning about the remaining control planes. */
 export const resetSteps = (server: PlannedServer, unwise: string | null): PlannedStep[] =>
   stepsOf(
     server,

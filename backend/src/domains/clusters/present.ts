@@ -1,7 +1,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedCluster } from './store.ts'
 
-/** How long an offer for a new cluster is looked for before that is said to have ended. */
+/** How long the search for a new cluster's offer lasts, in ms. */
 const offerSearchMs = 10 * 60_000
 
 const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>
@@ -9,7 +9,7 @@ const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['member
 
 const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
 
-/** Row → contract. The only place where a cluster's columns become its fields. */
+/** Converts a row to the contract's cluster. */
 export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = [], troubles: Cluster['troubles'] = []): Cluster => ({
   id: row.id,
   name: row.name,

@@ -1,4 +1,4 @@
-/** How a cluster is reached from outside: its Kubernetes API, and what its control planes tell of etcd. */
+/** Access to a cluster: its Kubernetes API and its etcd through the control planes. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
@@ -9,7 +9,7 @@ import type { ClusterParts } from './parts.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import type * as store from './store.ts'
 
-/** For each call, and for all that one control plane is asked: one that takes longer counts as one that doesn't answer. */
+/** Limit in ms for each call and for all calls to one control plane. A slower one counts as silent. */
 const etcdDeadlineMs = 5_000
 const etcdWholeMs = 8_000
 
@@ -20,11 +20,11 @@ export interface Reach {
    * name in etcd: it is given that of the server at its address.
    */
   etcd(members: readonly store.MemberRow[], signal: AbortSignal, except?: string): Promise<EtcdMembers | null>
-  /** Takes a member out of etcd, through a control plane that stays. Safe to repeat. @throws TalosError, Problem */
+  /** Removes a member from etcd through another control plane. Safe to repeat. @throws TalosError, Problem */
   removeEtcdMember(members: readonly store.MemberRow[], nodeId: string, etcdId: string, signal: AbortSignal): Promise<void>
 }
 
-/** Of `https://10.0.0.3:2380`; empty for what is no URL. */
+/** Host of `https://10.0.0.3:2380`; '' if it is no URL. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
 
 export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers' | 'dial'>, secrets: ClusterSecrets): Reach {
@@ -52,7 +52,7 @@ export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers'
     return names
   }
 
-  /** What one control plane tells; nothing where it doesn't answer. */
+  /** The answer of one control plane, or undefined. */
   const told = async (m: store.MemberRow, signal: AbortSignal) => {
     try {
       return await secure(
@@ -96,7 +96,7 @@ export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers'
           return await secure(m, (client) => client.etcdRemoveMember(etcdId), signal)
         } catch (error) {
           if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-          // Taken out a moment ago, by the machine itself or by a call whose answer was lost.
+          // Removed a moment ago, by the machine itself or by a call whose answer was lost.
           if (error instanceof TalosError && error.kind === 'not_found') return
           last = error
         }

@@ -1,6 +1,6 @@
 /**
- * The configurations of a cluster's servers: generated, layered, sealed. Rendered once per server and generation: the bytes that are kept are
- * the bytes that were validated and the bytes that are sent; nothing but an operation renders anew.
+ * Renders the configurations of a cluster's servers: generated, patched, sealed. Rendered once per server and generation: the stored bytes are
+ * the validated bytes and the sent bytes. Only an operation renders again.
  */
 import { createHash } from 'node:crypto'
 import type { NewPatch } from '#contract/patches.ts'
@@ -21,14 +21,14 @@ import type { ClusterSecrets } from './secrets.ts'
 import * as outsideStore from './outside/store.ts'
 import * as store from './store.ts'
 
-/** The schematic without any customization: what Talos's own images are made of (Image Factory). */
+/** The schematic without customization, that of Talos's own images (Image Factory). */
 const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
-/** The installer must carry the schematic that the server booted with, or its extensions and kernel arguments are gone after the installation. */
+/** The installer image with the schematic that the server booted, so that extensions and kernel arguments survive the installation. */
 export const installImage = (server: { schematic: string | null; secure_boot: boolean }, talosVersion: string, factory: string): string =>
   images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, { secureBoot: server.secure_boot, factory })
 
-/** What a configuration is generated from, of a cluster that exists or of one that is previewed. */
+/** Input of a generated configuration, for existing and previewed clusters. */
 export interface Blueprint {
   readonly name: string
   readonly endpoint: string
@@ -48,18 +48,18 @@ export interface BlueprintServer {
   readonly install_disk: string
   readonly install_wwid: string | null
   readonly install_image: string
-  /** Others have put these into its configuration. */
+  /** Images set in its configuration by others. */
   readonly images?: MachineImages | null
 }
 
 export interface Rendering {
-  /** Renders a server's configuration if there is none yet, and keeps it. */
+  /** Renders and stores a server's configuration if there is none yet. */
   readonly renderOnce: (job: Job, state: State, nodeId: string) => Promise<void>
-  /** Renders anew in the caller's transaction and keeps the bytes as the next generation; null where the cluster has no secrets yet. */
+  /** Renders again in the caller's transaction and stores the bytes as the next generation; null if the cluster has no secrets yet. */
   readonly renderAgain: (tx: Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string } | null>
-  /** What was generated for a server before any layer, and what the cluster decided about it. */
+  /** A server's generated configuration before any patch, and the cluster's choices for it. */
   readonly generated: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string; context: RenderContext } | null>
-  /** For a creation that doesn't exist yet. */
+  /** For the preview of a creation. */
   readonly preview: (
     on: Db | Tx,
     name: string,
@@ -124,7 +124,7 @@ export function rendering(
     return adopted ? { yaml: await secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
   }
 
-  /** Throws where the layers don't make a configuration that Talos would take: the creation has checked that, so it is a change since. */
+  /** Throws if the patches don't give a valid configuration, which means that they have changed since the creation checked them. */
   const rendered = async (on: Db | Tx, clusterId: string, nodeId: string): Promise<string | null> => {
     const from = await generated(on, clusterId, nodeId)
     if (!from) return null

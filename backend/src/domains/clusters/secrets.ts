@@ -1,6 +1,6 @@
 /**
- * The secrets of clusters: made, sealed, escrowed, opened for a moment, and the short-lived certificates minted from them. Certificates are
- * kept in memory for as long as they live and nowhere else.
+ * Secrets of clusters: generation, sealing, escrow, and the short-lived certificates minted from them. Certificates are
+ * only kept in memory.
  */
 import type { Credentials, TalosRole } from '#talos/pki/clients.ts'
 import { mintKubernetesClient, mintTalosClient } from '#talos/pki/clients.ts'
@@ -10,7 +10,7 @@ import type { ClusterParts } from './parts.ts'
 import * as store from './store.ts'
 
 const hour = 3_600_000
-/** Life of what Steelyard itself uses (quality: minted, one hour, not stored). */
+/** Life of Steelyard's own certificates, in ms. */
 const ownLifetimeMs = hour
 const renewBeforeMs = 10 * 60_000
 
@@ -18,23 +18,23 @@ export interface ClusterSecrets {
   generate(talosVersion: string): Promise<SecretsBundle>
   sealBundle(tx: Tx, clusterId: string, bundle: SecretsBundle): Promise<void>
   sealChainKey(tx: Tx, clusterId: string, privateKey: Uint8Array): Promise<void>
-  /** Null where the cluster has none yet. */
+  /** Null if the cluster has none yet. */
   bundle(on: Db | Tx, clusterId: string): Promise<SecretsBundle | null>
   /** Hex. */
   chainKey(on: Db | Tx, clusterId: string): Promise<string>
-  /** Writes the escrow file: everything that is needed to own the cluster without the database. */
+  /** Writes the escrow file, which has everything needed to own the cluster without the database. */
   escrow(clusterId: string): Promise<void>
   sealConfig(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
   openConfig(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
-  /** Of a configuration that was taken over from a machine. */
+  /** Seals a configuration that was taken over from a machine. */
   sealBase(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
   openBase(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
-  /** Steelyard's own admin credentials; null where the cluster has no secrets yet. */
+  /** Steelyard's own admin credentials; null if the cluster has no secrets yet. */
   talosAdmin(clusterId: string): Promise<Credentials | null>
   kubernetesAdmin(clusterId: string): Promise<Credentials | null>
   mintTalos(clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null>
   mintKubernetes(clusterId: string, who: { commonName: string; organizations: readonly string[] }, lifetimeMs: number): Promise<Credentials | null>
-  /** A deleted cluster's certificates are needed by nobody. */
+  /** Drops the certificates of a deleted cluster. */
   drop(clusterId: string): void
 }
 
@@ -58,13 +58,13 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
     return read
   }
 
-  /** Mints at most once per life, also when many ask at once; anew where other secrets were imported, perhaps by another process. */
+  /** Mints a certificate once per life, also for concurrent callers, and again after an import of other secrets, perhaps by another process. */
   const kept = async (what: string, clusterId: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
     const key = `${what} ${clusterId}`
     const of = (await store.secretAt(db, clusterId, 'bundle'))?.getTime()
     const found = own.get(key)
     const now = clock.now()
-    // Minted while the clock was ahead, it isn't valid yet for anybody.
+    // A certificate minted while the clock was ahead is not valid yet.
     if (found && found.from <= now && now < found.until && found.of === of) return found.minted
     const minted = mint().then(
       (credentials) => {

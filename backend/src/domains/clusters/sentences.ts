@@ -1,4 +1,4 @@
-/** Times as they stand in the sentences of operations: a clock time in UTC, a duration in the largest unit that fits. */
+/** Times in sentences of operations: clock times in UTC, durations in the largest fitting unit. */
 
 /** `14:06 UTC` */
 export const atTime = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`
@@ -11,7 +11,7 @@ export function lasting(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
 }
 
-/** `a`, `a and b`, `a, b and c`; more than `most` are counted. */
+/** `a`, `a and b`, `a, b and c`; further names above `most` are counted. */
 export function listed(names: readonly string[], most = 4): string {
   if (names.length > most) return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`

@@ -1,4 +1,4 @@
-/** Operations: anything that outlives a request. Other domains begin them, move their steps and end them in their own transactions; people watch, cancel and retry. */
+/** Operations: work that outlives a request. Other domains create, advance and end them in their own transactions; users watch, cancel and retry. */
 import type { AuditAction } from '#contract/audit.ts'
 import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
 import { Problem } from '#contract/errors.ts'
@@ -35,96 +35,96 @@ export interface NewStep {
   readonly key: string
   readonly title: string
   readonly node_id?: string | null
-  /** A step that an operation before this one did already: it stands here as it was there. */
+  /** Progress copied from an earlier operation. */
   readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
 }
 
 interface NewOperation<K extends OperationKind> {
   readonly kind: K
-  /** Of the kind that the table says. */
+  /** Its kind is that of the operation's table row. */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
-  /** Whose reconciler carries it out; it is woken now, and at a cancel or a retry. The key is the target's id unless given. */
+  /** Queue of the reconciler that carries it out, woken now and at a cancel or retry. The default key is the target's id. */
   readonly queue: string
   readonly queueKey?: string
-  /** Beside the operation's id, what its entry in the audit log tells; null where the use-case writes that entry itself. */
+  /** Details of the audit entry; null if the use-case writes the entry itself. */
   readonly audit?: Pick<Change, 'before' | 'after'> | null
   readonly arguments?: unknown
 }
 type WithArguments<K extends OperationKind> = K extends KindWithArguments ? { readonly arguments: ArgumentsOf<K> } : unknown
 
-/** What of a step changes. Times and the attempt follow from the status. */
+/** Change of a step. Times and the attempt follow from the status. */
 export interface StepChange {
   readonly status?: StepStatus
-  /** Where the step learns only by its work which server it is about. */
+  /** Set when the server of a step becomes known. */
   readonly node_id?: string | null
   readonly reason?: string | null
   readonly title?: string
 }
 
-/** What a retry would wipe though nobody agreed to what is on it now. */
+/** Disks that a retry would wipe without a confirmation of their current content. */
 export interface Wipes {
   readonly chosen: readonly ChosenDisks[]
-  /** In the transaction of the retry, once all of them were confirmed. */
+  /** Records the confirmations in the transaction of the retry. */
   agree(tx: Tx): Promise<void>
 }
 type Retried = { readonly id: string; readonly key: string }
 export interface RetryGuard {
-  /** Asked before the operation's row is locked: what it is about is locked first everywhere. */
+  /** Called before the operation's row is locked, because its target is always locked first. */
   may(tx: Tx, operation: Retried): Promise<Verdict>
-  /** Asked outside of a transaction: it may look at machines. */
+  /** Called outside of a transaction, because it may contact machines. */
   wipes?(operation: Retried): Promise<Wipes>
 }
 
 export interface Operations {
   list(caller: UserCaller, query: Input<typeof operationList>['query']): Promise<Page<Operation>>
-  /** @throws Problem not_found, also where the caller may not see what it is about */
+  /** @throws Problem not_found, also if the caller may not see the target */
   get(caller: UserCaller, id: string): Promise<Operation>
   /** @throws Problem operation_ended, forbidden */
   cancel(caller: UserCaller, id: string): Promise<Operation>
-  /** @throws Problem operation_ended, forbidden; disk_not_confirmed where it would wipe what nobody agreed to */
+  /** @throws Problem operation_ended, forbidden; disk_not_confirmed if it would wipe an unconfirmed disk */
   retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation>
-  /** What has to be confirmed for a retry. */
+  /** Disks to confirm before a retry. */
   retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>>
 
-  /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
+  /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
   create<K extends OperationKind>(tx: Tx, caller: Caller, operation: NewOperation<K> & WithArguments<K>): Promise<Operation>
-  /** One with a single step that the caller's transaction is the whole of: done when it is answered. The caller writes its audit entry. */
+  /** Records an operation that the caller's transaction completes. The caller writes its audit entry. */
   done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation>
-  /** Adds steps at the end, for what became known on the way; a key that is there already is left as it is. */
+  /** Appends steps that became known later. Existing keys don't change. */
   addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void>
-  /** Moves a step; a change that changes nothing writes nothing and tells nobody, as does a key that isn't there. The first step that runs makes the operation run. */
+  /** Updates a step. An empty change or an unknown key has no effect. The first running step makes the operation running. */
   step(tx: Tx, id: string, key: string, change: StepChange): Promise<void>
   /**
-   * Moves the operation itself: waiting for something, running again, ended. What has ended stays so. `forGood`: ended by something else than its own
-   * reconciler, so that nobody goes on with its steps: those that are not over are skipped, for the same reason.
+   * Updates the operation: waiting, running, ended. An ended operation doesn't change. `forGood`: ended by something other than its own
+   * reconciler, so its remaining steps are skipped with the same reason.
    */
   set(tx: Tx, id: string, change: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null; forGood?: boolean }): Promise<void>
-  /** For reconcilers: as it is, without asking who reads. */
+  /** For reconcilers: reads without a permission check. */
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
-  /** For reconcilers: the open operation that one carries out for an object of its queue. */
+  /** For reconcilers: the open operation of an object of the queue. */
   carriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean } | undefined>
-  /** For reconcilers: what it was asked for; the defaults where it is of another kind. */
+  /** For reconcilers: the operation's arguments; defaults for another kind. */
   argumentsOf<K extends KindWithArguments>(on: Db | Tx, id: string, kind: K): Promise<ArgumentsOf<K>>
-  /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
+  /** For reconcilers: the wanted state. `round` counts from 1 and increases with each retry by a user. */
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
-  /** Who carries out a queue's operations has a queue of its own for each server, with keys `<key of the operation>/<server's id>`: its troubles are told at the server's steps. */
+  /** Declares that a queue has a second queue per server, with keys `<operation's key>/<server's id>`. Its troubles show at the server's steps. */
   worksPerServer(queue: string, each: string): void
-  /** Who carries out a queue's operations says whether one that failed can still be tried again, and what that would wipe. */
+  /** Sets the guard of a queue that decides whether a failed operation can be retried, and what that would wipe. */
   guardRetry(queue: string, guard: RetryGuard): void
-  /** Operations on an object that haven't ended. */
+  /** Open operations on an object. */
   open(db: Db | Tx, kind: Operation['target']['kind'], id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
-  /** What a person has to resume before the operation goes on; undefined where it isn't held. @throws Problem not_found, forbidden */
+  /** The object to resume before the operation continues; undefined if it isn't held. @throws Problem not_found, forbidden */
   heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined>
-  /** The operations on objects that were held and are no more go on. Answers them. */
+  /** Resumes and returns the operations on objects that are no longer held. */
   goOn(tx: Tx, subjects: readonly string[]): Promise<Operation[]>
-  /** Operations that are held. */
+  /** Held operations. */
   held(on: Db | Tx): Promise<Operation[]>
-  /** For the overview: the newest of what runs, the latest failures. */
+  /** For the overview: the newest running operations, or the latest failures. */
   recent(which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]>
 }
 
-/** What is told of a disk, of what identifies it. */
+/** The identifying fields of a disk. */
 const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
   Object.fromEntries(
     Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
@@ -147,7 +147,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     if (row.queue !== null && row.queue_key !== null) await engine.wake(tx, row.queue, row.queue_key)
   }
 
-  /** As people see them: what keeps an operation from moving is a part of it, whatever its reconciler could still write down itself. */
+  /** Operations for users, with the current troubles of their reconcilers. */
   const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
     const troubles = await engine.troubles(
       on,
@@ -203,12 +203,12 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const created = (tx: Tx, caller: Caller, row: store.OperationRow) =>
     tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
 
-  /** Nothing is begun that would not move. */
+  /** Refuses an operation on a held object. */
   const demandFree = async (tx: Tx, key: string, name: string): Promise<void> => {
     if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
   }
 
-  /** The operation, locked, for a person who may write what it is about. */
+  /** Locks the operation after checking that the user may change its target. */
   const lockFor = async (tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> => {
     const row = await store.lock(tx, id)
     if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
@@ -223,7 +223,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     return guard ? guard.may(tx, { id, key: row!.queue_key! }) : yes
   }
 
-  /** Nothing for what can't be retried, or not by this caller: that is said elsewhere. */
+  /** Empty if the operation can't be retried or not by this caller, which is reported elsewhere. */
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
     const row = await store.byId(db, id)
     if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok) return undefined
@@ -231,7 +231,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
   }
 
-  /** A person's wish about a running operation: checked, written, told, and its reconciler woken. `first` comes before the operation's row is locked. */
+  /** Handles a user's request on an operation: checks, writes, emits, and wakes the reconciler. `first` runs before the operation's row is locked. */
   const ask = <T>(
     caller: UserCaller,
     id: string,
@@ -289,7 +289,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         async (tx, row, may) => {
           const verdict = canRetryOperation(row)
           if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
-          // Any number of additions to a datacenter may run at once; every other operation has its target to itself.
+          // Additions of servers may run concurrently. Every other operation is exclusive on its target.
           const alone = row.target_id !== null && row.target_kind !== 'datacenter'
           const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
           if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
@@ -339,7 +339,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         const of = operationTable[kind].target
         await record(tx, caller, {
           action: operationTable[kind].audit,
-          // A datacenter is only where servers are added to: the entry is about the operation.
+          // For additions the datacenter is only the place, so the entry is about the operation.
           target:
             of === 'datacenter' || target.id === null ? { kind: 'operation', id: row.id, name: target.name } : { kind: of, id: target.id, name: target.name },
           ...audit,
@@ -402,7 +402,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     async set(tx, id, { status, reason = null, forGood = false }) {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return
-      // A cancel that was asked for is not forgotten by progress; only an end answers it.
+      // Progress doesn't clear a requested cancel; only the end does.
       const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
       if (row.status === shown && row.reason === reason) return
       const at = now()

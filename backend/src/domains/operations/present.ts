@@ -1,4 +1,4 @@
-/** Rows become the operation that people see, with what keeps it from moving. */
+/** Converts rows to operations, with what blocks them. */
 import type { Operation, Step } from '#contract/operations.ts'
 import type { Work } from '../../engine/engine.ts'
 import type { Found, StepRow } from './store.ts'
@@ -16,7 +16,7 @@ const presentStep = (s: StepRow, trouble: string | undefined): Step => ({
   reason: trouble ?? s.reason,
 })
 
-/** The objects whose reconcilers carry an operation out, each with the server that it is for; none of one that has ended. */
+/** The wake-ups that carry out an operation, with their server; none for an ended one. */
 export function workOf({ row, steps }: Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
   const { queue, queue_key: key } = row
   if (queue === null || key === null || row.ended_at !== null) return []
@@ -25,11 +25,11 @@ export function workOf({ row, steps }: Found, perServer: ReadonlyMap<string, str
   return [{ object: { queue, key }, nodeId: null }, ...nodes.map((nodeId) => ({ object: { queue: each!, key: `${key}/${nodeId}` }, nodeId }))]
 }
 
-/** The step that a trouble stops: the one under way, else the next. */
+/** The step that a trouble blocks: the running one, else the next. */
 const stopped = (steps: readonly StepRow[]): StepRow | undefined =>
   steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
 
-/** @param troubles why the last runs of the objects failed, as `engine.troubles` answers */
+/** @param troubles reasons of failed runs, from `engine.troubles` */
 export function present(found: Found, perServer: ReadonlyMap<string, string>, troubles: ReadonlyMap<string, string> = new Map()): Operation {
   const { row, steps } = found
   const atStep = new Map<string, string>()

@@ -41,14 +41,14 @@ const readers: SqlReaders<typeof operationList.list> = {
   tie: sql`id`,
 }
 
-/** Of what the reader may see: what has no scope, or one of theirs. */
+/** Operations that the reader may see: without a scope, or with one of theirs. */
 const visible = (db: Db, scopes: readonly string[]) =>
   db
     .selectFrom('operation')
     .selectAll()
     .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
 
-/** `scopes`: those of the reader. */
+/** `scopes`: the reader's. */
 export async function page(db: Db, query: Input<typeof operationList>['query'], scopes: readonly string[]) {
   const { rows, total } = await readPage(visible(db, scopes), operationList.list, readers, query)
   return { rows: await withSteps(db, rows), total }
@@ -59,7 +59,7 @@ export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
   return row && (await withSteps(db, [row]))[0]
 }
 
-/** The open operation whose reconciler is woken by this object. */
+/** The open operation of this wake-up. */
 export async function carriedBy(on: Db | Tx, { queue, key }: { readonly queue: string; readonly key: string }): Promise<Found | undefined> {
   const row = await on
     .selectFrom('operation')
@@ -125,7 +125,7 @@ export const updateStep = (
   change: Partial<Pick<StepRow, 'status' | 'node_id' | 'reason' | 'attempt' | 'started_at' | 'ended_at' | 'title'>>,
 ) => tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
 
-/** Failed steps begin again. */
+/** Reopens failed steps. */
 export const reopenSteps = (tx: Tx, id: string) =>
   tx
     .updateTable('operation_step')
@@ -134,7 +134,7 @@ export const reopenSteps = (tx: Tx, id: string) =>
     .where('status', '=', 'failed')
     .execute()
 
-/** Those that are not over. */
+/** Skips the steps that are not done. */
 export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =>
   tx
     .updateTable('operation_step')
@@ -143,7 +143,7 @@ export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =
     .where('status', 'in', ['todo', 'running', 'waiting'])
     .execute()
 
-/** Those that are held; of some objects only, by the ids that their keys begin with. */
+/** Held operations, optionally only of objects whose keys begin with these ids. */
 export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<OperationRow[]> {
   const held = on.selectFrom('operation').selectAll().where('held_since', 'is not', null).where('ended_at', 'is', null).orderBy('created_at')
   return (subjects === undefined ? held : held.where(sql<string>`split_part(queue_key, '/', 1)`, 'in', ['', ...subjects])).execute()
@@ -168,7 +168,7 @@ export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', i
     .orderBy('created_at')
     .execute()
 
-/** Those that have not ended and that the reconciler of one of these objects carries out. */
+/** Open operations that one of these wake-ups carries out. */
 export const openOn = (tx: Tx, objects: readonly { queue: string; key: string }[]) =>
   tx
     .selectFrom('operation')

@@ -1,4 +1,4 @@
-/** What the clusters domain does with servers: takes them, has them, gives them back. */
+/** Operations of the clusters domain on servers: reserve, hold, release. */
 import { Problem } from '#contract/errors.ts'
 import { canBecome } from '#contract/servers/servers.ts'
 import type { Clock } from '../../clock.ts'
@@ -19,7 +19,7 @@ export interface ClusterUseParts {
   readonly fleet: Fleet
 }
 
-/** Of a server in no cluster. */
+/** Node columns of a server outside of a cluster. */
 const noNode = { node_ready: null, node_reason: null, node_since: null, drift_since: null, drift_seen: null } as const
 
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
@@ -146,7 +146,7 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
         cluster_name: null,
         operation_id: null,
         ...noNode,
-        // What was true of the machine in the cluster, until the next contact tells more.
+        // The machine's state after its wipe, until the next contact.
         ...(wiped && { stage: 'maintenance', unmet: '[]' }),
         identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
         identity_since: new Date(clock.now()),

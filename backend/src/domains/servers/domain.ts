@@ -1,4 +1,4 @@
-/** Servers as a part of the program: the fleet's connections, the use-cases, and the contact that this process keeps. */
+/** Wires the servers domain: connections, use-cases and this process's contact loop. */
 import { networkInterfaces } from 'node:os'
 import { isDatabaseGone } from '../../db/db.ts'
 import type { Domain, Platform } from '../../platform.ts'
@@ -12,7 +12,7 @@ import { serverRoutes } from './routes.ts'
 import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
 
 const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
-/** Of the certificates that contacts are made with: minted anew well before they end. */
+/** Life of the certificates for contacts, in ms. They are renewed well before their end. */
 const credentialsLifetimeMs = 3_600_000
 const credentialsKeptMs = credentialsLifetimeMs / 2
 
@@ -20,7 +20,7 @@ export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
   makeFleet({ policy: dialPolicy({ networks: config.dialNetworks, own: ownAddresses, simulate: config.simulate !== undefined }), budget: budget() })
 
 export interface ServerDomainParts extends Pick<ServerParts, 'operations' | 'datacenters' | 'audit' | 'access' | 'fleet'> {
-  /** 1 in life: how much faster contacts are made, for tests. */
+  /** Speed factor of contacts for tests; 1 in production. */
   readonly pace?: number
 }
 
@@ -30,7 +30,7 @@ export function serverDomain(platform: Platform, parts: ServerDomainParts): { se
   const servers = makeServers({ db, clock, random, engine, recorder: platform, ...parts })
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
-  // That the database is away is said where it is noticed, once, and not by each contact that could not be written down.
+  // A lost database is logged once elsewhere, not for each unwritten contact.
   const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(access, clock)
@@ -72,7 +72,7 @@ function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {
     const forget = () => {
       if (kept.get(clusterId)?.credentials === credentials) kept.delete(clusterId)
     }
-    // A cluster that has none yet, or is gone, is asked for again.
+    // Missing credentials are not cached.
     credentials.then((c) => c ?? forget(), forget)
     return credentials
   }

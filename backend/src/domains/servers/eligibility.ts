@@ -1,4 +1,4 @@
-/** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
+/** The eligibility checks of a server, each with what to do if it fails. */
 import { leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
@@ -31,10 +31,10 @@ type Judged = Pick<
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
-/** All checks, in the order of the contract. Without `wanted`: whether it may join any cluster of a supported version, as a worker at least. */
+/** All checks, in contract order. Without `wanted`: whether it may join some cluster with a supported version, at least as a worker. */
 export function eligibility(server: Judged, wanted?: Wanted): Eligibility[] {
   const results: Eligibility[] = []
-  /** `reason` says why not; null: it holds. */
+  /** `reason` is why the check fails; null if it passes. */
   const check = (name: Eligibility['check'], reason: string | null) => results.push({ check: name, ok: reason === null, reason })
   check('free', free(server))
   check('reachable', reachable(server))
@@ -45,7 +45,7 @@ export function eligibility(server: Judged, wanted?: Wanted): Eligibility[] {
   check('memory', memory(server, wanted))
   check('link', link(server, wanted))
   check('management_address', managementAddress(server))
-  // Unique among all servers by the database; only a name that Kubernetes would refuse fails here, and none can be given.
+  // The database keeps names unique, and invalid names can't be set, so only a missing name fails.
   check('name', server.name === '' ? 'The server has no name' : null)
   return results
 }
@@ -97,7 +97,7 @@ function disks({ disks, hardware, system_disk }: Judged, wanted?: Wanted): strin
 }
 
 function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | null {
-  // Some boards tell nothing of their memory. Talos checks for itself at the installation, so unknown is no reason to refuse.
+  // Some boards don't report their memory. Talos checks it at installation, so unknown memory is allowed.
   if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
   return memory_bytes >= least

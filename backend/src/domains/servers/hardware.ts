@@ -1,19 +1,19 @@
-/** What a server told about its hardware and network (bounded and cleaned where it was read, `talos/client/inventory.ts`), and what follows from it. */
+/** A server's reported hardware and network. `talos/client/inventory.ts` has bounded and cleaned the values. */
 import type { Inventory } from '#talos/client/inventory.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 
-/** The link that carries an address, if the server told of one. */
+/** The link with an address, if known. */
 export const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>
   hardware?.links.find((l) => l.addresses.some((a) => a.split('/', 1)[0] === address))
 
-/** Numbers that firmware leaves at 0 and texts that it leaves empty are unknown, which is not 0. */
+/** Drops zero numbers and empty texts, with which firmware means unknown. */
 function known<T extends { id: string }>(part: T): T {
   return Object.fromEntries(Object.entries<unknown>({ ...part }).filter(([, value]) => value !== '' && value !== 0)) as T
 }
 
 const loopback = 'lo'
 
-/** Talos's inventory as it is stored: what is unknown is left out, in one order, so that equal hardware is equal text. */
+/** The stored form of Talos's inventory: without unknown values and in a fixed order, so that equal hardware is equal text. */
 export function hardwareOf(inventory: Inventory): Hardware {
   const byName = <T extends { id: string }>(parts: readonly T[]): T[] => parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const interfaces = byName(inventory.interfaces)

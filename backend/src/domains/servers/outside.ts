@@ -1,24 +1,24 @@
-/** What the clusters domain keeps of configurations that others change on machines, for those who compare and choose. */
+/** The clusters domain's records of outside changes to configurations, for drift detection and decisions. */
 import type { MachineImages } from '#talos/config/compare.ts'
 import type { Db, Tx } from '../../db/db.ts'
 
-/** Bytes of a configuration of ours, secrets in clear. */
+/** A stored configuration with plaintext secrets. */
 export interface KeptConfig {
   readonly generation: number
   readonly yaml: string
   readonly created_at: Date
-  /** From when on the machine was known to hold it; null where it may never have. */
+  /** Since when the machine is known to have held it, or null. */
   readonly held_at: Date | null
 }
 
 export interface KeptConfigs {
-  /** What the machine holds as far as we know: what it is compared with. */
+  /** The configuration that the machine is believed to hold, for comparison. */
   readonly held: KeptConfig
-  /** What it held before that: it may hold it still, until it has restarted. */
+  /** The one before, which it may still hold until a restart. */
   readonly before: KeptConfig | null
-  /** What it is to hold. */
+  /** The wanted configuration. */
   readonly newest: KeptConfig
-  /** Name of the configuration that a person chose to overwrite. */
+  /** Digest of the configuration that a user chose to overwrite. */
   readonly overwrite: string | null
   readonly images: MachineImages | null
 }
@@ -26,28 +26,28 @@ export interface KeptConfigs {
 export type LockedOut = 'talos_ca' | 'kubernetes_ca'
 
 export interface Outside {
-  /** Null where the cluster has sent it none. */
+  /** Null if the cluster has sent none. */
   configs(on: Db | Tx, clusterId: string, nodeId: string): Promise<KeptConfigs | null>
-  /** The machine holds that generation, by its own word or because it has taken it a moment ago. */
+  /** Records that the machine holds a generation. */
   noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void>
-  /** Keeps what a machine holds as a generation of its own, held. */
+  /** Stores a machine's configuration as a new, held generation. */
   keep(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
-  /** From here on patches are merged onto this configuration, which the machine holds. */
+  /** Makes the machine's configuration the base for patches. */
   adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
-  /** Changes what was adopted from a machine, where something was. */
+  /** Changes an adopted base, if there is one. */
   rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => string): Promise<void>
-  /** Images that others have put into a machine's configuration: from now on ours names them too. */
+  /** Takes over images that others have set, so that rendered configurations have them too. */
   noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void>
-  /** Brings the cluster's versions to those that its servers run, and tells of it. */
+  /** Updates the cluster's versions to those that its servers run. */
   noteVersions(clusterId: string): Promise<void>
   allowOverwrite(tx: Tx, clusterId: string, nodeId: string, seen: string | null): Promise<void>
-  /** Ids of the servers that have joined a cluster that is ready; empty where it isn't. `controlPlane` for those that are one. */
+  /** Joined servers of a ready cluster; empty for other clusters. */
   joined(clusterId: string): Promise<{ node_id: string; controlPlane: boolean }[]>
-  /** Whether the cluster's machines refuse us; null: they don't. */
+  /** Records that the cluster's machines refuse Steelyard, or null. */
   noteLockedOut(clusterId: string, why: LockedOut | null): Promise<void>
 }
 
-/** Until the clusters are there, no configuration is known. */
+/** Before the clusters domain is bound, there are no records. */
 export const lateOutside = (bound: () => Outside | undefined): Outside => ({
   configs: async (on, clusterId, nodeId) => (await bound()?.configs(on, clusterId, nodeId)) ?? null,
   noteHeld: async (...given) => bound()?.noteHeld(...given),

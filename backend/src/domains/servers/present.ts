@@ -1,4 +1,4 @@
-/** Row → contract. The only place where a server's columns become its fields. */
+/** Converts a row to the contract's server. */
 import { capacityOf } from '#contract/capacity.ts'
 import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
@@ -18,7 +18,7 @@ const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardwa
 function resourcesOf(row: ServerRow): Resources {
   if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
   const { processors, memory, interfaces } = row.hardware
-  // Only the running Talos tells of which version the one on its disk is.
+  // The installed version is known only from the running Talos.
   const versioned = (d: Disk): Disk =>
     `/dev/${d.id}` === row.system_disk && d.content === talosContent && row.talos_version !== null
       ? { ...d, content: `${talosContent} ${row.talos_version}` }
@@ -69,7 +69,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
 
 const eligibilityOf = (row: ServerRow, wanted?: Wanted): Eligibility[] => eligibility(factsOf(row, null), wanted)
 
-/** Why the last contact failed, or what the machine says it lacks. */
+/** Why the last contact failed, or the machine's unmet conditions. */
 function reasonOf(row: ServerRow): string | null {
   if (row.reachable === false || row.unmet.length === 0) return row.reason
   return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
@@ -141,7 +141,7 @@ function addressKey(text: string | undefined): string | null {
   return address && `${address.family}${address.value.toString(16).padStart(32, '0')}`
 }
 
-/** What the list of servers is ordered by. */
+/** Sort keys of the server list. */
 export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   name: ({ row }) => row.name,
   datacenter: ({ row }) => row.datacenter_code,
@@ -163,7 +163,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
 
 const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 
-/** What narrows the list of servers at a time in ms since the epoch. */
+/** Filters of the server list. `now` in ms since the epoch. */
 export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: E) => boolean): FilterReaders<typeof serverList.list, E> => ({
   status: ({ row }, status) => row.status === status,
   nodeType: ({ row }, type) => row.type === type,
@@ -175,7 +175,7 @@ export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: 
   eligible: (entry, wanted) => String(isEligible(entry)) === wanted,
 })
 
-/** What the audit log keeps of a change: no hardware, which a reader finds at the server. */
+/** The audited fields of a server, without hardware. */
 export function audited(row: ServerRow): object {
   return {
     name: row.name,

@@ -1,4 +1,4 @@
-/** What can be done with servers. Each change is one transaction: rows, audit entry and event together; machines are talked to outside of it. */
+/** Use-cases of servers. Each change is one transaction with rows, audit entry and event. Machines are contacted outside of it. */
 import { randomUUID } from 'node:crypto'
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
@@ -51,32 +51,32 @@ import * as store from './store.ts'
 import type { Observation, Watched } from '../../talos-fleet/contact.ts'
 
 export interface Servers extends ForClusters, ForJoining, ServerFiles {
-  /** The page as JSON text, ready to be sent: each server is serialised once per change. */
+  /** A page as JSON text. Each server is serialised once per change. */
   list(query: Input<typeof serverList>['query']): Promise<Buffer>
   get(id: string): Promise<Server>
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
   confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: Versions): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server>
-  /** `force`: also one of a cluster that does not answer, which is forgotten there. */
+  /** `force`: also removes a silent server of a cluster, which forgets it. */
   remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal }): Promise<{ operation: Operation }>
   command(caller: Caller, id: string, kind: MachineCommand): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
   logs(id: string, query: Input<typeof serverLogs>['query'], signal: AbortSignal): AsyncIterable<Uint8Array>
   events(id: string): Promise<Answer<typeof serverEvents>>
-  /** Numbers for the overview and the datacenters. */
+  /** Summary for the overview and the datacenters. */
   summary(): Promise<Summary>
-  /** Every address that a server has, as far as they told. */
+  /** Every known address of servers. */
   addresses(): Promise<ServerAddress[]>
 
-  /** For the patches domain: how many patches a server has, and which links they configure. */
+  /** For the patches domain: records the number of patches and the links they configure. */
   patched(tx: Tx, caller: Caller, id: string, patches: { count: number; links: readonly string[] }): Promise<void>
-  /** The row of a server that isn't removed, locked until the transaction ends. @throws Problem not_found */
+  /** Locks the row of a server until the transaction ends. @throws Problem not_found, also if removed */
   locked(tx: Tx, id: string): Promise<store.ServerRow>
 
-  /** For lists that name servers: by id, removed ones too. Unknown ids are left out. */
+  /** Names by id, including removed servers. Unknown ids are omitted. */
   namesOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, string>>
 
-  /** For the process that keeps contact: who is to be asked, and where what was found goes. */
+  /** Servers for the contact loop. */
   roster(): Promise<Watched[]>
   observe(batch: readonly Observation[]): Promise<void>
 }
@@ -91,7 +91,7 @@ export interface ServerParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly audit: Pick<Audit, 'events'>
   readonly fleet: Fleet
-  /** Of the clusters domain. */
+  /** From the clusters domain. */
   readonly access: ClusterAccess
 }
 
@@ -121,7 +121,7 @@ export function servers(parts: ServerParts): Servers {
 
   const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> => present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
 
-  /** One change by a person: the row locked, the rule asked, row, audit and event written. */
+  /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
   const change = (
     caller: Caller,
     id: string,
@@ -203,7 +203,7 @@ export function servers(parts: ServerParts): Servers {
           )
         const other = await store.liveByUuid(tx, uuid)
         if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
-        // Another machine from here on: nothing that was read of the old one holds.
+        // A different machine from here on, so readings of the old one are cleared.
         return {
           ...trusted,
           uuid,
@@ -220,7 +220,7 @@ export function servers(parts: ServerParts): Servers {
           reason: null,
         }
       }).catch(async (error: unknown) => {
-        // It was registered since it was looked for.
+        // A concurrent call has registered it.
         if (violatedConstraint(error) !== 'server_uuid') throw error
         const other = await store.liveByUuid(db, said.uuid.toLowerCase())
         throw new Problem('conflict', `That hardware is ${other?.name ?? 'another server'} already`)
@@ -243,7 +243,7 @@ export function servers(parts: ServerParts): Servers {
           return wanted
         })
       } catch (error) {
-        // The index decides, so that of two at once exactly one has the name.
+        // The unique index decides between concurrent renames.
         if (violatedConstraint(error) !== 'server_name') throw error
         const { taken } = nameSentences('Server')
         throw new Problem('name_taken', taken, { name: taken })

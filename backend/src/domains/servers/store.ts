@@ -1,4 +1,4 @@
-/** SQL of servers. Nothing else knows these tables, but for what the patches domain does with `patch`. */
+/** SQL for servers. Only the patches domain also uses `patch`. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -52,7 +52,7 @@ const columns = [
   'server.removed_at',
 ] as const
 
-/** Of a row that is being written. */
+/** For the row that is written. */
 const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
 
 const servers = (on: Db | Tx) =>
@@ -67,7 +67,7 @@ export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]>
         .where('server.id', 'in', [...ids])
         .execute()
 
-/** In the order of ids, whatever the order asked for: two that lock the same rows wait for each other instead of dead-locking. */
+/** Locks in id order, so that concurrent calls wait instead of dead-locking. */
 export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> =>
   ids.length === 0
     ? Promise.resolve([])
@@ -88,7 +88,7 @@ export const lockByHardware = (tx: Tx, uuid: string, address: string): Promise<S
     .forUpdate('server')
     .execute()
 
-/** The server that a machine was before it was removed: the last one. */
+/** The last removed server with this hardware. */
 export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | null): Promise<ServerRow | undefined> =>
   servers(on)
     .where('server.status', '=', 'deleted')
@@ -97,7 +97,7 @@ export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | nu
     .orderBy('server.removed_at', 'desc')
     .executeTakeFirst()
 
-/** undefined where a server that isn't removed has the name, or the UUID: which of them is for the caller to look at. */
+/** undefined if the name or UUID is taken; the caller finds out which. */
 export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
   return tx
     .insertInto('server')
@@ -111,7 +111,7 @@ export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined
 export const hasUuid = async (tx: Tx, uuid: string): Promise<boolean> =>
   (await tx.selectFrom('server').select('id').where('uuid', '=', uuid).where('status', '<>', 'deleted').executeTakeFirst()) !== undefined
 
-/** Writes what changed, counts the version up, and answers the row as it is now. The row must be locked. */
+/** Writes a change, bumps the version and returns the new row. The row must be locked. */
 export function update(tx: Tx, id: string, change: ServerChange, at: Date): Promise<ServerRow> {
   return tx
     .updateTable('server')
@@ -122,10 +122,10 @@ export function update(tx: Tx, id: string, change: ServerChange, at: Date): Prom
     .executeTakeFirstOrThrow()
 }
 
-/** Writes contacts that are newer than those known. */
+/** Writes contacts that are newer than the stored ones. */
 export async function writeContacts(tx: Tx, contacts: readonly { id: string; at: Date }[]): Promise<void> {
   if (contacts.length === 0) return
-  // Sorted, so that two batches lock rows in one order.
+  // Sorted, so that concurrent batches lock rows in the same order.
   const sorted = contacts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await sql`insert into server_contact (server_id, at)
     select c.id, c.at from unnest(${sorted.map((c) => c.id)}::uuid[], ${sorted.map((c) => c.at)}::timestamptz[]) as c (id, at)
@@ -150,17 +150,17 @@ export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<M
 export interface Changes {
   readonly rows: ServerRow[]
   readonly contacts: { server_id: string; at: Date }[]
-  /** Give it back to be told what changes after this. */
+  /** Pass it to the next call to get later changes. */
   readonly seen: string
 }
 
 /**
- * Servers and contacts that were written since `seen`, and perhaps some before. A transaction that was open at `seen` had a number of at least the
- * snapshot's lowest, so nothing is missed, in whatever order transactions commit.
- * @param seen of the last answer; '0' for everything
+ * Servers and contacts written since `seen`, and perhaps some before. A transaction that was open at `seen` had a number not below the
+ * snapshot's minimum, so nothing is missed in any commit order.
+ * @param seen from the last result; '0' for everything
  */
 export async function changesSince(db: Db, seen: string): Promise<Changes> {
-  // First the mark, then the rows: what commits in between is told twice rather than never.
+  // Read the mark before the rows: a commit in between is reported twice rather than never.
   const mark = await sql<{ seen: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as seen`.execute(db)
   const [rows, contacts] = await Promise.all([
     servers(db)

@@ -53,7 +53,9 @@ export default function NewPatchDialog({ servers, writeBody, onSet }: { servers:
   const { name, weight, body } = form.values
   return (
     <FormDialog form={form} width="72rem" title={`The same new patch for ${counted(servers.length, 'server')}`} submit="Set patch">
-      <p className="t2">Each of these servers gets it when the cluster is created, beside the patches it has. The review shows what it makes of each.</p>
+      <p className="t2">
+        Each of these servers gets the patch when the cluster is created, in addition to its own patches. The review shows each resulting configuration.
+      </p>
       {replaced !== null && <Alert tone="warn">{replaced}</Alert>}
       <div className={css['fields']}>
         <Text name="name" label="Name" autoCapitalize="none" />

@@ -23,7 +23,7 @@ export const datacenterActions = (client: QueryClient, d: Datacenter): Action[] 
     run: () =>
       confirm({
         title: `Remove ${d.code}?`,
-        text: 'Nothing stands in it. Its code will not be used again.',
+        text: 'It is empty. Its code will not be used again.',
         danger: true,
         act: async () => {
           await call(datacenterRemove, { params: { id: d.id } })

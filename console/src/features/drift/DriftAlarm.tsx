@@ -68,7 +68,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
         </Button>
       </div>
     )
-  if (drift.state === 'none' || seen === null || diff === null) return <span>By now it holds what it was given.</span>
+  if (drift.state === 'none' || seen === null || diff === null) return <span>It now has the configuration that Steelyard sent.</span>
   if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {

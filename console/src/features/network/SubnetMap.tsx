@@ -36,7 +36,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
         {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
         {subnet.clusters.length > 0 &&
           (data.observed_at === null ? (
-            <span>The cluster has not told which addresses are in use.</span>
+            <span>The cluster has not reported which addresses are in use.</span>
           ) : (
             <span className="t3" title={exact(data.observed_at)}>
               As the cluster told at {clock(data.observed_at)}

@@ -40,7 +40,7 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
   const text = usedText(subnet)
   if (text === null)
     return (
-      <span className="t3" title="The cluster has not told which addresses are in use">
+      <span className="t3" title="The cluster has not reported which addresses are in use">
         Unknown
       </span>
     )

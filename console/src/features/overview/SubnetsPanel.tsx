@@ -11,7 +11,7 @@ export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
   return (
     <Panel title="Subnets nearest to full" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
       {subnets.length === 0 ? (
-        <p className={css['quiet']}>No cluster has told yet which addresses it uses.</p>
+        <p className={css['quiet']}>No cluster has reported its addresses in use yet.</p>
       ) : (
         <ul className={css['subnets']}>
           {subnets.map((s) => (

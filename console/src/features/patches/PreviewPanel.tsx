@@ -112,7 +112,7 @@ export function PreviewPanel({
       </div>
       <div className={css['diff']}>
         {blank ? (
-          <p className={css['nothing']}>Write a patch, and what it makes of the configuration is shown here.</p>
+          <p className={css['nothing']}>The resulting configuration appears here once you write a patch.</p>
         ) : broken ? (
           <p className={css['nothing']}>Nothing to compare until it can be merged.</p>
         ) : preview === null ? (

@@ -75,9 +75,14 @@ export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKu
         <SecretFile form={form} name="secrets" label="Secrets bundle" hint="secrets.yaml, as talosctl gen secrets writes it" />
       ) : (
         <>
-          <SecretFile form={form} name="talosconfig" label="Talosconfig" hint="Of an admin (os:admin). The cluster's secrets are read from a control plane" />
+          <SecretFile
+            form={form}
+            name="talosconfig"
+            label="Talosconfig"
+            hint="An admin's (os:admin). Steelyard reads the cluster's secrets from a control plane"
+          />
           {withKubeconfig && (
-            <SecretFile form={form} name="kubeconfig" label="Kubeconfig" optional hint="Of an admin, to be sure that both are of the same cluster" />
+            <SecretFile form={form} name="kubeconfig" label="Kubeconfig" optional hint="An admin's, to check that both belong to the same cluster" />
           )}
         </>
       )}

@@ -85,15 +85,15 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
         <Panel title="A cluster that runs already">
           <Form form={form} className="stack stack3">
             <p className="fs13 t2">
-              Made with talosctl or another tool. Its machines are only asked; nothing is sent to them, now or when it is taken over. What opens it is sealed
-              once it is taken over, and kept nowhere before.
+              A cluster made with talosctl or another tool. Steelyard only reads from its machines and sends nothing to them, now or during the takeover. Its
+              secrets are sealed at the takeover and not stored before.
             </p>
             <ProofFields form={form} withKubeconfig />
             <Text
               name="addresses"
               label="Control planes"
               optional={typed.kind === 'talosconfig'}
-              hint={typed.kind === 'talosconfig' ? 'Else the endpoints of the talosconfig' : 'The address of one is enough'}
+              hint={typed.kind === 'talosconfig' ? 'Default: the endpoints of the talosconfig' : 'The address of one is enough'}
               mono
               placeholder="10.0.4.11"
             />
@@ -104,7 +104,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
                 placeholder="Choose a datacenter"
                 options={sites.map((s) => ({ value: s.id, text: s.code, more: s.city_name }))}
               />
-              <Text name="name" label="Name" optional hint="Else the cluster's own" autoCapitalize="none" />
+              <Text name="name" label="Name" optional hint="Default: the cluster's own name" autoCapitalize="none" />
             </div>
             <Problem text={form.problem ?? taking.problem} />
             <div className={css['buttons']}>

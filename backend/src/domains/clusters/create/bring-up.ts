@@ -1,4 +1,4 @@
-/** From secrets to a cluster that is ready: each act is safe to repeat. */
+/** The steps from secrets to a ready cluster. Each is safe to repeat. */
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
@@ -24,7 +24,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       })
     })
 
-  /** On the disk before the secrets are used for the first time: a lost database is not a lost cluster. */
+  /** Writes the escrow file before the secrets are first used, so that a lost database doesn't lose the cluster. */
   const escrow = async (job: Job, state: State): Promise<void> => {
     await job.effect('escrow', () => secrets.escrow(state.row.id))
     await write(job, state, async (tx) => {
@@ -34,7 +34,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     })
   }
 
-  /** etcd, trustd and the API server of one control plane are enough for the workers to begin. */
+  /** Workers can start once one control plane runs etcd, trustd and the API server. */
   const checkControlPlane = async (job: Job, state: State): Promise<Turn> => {
     const credentials = (await secrets.talosAdmin(state.row.id))!
     const client = await api(state)
@@ -66,13 +66,13 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
   const checkNodes = async (job: Job, state: State): Promise<Turn> => {
     const nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
     const joining = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
-    // Kubernetes calls a control plane Ready that etcd hasn't taken in yet: its kubelet speaks to the API server of another.
+    // Kubernetes may report a control plane Ready before etcd has accepted it, because its kubelet uses another API server.
     const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
     const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
     if (fresh.length > 0) {
       await write(job, state, async (tx) => {
         const now = new Map((await store.members(tx, state.row.id)).map((m) => [m.node_id, m]))
-        // One that has failed since it was read stays so until a person has looked at it.
+        // A server that has failed since it was read stays failed until a user acts.
         for (const m of fresh.filter((read) => now.get(read.node_id)?.failed_at === null)) {
           await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: at(job), at: 'join', at_since: m.at === 'join' ? m.at_since : at(job) })
           await servers.markReady(tx, system, m.node_id)
@@ -82,7 +82,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
         }
       })
     }
-    // Also one that is Ready but hasn't been seen to answer yet: its own steps come to an end first. One that has failed is begun again by a retry alone.
+    // Includes a server that is Ready but was not seen to answer: its own steps end first. Only a retry restarts a failed server.
     const late = joining.filter((m) => !hasAnswered(m) || m.failed_at !== null || nodes.get(m.name)?.ready !== true)
     if (late.length === 0) {
       await write(job, state, async (tx) => {
@@ -123,7 +123,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       await change(tx, state, { ready_at: now, status: 'ready', reason: null })
       await end(tx, state, 'done')
       await parts.engine.wake(tx, sweepQueue, state.row.id)
-      // One that was taken over ran before.
+      // A cluster that was taken over ran before.
       if (state.row.taken_over_at !== null) return
       await recorder.record(tx, system, {
         action: 'cluster.ready',

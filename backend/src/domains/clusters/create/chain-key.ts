@@ -1,6 +1,6 @@
 /**
- * The key of a cluster: a secp256k1 pair whose address lets software in the cluster act for its offer. The private half is sealed at
- * rest and goes only into the cluster itself; the address is public.
+ * The key of a cluster: a secp256k1 pair whose address lets software in the cluster act for its offer. The private key is sealed at
+ * rest and is sent only into the cluster; the address is public.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -12,7 +12,7 @@ export interface ChainKey {
   readonly address: string
 }
 
-/** Makes a pair. `random` answers the given number of uniformly random bytes. */
+/** Makes a pair. `random` returns the given number of uniformly random bytes. */
 export function makeChainKey(random: (bytes: number) => Uint8Array): ChainKey {
   // 48 bytes reduced modulo the order have a bias below 2^-128 (FIPS 186-5, A.2.1).
   const privateKey = secp256k1.utils.randomSecretKey(random(48))
@@ -25,7 +25,7 @@ export function addressOf(privateKey: Uint8Array): string {
   return checksummed(Buffer.from(keccak_256(publicKey.subarray(1)).subarray(-20)).toString('hex'))
 }
 
-/** EIP-55: a hex letter is upper case where the hash of the lower-case text has a digit of 8 or more at its place. */
+/** EIP-55: a hex letter is upper case if the hash of the lower-case text has a digit of 8 or more at its position. */
 export function checksummed(hex: string): string {
   const lower = hex.replace(/^0x/i, '').toLowerCase()
   const hash = Buffer.from(keccak_256(new TextEncoder().encode(lower))).toString('hex')

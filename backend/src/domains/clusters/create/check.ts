@@ -1,6 +1,6 @@
 /**
- * Whether a cluster can be made of what was asked for: pure, so that the preview, the creation and the tests judge alike.
- * Answers every finding at once, with what the defaults became.
+ * Validates the request for a new cluster. Pure, so that preview, creation and tests agree.
+ * Returns all findings at once, and the request with defaults filled in.
  */
 import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
@@ -12,7 +12,7 @@ import type { ServerFacts, Wanted } from '../../servers/for-clusters.ts'
 import { anyLink } from '../../patches/links.ts'
 import { listed } from '../sentences.ts'
 
-/** A server as the plan needs it. */
+/** The server's fields that the plan needs. */
 export type Candidate = Pick<
   ServerFacts,
   | 'id'
@@ -34,18 +34,18 @@ export type Candidate = Pick<
 >
 
 export interface Surroundings {
-  /** By id; a server that was asked for and isn't here doesn't exist. */
+  /** By id. A requested server that is missing here doesn't exist. */
   readonly candidates: ReadonlyMap<string, Candidate>
   readonly datacenter: { readonly id: string; readonly code: string } | null
   readonly nameTaken: boolean
   readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
-  /** Addresses in use: servers' (dialled and told) and other clusters' endpoints, with whose they are. */
+  /** Addresses in use, with their users: servers' dialled and reported addresses, and endpoints of other clusters. */
   readonly used: readonly { readonly address: string; readonly by: string; readonly node_id?: string }[]
   /** Supported pairs, newest first. */
   readonly pairs: readonly { readonly talos: string; readonly kubernetes: string }[]
-  /** The checks that a server must pass for its part in this cluster. */
+  /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: Candidate, wanted: Wanted) => readonly Eligibility[]
-  /** Why Talos of this version would refuse this Kubernetes version, or undefined. */
+  /** Why this Talos version doesn't support this Kubernetes version, or undefined. */
   readonly versionProblem: (talos: string, kubernetes: string) => string | undefined
   readonly versionWarnings: (talos: string, kubernetes: string) => string[]
 }
@@ -60,7 +60,7 @@ export interface ChosenServer {
   readonly candidate: Candidate
 }
 
-/** What was asked for, with every default filled in. */
+/** The request with every default filled in. */
 export interface Resolved {
   readonly talos_version: string
   readonly kubernetes_version: string
@@ -77,9 +77,9 @@ export interface Finding {
   readonly check: string
   readonly ok: boolean
   readonly message: string
-  /** Field of the request that a refusal points at. */
+  /** The request field of the finding. */
   readonly field?: string
-  /** A server that is taken or not fit: 409 rather than 422. */
+  /** A conflict with the current state, such as a taken server: 409 instead of 422. */
   readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
 }
 
@@ -88,7 +88,7 @@ export interface Judgement {
   /** Allowed but unwise. */
   readonly warnings: readonly string[]
   readonly warningsOf: ReadonlyMap<string, readonly string[]>
-  /** Null where something that everything else rests on is missing: no such datacenter or server, no disk, no control plane. */
+  /** Null if something essential is missing: the datacenter, a server, a disk, a control plane. */
   readonly resolved: Resolved | null
 }
 
@@ -107,7 +107,7 @@ export function endpointUrl(host: string): string {
 const bare = (address: string): Address | null => parseAddress(address.split('/', 1)[0]!)
 const same = (a: Address | null, b: Address | null) => a !== null && b !== null && a.family === b.family && a.value === b.value
 
-/** The network that an address with prefix lies in. */
+/** The network of an address with prefix. */
 function networkOf(addressWithPrefix: string): Cidr | null {
   const [host, prefix] = addressWithPrefix.split('/')
   const address = parseAddress(host!)
@@ -116,14 +116,14 @@ function networkOf(addressWithPrefix: string): Cidr | null {
   return { family: address.family, base: (address.value >> hostBits) << hostBits, prefix: Number(prefix) }
 }
 
-/** The network of the address that a server is dialled at, if it told its prefix. */
+/** The network of a server's dialled address, if its prefix is known. */
 const dialledNetwork = (c: Candidate): Cidr | null => {
   const address = parseAddress(c.address)
   const told = c.addresses.find((a) => a.includes('/') && same(bare(a), address))
   return told === undefined ? null : networkOf(told)
 }
 
-/** The disk of a server that Talos goes on: the one it is on already, or the contract's default. */
+/** The install disk of a server: the one with an installed Talos, or the contract's default. */
 export function defaultInstallDisk(c: Pick<Candidate, 'system_disk' | 'disks'>, taken: readonly string[]): string | null {
   return c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 }
@@ -183,7 +183,7 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
   }
 }
 
-/** The disks that a server's place in the cluster costs. */
+/** The disks of a server that joining wipes. */
 const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
   server: name,
   disks: candidate.disks,
@@ -193,7 +193,7 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
 
 type Find = (check: string, problem: string | null, good: string, more?: Omit<Partial<Finding>, 'check' | 'ok' | 'message'>) => void
 
-/** The pair that a version that was given belongs to; the newest where none was. */
+/** The version pair for a requested version; by default the newest. */
 function pairFor(asked: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
   const talos = asked.talos_version && talosTag(asked.talos_version)
   return (
@@ -228,7 +228,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     let isWithoutDisk = false
     if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
-      // A disk that isn't there is a wrong request, and said as such below.
+      // A missing disk is a wrong request, which is reported below.
       const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
       const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
       for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
@@ -238,7 +238,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     }
     if (around.datacenter && c.datacenter_id !== around.datacenter.id)
       refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
-    // Said already, as what it is: a server that does not fit, not a wrong request.
+    // Reported already as an ineligible server instead of a wrong request.
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
@@ -257,7 +257,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
   return chosen
 }
 
-/** What is wrong with the choice of disks, beside what the server's own checks say of the install disk. */
+/** Problems of the chosen disks, beyond the eligibility check of the install disk. */
 function diskProblem(c: Candidate, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
   const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({ field, sentence })
   const has = (device: string) => c.disks.some((d) => d.device === device)
@@ -301,7 +301,7 @@ function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Fin
   }
 }
 
-/** Kubernetes gives every node a /24 (IPv6 /64) of the pod network, and takes at most 20 bits of hosts for services. */
+/** Kubernetes assigns each node a /24 (IPv6 /64) of the pod network, and allows at most 20 host bits for services. */
 function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   const bits = cidr.family === 4 ? 32 : 128
   if (what === 'pod') {
@@ -359,7 +359,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** What hangs on an address that one server has: the server, and the lease that its DHCP server gave it. A patch that names the link may set it instead. */
+/** Warnings about an endpoint that is one server's address: it depends on that server and on its DHCP lease, unless a patch configures the link. */
 function onOneServer(address: string, { name, link, patch_links }: Candidate, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''

@@ -1,4 +1,4 @@
-/** The creation of a cluster: judged as a whole, written in one transaction, or previewed without writing anything. */
+/** Creates a cluster in one transaction, or previews it without writing. */
 import { randomUUID } from 'node:crypto'
 import { type Cluster, type clusterPreview, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
@@ -26,7 +26,7 @@ export interface Creation {
 
 export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering): Creation {
   const { db, clock, servers, patches, operations, recorder, engine } = parts
-  /** A preview shows no secret, so any bundle will do; made once, because its keys cost a second. */
+  /** Secrets for previews, which show none. Made once, because generating the keys takes a second. */
   let anyBundle: Promise<SecretsBundle> | undefined
   const previewBundle = () =>
     (anyBundle ??= generateKey('p256').then((key) => generateSecrets({ now: new Date(clock.now()), keys: { k8sServiceAccount: key } })))
@@ -58,16 +58,16 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     }
   }
 
-  /** Patches that were given inline, checked before anything is written. */
+  /** Findings of inline patches. */
   const patchFindings = async (asked: NewCluster): Promise<Finding[]> => {
     const found = await Promise.all(asked.servers.map(async ({ patch }) => (patch === undefined ? [] : patches.check(patch.body))))
     return found.flatMap((all, i) => all.map((message) => ({ check: 'patches', ok: false, message, field: `servers.${i}.patch.body` })))
   }
 
   const write = async (tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> => {
-    // A subnet that is added meanwhile must see these networks, or be seen.
+    // Serialises with the creation of subnets, so that overlaps are found.
     await parts.subnets.lockNetworks(tx)
-    // One that is renamed, moved or removed meanwhile is judged as it is then.
+    // Locked, so that a concurrent rename, move or removal is taken into account.
     await servers.lockAll(
       tx,
       asked.servers.map((s) => s.node_id),
@@ -156,7 +156,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
       try {
         return await inTransaction(db, (tx) => write(tx, caller, asked))
       } catch (error) {
-        // Two at once, both judged before either had written: the database decides.
+        // Two concurrent creations may both pass the checks. The database decides.
         const constraint = violatedConstraint(error)
         if (constraint === 'cluster_name') throw new Problem('name_taken', nameSentences('Cluster').taken, { name: nameSentences('Cluster').taken })
         if (constraint === 'cluster_server_taken') throw new Problem('server_taken', 'Another cluster has taken one of the servers a moment ago')
@@ -181,7 +181,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
   }
 }
 
-/** What breaks a rule is 422 with every field; what contradicts the present state is 409 with the first sentence. */
+/** Broken rules are a 422 with every field. Conflicts with the current state are a 409 with the first sentence. */
 function refuse(findings: readonly Finding[]): void {
   const bad = findings.filter((f) => !f.ok)
   if (bad.length === 0) return

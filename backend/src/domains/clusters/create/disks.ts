@@ -1,6 +1,6 @@
 /**
- * The disks that were chosen for a server. The kernel gives them their names (`/dev/sda`) anew at each boot, not always to the same ones; so what was
- * chosen is remembered by WWID, and looked up by it before anything is installed or wiped.
+ * The chosen disks of a server. The kernel may assign other names (`/dev/sda`) at each boot, so the chosen disks
+ * are stored by WWID and looked up by it before an installation or a wipe.
  */
 import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
@@ -8,15 +8,15 @@ import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
 import type { PlannedDisk } from '../../servers/for-clusters.ts'
 
-/** WWIDs of the chosen devices, of those that have one which no other disk of the server shows too (as paths to one disk do). */
+/** WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share it). */
 export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {
   const own = (wwid: string) => disks.filter((d) => d.wwid === wwid).length === 1
   return Object.fromEntries(disks.flatMap(({ device, wwid }) => (wwid !== null && devices.includes(device) && own(wwid) ? [[device, wwid]] : [])))
 }
 
 /**
- * The WWID by which Talos finds the install disk itself, whatever its name is when it installs; null where only its path will do. Talos's selector takes no
- * disk whose transport it doesn't know (`DiskMatchExpression` in `v1alpha1_provider.go`), which a RAID controller's may be, and reads the text as a pattern.
+ * The WWID for Talos's disk selector, which is independent of the disk's name; null if only the path works. Talos's selector accepts no
+ * disk with an unknown transport (`DiskMatchExpression` in `v1alpha1_provider.go`), such as behind some RAID controllers, and treats the text as a pattern.
  */
 export function selectorWwid(disks: readonly PlannedDisk[], device: string): string | null {
   const wwid = wwidsOf(disks, [device])[device]
@@ -47,7 +47,7 @@ const found = (chosen: Chosen, device: string, now: readonly Present[]): string 
   return disk && `/dev/${disk.id}`
 }
 
-/** Why Talos must not be installed now: another disk bears the name of the install disk. One that is gone is told by `wipeProblem`. */
+/** Why Talos must not be installed now: another disk has the install disk's name. `wipeProblem` reports missing disks. */
 export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
@@ -55,21 +55,21 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
   return `${name} names its disks anew since it restarted: what was ${device} is ${at} now. Restart it, or put another server in its place`
 }
 
-/** What is on a disk that nobody had agreed on, as with servers that were chosen before disks were asked about. */
+/** For servers chosen before disk confirmations existed: nothing was confirmed. */
 const nobodyAgreed: Agreed = { model: null, serial: null, wwid: null, content: emptyContent }
 
 interface Wiping {
-  /** Talos stands on the install disk and stays. */
+  /** Talos is installed on the install disk and stays. */
   readonly isInstalled: boolean
-  /** The configuration was sent before, so the installer may have begun on the install disk, and the workload on its own. */
+  /** The configuration was sent before, so the installer and the workload may have written to the disks. */
   readonly isAgain: boolean
 }
 type ToWipe = Chosen & { readonly agreed_disks: AgreedDisks }
 type Told = DiskFacts & { readonly wwid?: string | null | undefined }
 
-/** A chosen disk that is another than was agreed on, or holds something else. */
+/** A chosen disk that differs from the confirmation, in identity or content. */
 interface Changed {
-  /** As it was chosen, and as it is called now: paths. */
+  /** Paths as chosen and now. */
   readonly device: string
   readonly now: string
   readonly disk: Told
@@ -82,7 +82,7 @@ const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly s
   ...(isAgain ? [] : chosen.workload_disks),
 ]
 
-/** The chosen disks that are there and are not what was agreed on. What is empty now has nothing to lose. */
+/** The present chosen disks that differ from the confirmation. Empty disks need none. */
 export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping): Changed[] {
   return devicesOf(chosen, wiping).flatMap((device): Changed[] => {
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
@@ -96,7 +96,7 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
   })
 }
 
-/** Why the chosen disks must not be wiped now: one is gone, is another, or holds something else than what was agreed on. */
+/** Why the chosen disks must not be wiped now: one is missing, replaced, or has other content than confirmed. */
 export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
@@ -111,7 +111,7 @@ export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping
   return `${sentence}, but it ${held} when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place`
 }
 
-/** The workload disks as they are called now, and those that are gone. The disk that Talos is on is never one of them. */
+/** Current paths of the workload disks, and the missing ones. Never includes the disk with Talos. */
 export function toWipe(chosen: Chosen, now: readonly Present[], systemDisk: string | undefined): { wipe: string[]; gone: string[] } {
   const wipe: string[] = []
   const gone: string[] = []

@@ -1,6 +1,6 @@
 /**
- * etcd is made once per cluster. Talos refuses a second bootstrap on the same server, but not one on another control plane: a row that is
- * written before the call decides which, and never changes while what became of it is unknown.
+ * Bootstraps etcd exactly once per cluster. Talos refuses a second bootstrap on the same server, but not on another control plane. A row
+ * written before the call selects the server and doesn't change while the result is unknown.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job } from '../../../engine/engine.ts'
@@ -12,12 +12,12 @@ import { pollMs } from '../member/run.ts'
 import { atTime } from '../sentences.ts'
 import * as store from '../store.ts'
 
-/** etcd shows its members within seconds of its start; a bootstrap that shows none after this long was lost and is asked for again, on the same server. */
+/** etcd lists its members seconds after its start. Without members after this time, in ms, the bootstrap is repeated on the same server. */
 const bootstrapAgainMs = 15_000
 
 export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }: ClusterRun): (job: Job, state: State) => Promise<Turn> {
   const { db, servers } = parts
-  /** Members of etcd as the control planes tell; those that don't answer tell nothing. */
+  /** etcd members according to the control planes that answer. */
   const etcdMembers = async (job: Job, state: State): Promise<{ name: string; members: string[] } | undefined> => {
     const credentials = (await secrets.talosAdmin(state.row.id))!
     const asked = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
@@ -37,8 +37,8 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
   }
 
   /**
-   * etcd once. The row is the decision, written before the call; the chosen server never changes while its state is unknown. What proves that
-   * etcd was made is not the answer of the call, which a restart of the server can undo, but etcd's own list of members.
+   * The row is the decision. The chosen server never changes while its state is unknown. The proof that
+   * etcd exists is its own member list, because a restart of the server can undo an answered call.
    */
   const bootstrap = async (job: Job, state: State): Promise<Turn> => {
     const found = await etcdMembers(job, state)
@@ -62,7 +62,7 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
       await job.effect('bootstrap', () => connection.secure(credentials, (client) => client.bootstrap({ signal: job.signal }), { signal: job.signal }))
     } catch (error) {
       if (job.signal.aborted) throw error
-      // It holds etcd's data already: its list of members will say so.
+      // The server has etcd data already, which its member list will confirm.
       if (!(error instanceof TalosError && error.kind === 'already_exists'))
         return wait(job, state, 'bootstrap', `etcd can not be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
     }

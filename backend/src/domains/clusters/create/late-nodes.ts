@@ -1,15 +1,15 @@
-/** Why a server is not Ready in Kubernetes yet, as Kubernetes itself tells: pure. */
+/** Why a server is not Ready in Kubernetes yet. Pure. */
 import type { KubernetesNode } from '../../../kubernetes/client.ts'
 
 interface Late {
   readonly name: string
-  /** Where it is dialled. */
+  /** Its dialled address. */
   readonly address: string
   /** It has answered over its secured API. */
   readonly secured: boolean
 }
 
-/** Null where Kubernetes tells nothing of it. */
+/** Null if Kubernetes reports nothing about it. */
 export function lateReason(late: Late, nodes: readonly KubernetesNode[]): string | null {
   const own = nodes.find((n) => n.name === late.name)
   if (!own) {

@@ -1,4 +1,4 @@
-/** Another server takes the place of one that failed while its cluster was made; the creation goes on in an operation of its own. */
+/** Replaces a server that failed during the creation. The creation continues in a new operation. */
 import { type ConfirmedDisk, canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
@@ -14,8 +14,8 @@ import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
 
 /**
- * The creation goes on: what it came to already stands in the new operation as it was. The servers that change places begin anew; another one that has failed
- * too rests as it is.
+ * Copies the progress of the creation into the new operation. The replaced and the new server start over; another failed server
+ * stays failed.
  */
 function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, changing: ReadonlySet<string>): NewStep[] {
   const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
@@ -61,7 +61,7 @@ export function replacing(
       if (earlier && !hasEnded(earlier)) {
         const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
         await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
-        // Asked once its row is ours, so that no cancel comes in between.
+        // Checked with the row locked, so that no cancel intervenes.
         if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
       }
       const now = new Date(clock.now())
@@ -96,7 +96,7 @@ export function replacing(
         operationId: operation.id,
         servers: [{ node_id: by, role: old.role, installDisk: disk }],
       })
-      // What it was given when it was here before is nothing that it has now.
+      // The server no longer has the configuration of its earlier membership.
       if (before) await store.dropMember(tx, id, by)
       await store.insertMembers(tx, [fresh])
       await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })

@@ -1,4 +1,4 @@
-/** Which failed operations can still be tried again: the one that is what people want of a cluster, or of a server that leaves it; and what a retry would wipe. */
+/** Which failed operations can be retried (the current one of a cluster or of a leaving server), and which disks a retry would wipe. */
 import type { ChosenDisks } from '#contract/servers/disks.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { readDisks } from '#talos/client/inventory.ts'
@@ -11,12 +11,12 @@ import * as store from '../store.ts'
 
 const another = (name: string): Verdict => no(`What is to be done with ${name} is another operation by now`)
 
-/** A person waits for it, and a server that is dark is asked again before anything is wiped. */
+/** Short, because a user waits. Disks of a silent server are checked again before a wipe. */
 const lookDeadlineMs = 5_000
 
-/** An operation that nobody carries out would run for ever. */
+/** Prevents retries of operations that no reconciler would carry out. */
 export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
-  /** The disks as the server tells of them now; as it told last where it doesn't answer. */
+  /** Current disks of a server, or the last known ones if it doesn't answer. */
   const disksNow = async (nodeId: string): Promise<ChosenDisks['disks']> => {
     try {
       const connection = await servers.connection(nodeId)
@@ -28,7 +28,7 @@ export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db
   }
 
   const wipes = async (clusterId: string): Promise<Wipes> => {
-    // Who has answered with its configuration is not installed again.
+    // A server that has answered with its configuration is not installed again.
     const waiting = (await store.members(db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
     const looked = await Promise.all(
       waiting.map(async (m) => {

@@ -1,20 +1,20 @@
-/** Whether etcd can do without one of its members: pure functions of what the control planes tell of it. */
+/** Whether etcd can lose a member. Pure functions of what the control planes report. */
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { listed } from '../sentences.ts'
 
 export interface EtcdMembers {
-  /** A learner has no vote and counts for no majority. */
+  /** Learners have no vote and don't count towards a majority. */
   readonly members: readonly { readonly id: string; readonly name: string; readonly learner: boolean }[]
-  /** Names of those whose etcd runs and is healthy. */
+  /** Names of members with a healthy etcd. */
   readonly healthy: ReadonlySet<string>
 }
 
 const majorityOf = (members: number): number => Math.floor(members / 2) + 1
 
 /**
- * Two majorities are needed (etcd, "Runtime reconfiguration"): that of the members as they are, because the removal is a vote of its own, and that
- * of those who stay, or the cluster stands still from then on.
+ * Two majorities are needed (etcd, "Runtime reconfiguration"): of the current members, because the removal is a vote, and
+ * of the remaining members, or the cluster loses its quorum.
  */
 export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cluster: string): Verdict {
   const voters = members.filter((m) => !m.learner)

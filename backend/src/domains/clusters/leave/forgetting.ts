@@ -1,4 +1,4 @@
-/** Takes a server that is gone out of what stays of its cluster: etcd and Kubernetes. Level-triggered, safe to repeat. */
+/** Removes a lost server from etcd and Kubernetes. Level-triggered, safe to repeat. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job } from '../../../engine/engine.ts'
@@ -10,9 +10,9 @@ import type { Reach } from '../reach.ts'
 import type * as store from '../store.ts'
 
 export interface Forgetting {
-  /** Null: it is no member of etcd, or it lives and `onlyDead` asks to leave that to itself. Otherwise why it still is one. */
+  /** Null if it is no etcd member (or it is alive and `onlyDead` is set), else why it still is one. */
   fromEtcd(job: Job, state: State, m: store.MemberRow, options?: { onlyDead: boolean }): Promise<string | null>
-  /** Null: it is no Kubernetes node. Otherwise why it still is. */
+  /** Null if it is no Kubernetes node, else why it still is one. */
   fromKubernetes(job: Job, state: State, m: store.MemberRow): Promise<string | null>
 }
 

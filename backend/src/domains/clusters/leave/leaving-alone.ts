@@ -1,4 +1,4 @@
-/** What is special about a server that leaves a cluster which stays: an operation of its own, asked to stop, tried again, or given up. */
+/** A single server that leaves its cluster has its own operation, which can be cancelled and retried. */
 import { afterLeaving } from '#contract/clusters/clusters.ts'
 import { hasEnded } from '#contract/operations.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -12,7 +12,7 @@ import { afterWipe } from '../plan.ts'
 import type { Reach } from '../reach.ts'
 import * as store from '../store.ts'
 
-/** `rest`: nothing is to be done before somebody asks for it. */
+/** `rest`: nothing to do until a user asks for it. */
 export type Obeyed = 'go-on' | 'changed' | 'rest'
 
 export function leavingAlone(parts: ClusterParts, reached: Reach) {
@@ -24,7 +24,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
     await engine.wake(tx, clusterQueue, id)
   }
 
-  /** Nothing was wiped: it is a server of its cluster as before. */
+  /** Cancels the leaving: nothing was wiped, so the server stays in its cluster. */
   const giveBack = async (tx: Tx, job: Job, m: store.MemberRow, change: { operation_id?: null } = {}): Promise<void> => {
     await store.updateMember(tx, m.cluster_id, m.node_id, {
       ...change,
@@ -47,7 +47,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       await operations.set(tx, operationId, { status: 'cancelled', reason: 'Nothing was wiped' })
     })
 
-  /** A retry: what was true when it was asked for first may not be any more. */
+  /** Starts a retry and checks the preconditions again. */
   const beginAgain = (job: Job, m: store.MemberRow, operationId: string): Promise<void> =>
     job.fence.write(async (tx) => {
       if (!(await holdMember(tx, m))) return undefined
@@ -61,7 +61,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       await tellCluster(tx, m.cluster_id)
     })
 
-  /** Whether the workload disks stay as they are. A server that leaves with its cluster has no operation of its own, and keeps none. */
+  /** Whether the workload disks are kept. A server that leaves with its cluster has no own operation and keeps none. */
   const keepsDisks = async (on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
     m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
 
@@ -85,7 +85,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       return 'changed'
     },
 
-    /** Asked right before the order: null, or why etcd can't do without it now. */
+    /** Checked right before the reset: why etcd can't lose the server now, or null. */
     async refusal(job: Job, state: State, m: store.MemberRow): Promise<string | null> {
       if (m.role !== 'control_plane') return null
       const etcd = await reached.etcd(state.members, job.signal)
@@ -94,14 +94,14 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
       return verdict.ok ? null : verdict.reason
     },
 
-    /** In the transaction that writes the failure. */
+    /** Runs in the transaction that writes the failure. */
     async failed(tx: Tx, job: Job, m: store.MemberRow, reason: string, isUntouched: boolean): Promise<void> {
       if (isUntouched) await giveBack(tx, job, m)
       else await servers.hold(tx, m.node_id, null)
       await operations.set(tx, m.operation_id!, { status: 'failed', reason })
     },
 
-    /** In the transaction that releases it. */
+    /** Runs in the transaction that releases the server. */
     async done(tx: Tx, state: State, m: store.MemberRow): Promise<void> {
       const stay = state.members.filter((other) => other.role === 'control_plane' && other.wanted === 'joined' && other.released_at === null).length
       await operations.set(tx, m.operation_id!, { status: 'done', reason: m.role === 'control_plane' ? afterLeaving(stay) : null })
@@ -114,7 +114,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
   }
 }
 
-/** Of the control planes one leaves at a time, and never the last. */
+/** Control planes leave one at a time, and the last one never does. */
 export function whyNotNow(members: readonly store.MemberRow[], m: store.MemberRow, cluster: string): string | null {
   if (m.role !== 'control_plane') return null
   const others = members.filter((other) => other.role === 'control_plane' && other.released_at === null && other.node_id !== m.node_id)

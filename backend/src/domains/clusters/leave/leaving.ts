@@ -1,6 +1,6 @@
 /**
- * A server leaves a cluster that stays: reset, where it answers, or forgotten, where it doesn't. What can be known only by asking the machines is
- * asked before the transaction; the reconciler asks again before anything is wiped.
+ * Takes a single server out of its cluster: with a reset if it answers, by force if it doesn't. Machines are
+ * queried before the transaction, and again by the reconciler before a wipe.
  */
 import { afterLeaving } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
@@ -23,7 +23,7 @@ import type { Reach } from '../reach.ts'
 import type { ClusterSecrets } from '../secrets.ts'
 import * as store from '../store.ts'
 
-/** A server that doesn't answer within this time doesn't. */
+/** Limit for an answer of the server, in ms. */
 const lookMs = 10_000
 
 export interface Leaving {
@@ -33,7 +33,7 @@ export interface Leaving {
     nodeId: string,
     options: { keepWorkloadDisks: boolean; ifMatch?: Versions; signal?: AbortSignal | undefined },
   ): Promise<{ operation: Operation }>
-  /** As `ClusterAccess.forgetServer`. */
+  /** See `ClusterAccess.forgetServer`. */
   forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
@@ -63,7 +63,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
     }
   }
 
-  /** Whether etcd can do without it, as the control planes tell now. */
+  /** Whether etcd can lose the server, according to the control planes now. */
   const askEtcd = async (m: store.MemberRow, cluster: string, signal: AbortSignal): Promise<void> => {
     if (m.role !== 'control_plane') return
     const etcd = await reached.etcd(await store.members(db, m.cluster_id), signal)
@@ -129,7 +129,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
       if (!place || !cluster) return null
       const [first] = await servers.forPlan(db, [nodeId])
       refuse(canForceRemoveServer(shown(first!), cluster), { ...first!, operation_id: null })
-      // The last contacts failed; it is asked once more.
+      // The last contacts failed. Ask once more.
       const seen = await lookAt(place, signal)
       if (seen.kind === 'secured' || seen.kind === 'maintenance') throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
       await askEtcd(place, cluster.name, signal)
@@ -160,7 +160,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
           after: { node_id: nodeId, name: m.name },
         })
         await tellCluster(tx, caller, m.cluster_id)
-        // It takes what is left of the server out of etcd and Kubernetes.
+        // The cluster's reconciler removes the server from etcd and Kubernetes.
         await engine.wake(tx, clusterQueue, m.cluster_id)
         return operation
       })

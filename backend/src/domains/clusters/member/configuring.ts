@@ -1,4 +1,4 @@
-/** Gives a server its configuration, which makes Talos install itself. */
+/** Sends a server its configuration, which starts the installation. */
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
@@ -17,7 +17,7 @@ export function configuring(run: MemberRun) {
   const { note, fail, unsent, correct, stillWanted, secrets } = run
   const { db, servers, recorder } = run.parts
 
-  /** An answer that won't change by asking again fails the server; anything else is tried again, and its state is looked at first. */
+  /** A permanent refusal fails the server. Other errors are retried after a look at its state. */
   const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
     if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented')) {
@@ -29,7 +29,7 @@ export function configuring(run: MemberRun) {
       await fail(job, state, fresh, 'apply', seen.reason)
       return undefined
     }
-    // From the moment on in which it has a whole configuration only an admin may give it one, also while its API is still that of maintenance.
+    // Once a machine has a complete configuration, only an admin may apply one, even while the maintenance API still answers.
     const has = error instanceof TalosError && error.kind === 'permission_denied'
     const reason = has ? `${m.name} has a configuration already and is about to take it` : `${m.name} did not take its configuration: ${seen.reason}`
     const act = patiently(serverFacts(fresh, true), aroundOf(state, m.node_id, job), { act: 'wait', at: 'apply', reason })
@@ -45,17 +45,17 @@ export function configuring(run: MemberRun) {
     const config = await store.newestConfig(db, m.cluster_id, m.node_id)
     const yaml = await secrets.openConfig(db, m.cluster_id, config!.sealed)
     const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
-    // Written before anything is sent: from here on the server may hold the cluster's secrets, whatever we hear.
+    // Written before sending: from here on the server may have the cluster's secrets, whatever the answer.
     const intent = {
       send_intent_at: new Date(job.now()),
       sent_at: null,
       left_at: null,
-      // It was looked at a moment ago; what follows may never be answered.
+      // The server was seen a moment ago; the next call may get no answer.
       seen_at: new Date(job.now()),
       sends: m.sends + 1,
       was_installed: m.was_installed ?? wasInstalled,
     }
-    // Accepted before, and here it is again: that installation came to nothing.
+    // It accepted a configuration before, so that installation failed.
     const wasLost = m.sent_at === null ? undefined : (tx: Tx) => recorder.record(tx, system, installFailed(m, state.row.name))
     if (!(await note(job, state, m, 'apply', running(why), intent, wasLost))) return 'again'
     try {

@@ -1,6 +1,6 @@
 /**
- * What to do next with one server of a cluster: a pure function of what is wanted, the few facts that were written down, and what the
- * server itself shows now. It never trusts that something was done because it was ordered.
+ * Decides the next action for a server of a cluster: a pure function of the wanted state, the stored facts and what the
+ * server shows now. It never assumes that an order was carried out.
  */
 import { elapsedMs } from '../../../clock.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -15,37 +15,37 @@ export interface SeenService {
   readonly message: string
 }
 
-/** What a look at a server showed. */
+/** Result of a look at a server. */
 export type Seen =
-  /** No answer, or one that can't be read. `answers`: it is there, and the reason says what stands between. */
+  /** No readable answer. `answers`: the server is up, and the reason says what prevents a readable answer. */
   | { readonly kind: 'dark'; readonly reason: string; readonly answers?: boolean }
-  /** A secured API whose certificate this cluster did not sign. */
+  /** A secured API with a certificate of another cluster. */
   | { readonly kind: 'foreign'; readonly reason: string }
-  /** Other hardware than the server's: nothing was said to it. */
+  /** Other hardware answered; nothing was sent to it. */
   | { readonly kind: 'stranger'; readonly reason: string }
   | { readonly kind: 'maintenance'; readonly stage: string; readonly installation: Installation }
   | {
       readonly kind: 'secured'
       readonly stage: string
-      /** Of a server that starts or runs; else none. */
+      /** Services of a booting or running server, else empty. */
       readonly services: Readonly<Record<string, SeenService>>
-      /** What is on its disk; null where it wasn't asked. */
+      /** What is installed on its disk; null if not queried. */
       readonly installation: Installation | null
-      /** What it waits for itself, in Talos's words. */
+      /** Talos's unmet conditions. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
-      /** Whether it was asked in this look what fails; what stands here was told at most a few seconds ago. */
+      /** Whether this look queried the trouble; the value is at most a few seconds old. */
       readonly askedTrouble: boolean
-      /** What fails there, where it was asked. */
+      /** What fails on the server, if queried. */
       readonly trouble: string | null
-      /** Talos found nothing to install when it started, where it was asked. */
+      /** Talos skipped the installation at boot, if queried. */
       readonly isInstallSkipped: boolean
-      /** What it said last of the installation that runs, where it was asked. */
+      /** Last message of a running installation, if queried. */
       readonly last: string | null
-      /** The last lines of its own log, where it was asked; else none. */
+      /** Last lines of its log, if queried, else empty. */
       readonly log: readonly string[]
     }
 
-/** What is known of a server without asking it. Times in milliseconds since 1970. */
+/** Stored facts of a server. Times in milliseconds since 1970. */
 export interface ServerFacts {
   readonly name: string
   readonly role: ClusterRole
@@ -53,63 +53,63 @@ export interface ServerFacts {
   readonly rendered: boolean
   readonly sendIntentAt: number | null
   readonly sentAt: number | null
-  /** How often its configuration was sent, and whether it was seen to leave maintenance since the last time. */
+  /** How often its configuration was sent, and whether it has left maintenance since the last time. */
   readonly sends: number
   readonly left: boolean
-  /** Talos was on its disk before its configuration was sent the first time; null: it wasn't sent yet. */
+  /** Whether Talos was installed before the first configuration was sent; null: not sent yet. */
   readonly wasInstalled: boolean | null
   readonly securedAt: number | null
   readonly resetIntentAt: number | null
   readonly resetSentAt: number | null
   readonly resets: number
-  /** It leaves a cluster that stays, by an operation of its own. */
+  /** It leaves alone, with its own operation, while the cluster stays. */
   readonly alone: boolean
-  /** It was seen in maintenance since; what is left to do needs no look at it. */
+  /** It was seen in maintenance after the reset; the remaining steps need no look at it. */
   readonly wiped: boolean
   readonly failed: boolean
   readonly at: Place
   readonly atSince: number
   readonly seenAt: number | null
   readonly stage: string | null
-  /** What it told of its own trouble last. */
+  /** Its last reported trouble. */
   readonly trouble: string | null
 }
 
-/** What is known of the cluster around it. */
+/** Facts of its cluster. */
 export interface Around {
   readonly now: number
-  /** Since when the clock that tells `now` runs without a jump. */
+  /** Since when the clock of `now` has run without a jump. */
   readonly steadySince: number
   readonly secrets: boolean
-  /** Since when it is healthy; null: it isn't yet. */
+  /** Since when the control plane is healthy, or null. */
   readonly controlPlaneAt: number | null
-  /** Server that etcd is or was begun on, and since when it runs there. */
+  /** The server chosen for the bootstrap, and since when etcd runs there. */
   readonly bootstrap: { readonly name: string; readonly confirmedAt: number | null } | null
-  /** Leaving: null where it may go now, or the sentence that it waits by. */
+  /** Leaving: why it has to wait, or null. */
   readonly waitTurn: string | null
-  /** Leaving: whether other control planes of the cluster stay for now, so that it leaves etcd in order. */
+  /** Leaving: whether other control planes stay for now, so that it must leave etcd gracefully. */
   readonly othersStay: boolean
-  /** The cluster is to be there, so that a server leaves it alone: by an operation of its own, or because it was replaced. */
+  /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
   readonly clusterStays: boolean
 }
 
 export type ServerAct =
   | { readonly act: 'render'; readonly at: Place }
   | { readonly act: 'apply'; readonly at: Place; readonly reason: string | null }
-  /** The disk is half installed, so that Talos would not install again: in maintenance it is wiped; a server that runs from memory is wiped and restarted. */
+  /** The disk is half installed, so Talos would not install again. In maintenance the disk is wiped; a server that runs from memory is reset and restarted. */
   | { readonly act: 'mend'; readonly at: Place; readonly how: 'wipe' | 'restart' | 'reset'; readonly disk: string | null; readonly reason: string }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
-  /** It leaves alone and is wiped: first that is written down, then it is taken out of etcd and Kubernetes, then released. */
+  /** A single leaving server was wiped: record it, remove it from etcd and Kubernetes, then release it. */
   | { readonly act: 'note-wiped'; readonly at: Place }
   | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
-  /** Nothing more of its own to do: it was released, or failed before. */
+  /** Nothing left to do: it was released, or has failed. */
   | { readonly act: 'rest'; readonly at: Place }
 
 const minute = 60_000
-/** How long a server may stay at a place before a person has to look at it. Waiting for others doesn't count. */
+/** How long a server may stay at a step before it fails, in ms. Waiting for other servers doesn't count. */
 export const patienceMs: Partial<Record<Place, number>> = {
   apply: 30 * minute,
   install: 30 * minute,
@@ -121,19 +121,19 @@ export const patienceMs: Partial<Record<Place, number>> = {
   'forget-member': 30 * minute,
   'forget-node': 30 * minute,
 }
-/** A server in maintenance takes a configuration within a second; after this long it is given it again. */
+/** A server in maintenance applies a configuration within a second. After this time, in ms, it is sent again. */
 export const settleMs = 10_000
-/** A server that comes back in maintenance this often can't be installed. */
+/** A server that returns to maintenance this often can't be installed. */
 export const mostSends = 5
-/** A reset begins at once; a server that still runs after this long is told again. */
+/** A reset starts at once. A server that still runs after this time, in ms, is told again. */
 export const resetAgainMs = 90_000
-/** A server of a cluster that stays is told to leave in order each time; one that still runs after so many can't. */
+/** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
 
-/** Replaced during the creation: nobody waits for it, and no retry would reach it once that has ended. So its reset waits until it can be done. */
+/** Replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
 const isReplaced = (server: ServerFacts, around: Around): boolean => server.wanted === 'released' && !server.alone && around.clusterStays
 
-/** Before looking: what needs no look at the server. Null: look at it. */
+/** Decisions that need no look at the server, or null. */
 export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
   if (server.at === 'done') return { act: 'rest', at: 'done' }
   if (server.wanted === 'released') {
@@ -154,7 +154,7 @@ export function decideServer(server: ServerFacts, around: Around, seen: Seen): S
   return patiently(server, around, server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen))
 }
 
-/** A wait that has lasted too long is a failure, but for one that was replaced: that waits on, whatever stands between. */
+/** Turns a wait that takes too long into a failure, except for a replaced server, which keeps waiting. */
 export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
   if (isReplaced(server, around)) return act.act === 'fail' ? { act: 'wait', at: act.at, reason: act.reason } : act
   if (act.act !== 'wait' || act.at !== server.at) return act
@@ -165,7 +165,7 @@ export function patiently(server: ServerFacts, around: Around, act: ServerAct): 
   return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
 }
 
-/** When what a server at this place waited for of others was done: its own time counts from there. Null: it waits for them still. */
+/** When the other servers were done with what this one waited for; its own time counts from then. Null: it still waits for them. */
 function othersDoneAt(server: ServerFacts, around: Around, at: Place): number | null {
   if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
   return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : 0
@@ -181,7 +181,7 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
     case 'stranger':
       return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
     case 'foreign':
-      // Right after it took the configuration it may still show the certificate of maintenance: nothing is installed by then.
+      // Right after accepting the configuration it may still show the maintenance certificate, and nothing is installed yet.
       return sent
         ? {
             act: 'wait',
@@ -212,15 +212,15 @@ function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract
   return { at, reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
 }
 
-/** Which attempt this is, and what the one before came to; nothing for the first. */
+/** The number of this attempt and the result of the last one; '' for the first. */
 function attempt(server: ServerFacts, trouble: string | null): string {
   if (server.sends < 2) return ''
   return `; attempt ${server.sends} of ${mostSends}${trouble === null && server.trouble !== null ? `, the last one failed: ${server.trouble}` : ''}`
 }
 
 /**
- * Whether its disk was left half installed. Talos counts it as installed and would start without ever having a boot loader (`v1alpha1_sequencer.go`, Install):
- * there is nothing to boot from, or META came into being since we sent the configuration and the server knows none. After an installation that ended, it would.
+ * Whether its disk is half installed. Talos counts it as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
+ * nothing to boot from, or META was created after the configuration was sent but the server has no configuration, as it would after a complete installation.
  */
 const isHalfInstalled = (server: ServerFacts, { state }: Installation): boolean =>
   state === 'half' || (state === 'whole' && server.sends > 0 && server.wasInstalled === false && server.securedAt === null)
@@ -240,7 +240,7 @@ function joinFromMaintenance(server: ServerFacts, around: Around, { stage, insta
   if (server.securedAt !== null)
     return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
   if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
-  // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
+  // Not known to be accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or has not started.
   if (server.sentAt === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)
@@ -259,13 +259,13 @@ function joinFromMaintenance(server: ServerFacts, around: Around, { stage, insta
 }
 
 /**
- * Whether a configured server has started from its disk. Its API answers earlier, for a moment before it installs and while it does: the
- * services that make it a member are listed only once it boots for good.
+ * Whether a configured server has booted from its disk. Its API also answers briefly before and during the installation. The
+ * services of a cluster member are listed only after the final boot.
  */
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
   seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
 
-/** What fails; where nothing does, how far it is by its own words: an installer that hangs says nothing more. */
+/** What fails, else the installation's last message, because a hanging installer reports nothing further. */
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
 
@@ -276,11 +276,11 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
       at: 'install',
       reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
     }
-  // Its installation failed, and Talos restarts by itself.
+  // The installation failed, and Talos restarts by itself.
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.securedAt === null && server.at !== 'boot')
     return { act: 'wait', at: 'install', reason: `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again` }
   const isStarted = hasStarted(server.role, seen)
-  // Started without a disk it waits for one before any service: then only the skipped installation tells it from one that is about to install.
+  // Booted without a disk, Talos waits for one before any service. Only the skipped installation distinguishes it from a server that is about to install.
   if (server.securedAt === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',
@@ -290,19 +290,19 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
       reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is restarted, to be installed`,
     }
   if (!isStarted) {
-    // It boots twice: before it installs, and, once it was seen to restart, from its disk.
+    // It boots twice: before the installation and, after a restart, from its disk.
     const at = server.securedAt === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
     return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
   }
   const etcd = seen.services['etcd']
   if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
     return { act: 'wait', at: 'join', reason: `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}` }
-  // What is amiss with the machine itself, whatever it waits for of others.
+  // The machine's own problem comes first, whatever it waits for.
   return { act: 'wait', at: 'etcd', reason: `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}` }
 }
 
 function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
-  // `kubelet not running`: why, the service's last word says.
+  // The reason of `kubelet not running` is the service's last message.
   const why = (name: string): string =>
     Object.entries(services)
       .filter(([id, s]) => name === 'services' && !s.healthy && /\bfail/i.test(s.message) && id !== 'etcd')
@@ -334,7 +334,7 @@ function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
     case 'foreign':
       return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
     case 'maintenance':
-      // Given a configuration a moment ago, it may be about to take it.
+      // It may be applying a configuration that was just sent.
       if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.sendIntentAt!) < settleMs))
         return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
       return server.alone ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
@@ -348,15 +348,15 @@ function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, {
     return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
-  // Ordered, but not known to be heard: it would be resetting by now, so it is told again at once.
+  // The order may not have arrived: the server would be resetting by now, so send it again.
   if (server.resetSentAt !== null && elapsedMs(around, server.resetSentAt) < resetAgainMs)
     return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
   if (server.alone) {
-    // What runs on it is moved away first, and a healthy member leaves etcd itself: never by being gone from a cluster that stays.
+    // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.
     if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
     return { act: 'fail', at: 'reset', reason: `${server.name} was told ${mostResets} times to reset and still runs: its own log says why` }
   }
-  // A member that can't leave in order (its etcd has no majority) is wiped all the same at the second attempt.
+  // A member that can't leave gracefully (etcd has no majority) is wiped anyway at the second attempt.
   return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }
 }

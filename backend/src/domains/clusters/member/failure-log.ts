@@ -1,6 +1,6 @@
 /**
- * What a server said when it failed. Talos keeps its log in memory, so the lines are kept here while the boot that fails can still be asked: what is read after
- * the next restart is about another boot.
+ * Log lines of failed servers. Talos keeps its log in memory, so the lines are stored while the failing boot still answers. After
+ * the next restart the log is that of another boot.
  */
 import type { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -12,9 +12,9 @@ import { withoutTokens } from '../../joining/without-tokens.ts'
 import { mostSends } from './decide-server.ts'
 import type { MemberRow } from '../store.ts'
 
-/** Of 40 lines of at most 300 characters; the newest stay. */
+/** Limit for 40 lines of at most 300 characters; the newest stay. */
 const mostCharacters = 8_000
-/** While a boot fails it is looked at often: its lines are written down at most this often where they tell of the same trouble. */
+/** Minimum interval, in ms, between writes of lines about the same trouble. */
 const writeEveryMs = 2_000
 const readWithinMs = 5_000
 
@@ -23,22 +23,22 @@ type Kept = Partial<Pick<MemberRow, 'trouble' | 'failure_log' | 'failure_log_at'
 const kept = (lines: readonly string[]): string => withoutTokens(lines.join('\n')).slice(-mostCharacters)
 
 /**
- * Columns for what a look showed of a boot that may fail; none where it says nothing new. Of a first attempt lines are kept only once they tell of trouble; after
- * that always, because the moment in which they do may be missed.
+ * Columns with the trouble and log of a boot that may fail; empty if nothing is new. In a first attempt lines are stored only once they show trouble, later
+ * always, because the moment of the failure may be missed.
  */
 export function troubleOf(
   m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
   { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
   now: number,
 ): Kept {
-  // Talos says first that a task failed, and then what its program said: the shorter sentence adds nothing.
+  // Talos first reports the failed task, then the program's message. The shorter sentence adds nothing.
   const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
   const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)
   return { ...(isNew && { trouble }), ...(isWorthKeeping && { failure_log: kept(log), failure_log_at: new Date(now) }) }
 }
 
-/** Columns with the last lines of a server that fails while it answers; none where they can't be read. Never throws but for `signal`. */
+/** Columns with the last log lines of a failing server that answers; empty if they can't be read. Throws only when `signal` aborts. */
 export async function lastLines(connection: ServerConnection, credentials: Credentials, now: number, signal: AbortSignal): Promise<Kept> {
   try {
     const { lines } = await connection.secure(credentials, (client) => readTrouble(client), { signal, deadlineMs: readWithinMs })
@@ -54,19 +54,19 @@ export const failureAnswer = ({ failure, trouble, failure_log, failure_log_at }:
   log: failure_log === null || failure_log_at === null ? null : { at: failure_log_at.toISOString(), lines: failure_log.split('\n') },
 })
 
-/** An installation came to nothing, and the configuration is sent again: for the events of the server. */
+/** Event of a failed installation that is repeated. */
 export const installFailed = (m: MemberRow, clusterName: string): Change => ({
   action: 'server.install_failed',
   target: { kind: 'server', id: m.node_id, name: m.name },
   after: { cluster: clusterName, attempt: m.sends, of: mostSends, reason: m.trouble ?? 'it came back in maintenance and did not say why' },
 })
 
-/** A server failed for good, until a person does something about it: for its own events and those of its cluster. */
+/** Event of a failed server, for its own events and those of its cluster. */
 export const serverFailed = (m: MemberRow, clusterName: string, reason: string): Change[] => [
   {
     action: 'server.failed',
     target: { kind: 'server', id: m.node_id, name: m.name },
-    // Among its own events nobody asks whose they are.
+    // The server's own events don't repeat its name.
     after: { cluster: clusterName, reason: reason.startsWith(`${m.name} `) ? reason.slice(m.name.length + 1) : reason },
   },
   { action: 'cluster.server_failed', target: { kind: 'cluster', id: m.cluster_id, name: clusterName }, after: { node_id: m.node_id, name: m.name, reason } },

@@ -1,4 +1,4 @@
-/** One look at a server: what answers there now. It changes nothing. */
+/** Looks at a server: what answers now. Changes nothing. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
@@ -11,11 +11,11 @@ import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './decide-server.ts'
 
 interface Expected {
-  /** It was given a configuration: which of the two ways of asking is tried first. */
+  /** It has a configuration, so the secured API is tried first. */
   readonly expectSecured: boolean
-  /** What takes long, or fails, is asked for its reason too: whether now, by the stage that it shows. */
+  /** Whether to query the trouble, by the stage that the server shows. */
   readonly askTrouble?: (stage: string) => boolean
-  /** It has not been seen to start from its disk: whether Talos is there is asked once it claims to have started. */
+  /** Whether to query the installation: the server was not seen to boot from its disk. */
   readonly askInstallation?: boolean
 }
 
@@ -27,7 +27,7 @@ export async function look(connection: ServerConnection, credentials: Credential
     if (expected.expectSecured && credentials) {
       const seen = await lookSecured(connection, credentials, expected, signal)
       if (seen.kind !== 'foreign') return seen
-      // Another certificate than ours: in maintenance, or somebody else's.
+      // Another certificate: the server is in maintenance or belongs to somebody else.
       return (await connection.presence({ signal })) === 'maintenance' ? await lookInMaintenance(connection, signal) : seen
     }
     if ((await connection.presence({ signal })) === 'maintenance') return await lookInMaintenance(connection, signal)
@@ -43,7 +43,7 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
       credentials,
       async (client) => {
         const machine = await machineStatus(client)
-        // Every call is three lines of the machine's log: while it installs or restarts no service matters.
+        // Every call adds three lines to the machine's log, so services are queried only when they matter.
         const isUp = machine.stage === 'booting' || machine.stage === 'running'
         const services = isUp ? await client.services() : []
         const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '' }] as const)
@@ -84,7 +84,7 @@ async function machineStatus(client: TalosClient): Promise<{ stage: string; unme
   return { stage: stageOf(status.stage), unmet: unmetOf(status.status?.unmetConditions ?? []) }
 }
 
-/** An error as what it says about the server. Our own end of the call says nothing about it. */
+/** Converts an error to what it says about the server. An abort by this program says nothing. */
 export function unseen(error: unknown, signal: AbortSignal): Extract<Seen, { kind: 'dark' | 'stranger' }> {
   if (signal.aborted) throw signal.reason
   if (error instanceof Problem && error.code === 'identity_changed') return { kind: 'stranger', reason: error.message }

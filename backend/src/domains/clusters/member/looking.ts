@@ -1,4 +1,4 @@
-/** When a server is looked at, and when it is asked what fails: each question is lines in the log that is read. */
+/** When to look at a server and when to query its trouble. Each query adds lines to the log that Steelyard reads. */
 import type { Job } from '../../../engine/engine.ts'
 import type { Seen } from './decide-server.ts'
 import { look, unseen } from './look.ts'
@@ -7,13 +7,13 @@ import type { MemberRun } from './run.ts'
 
 type Told = Extract<Seen, { kind: 'secured' }>
 
-/** An installation that takes longer is asked what keeps it; after one that failed, from the beginning. */
+/** Age of an installation, in ms, after which its trouble is queried; after a failed one at once. */
 const troubleAfterMs = 5_000
-/** And how often: what is known to fail is asked seldom. A new stage is asked at once. */
+/** Intervals of further queries, in ms: longer if a trouble is known. A new stage is queried at once. */
 const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 
 export function looking({ parts: { servers }, secrets }: MemberRun) {
-  /** By wake-up: when a server was asked last what fails, in which attempt and stage. Forgotten with the program, which asks again then. */
+  /** By wake-up: the time, attempt and stage of the last query. In memory only. */
   const asked = new Map<
     string,
     { readonly sends: number; readonly stage: string; readonly at: number; readonly told: Pick<Told, 'trouble' | 'isInstallSkipped' | 'last'> }
@@ -21,7 +21,7 @@ export function looking({ parts: { servers }, secrets }: MemberRun) {
 
   return async (job: Job, m: store.MemberRow): Promise<Seen> => {
     try {
-      // What was said before a restart is gone with it, and between a failure and the restart lie seconds.
+      // A restart clears the log, and only seconds lie between a failure and the restart.
       const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
       const isJoining = m.wanted === 'joined' && m.secured_at === null
       const before = asked.get(job.key)

@@ -1,6 +1,6 @@
 /**
- * Makes a half-installed disk one that Talos installs on again. Nothing but the disk that was chosen for Talos, by its WWID: the kernel gives its names anew at
- * each boot, and what is wiped under a wrong one is lost.
+ * Wipes a half-installed disk, so that Talos installs on it again. Only the chosen install disk, by its WWID, because the kernel may rename disks at
+ * each boot and a wrong wipe loses data.
  */
 import type { TalosClient } from '#talos/client/client.ts'
 import { readInstallation } from '#talos/client/installation.ts'
@@ -19,11 +19,11 @@ import type { MemberRun } from './run.ts'
 type Mend = Extract<ServerAct, { act: 'mend' }>
 type Chosen = Pick<store.MemberRow, 'name' | 'install_disk' | 'disk_wwids'>
 
-/** How long what was ordered takes to show, and how often it is ordered again. */
+/** How long a wipe takes to show, in ms, and how often it is repeated. */
 const mendAgainMs = 15_000
 const mostMends = 3
 
-/** What may be wiped, by its name of now; or the sentence that says why nothing is. */
+/** The disk to wipe by its current name, or why nothing is wiped. */
 export function mendTarget(chosen: Chosen, now: readonly Pick<Disk, 'id' | 'wwid'>[], halfInstalled: string | null): { disk: string } | { problem: string } {
   const wwid = chosen.disk_wwids[chosen.install_disk]
   const alike = wwid === undefined ? [] : now.filter((d) => d.wwid === wwid)
@@ -39,11 +39,11 @@ export function mendTarget(chosen: Chosen, now: readonly Pick<Disk, 'id' | 'wwid
   return { disk: halfInstalled }
 }
 
-/** The name under which the wipe stands in the journal of effects. */
+/** Name of the wipe in the journal of effects. */
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
 
-/** Orders what mends; answers null, or says why nothing was ordered. `demand` throws where it isn't wanted any more. @throws TalosError */
+/** Orders the wipe or reset. Returns null, or why nothing was ordered. `demand` throws if it is no longer wanted. @throws TalosError */
 async function orderMend(client: TalosClient, m: store.MemberRow, how: Mend['how'], demand: () => Promise<void>): Promise<string | null> {
   if (how === 'restart') {
     await demand()
@@ -51,22 +51,22 @@ async function orderMend(client: TalosClient, m: store.MemberRow, how: Mend['how
     return null
   }
   const [disks, installation] = await Promise.all([readDisks(client), readInstallation(client)])
-  // Gone, as it should be: what was told last time took its time to show.
+  // The last order has taken effect.
   if (installation.state === 'none') return null
   const target = mendTarget(m, disks, installation.disk)
   if ('problem' in target) return target.problem
   await demand()
   if (how === 'wipe') await client.wipeDisk(target.disk, { deadlineMs: orderDeadlineMs })
-  // Of a server that runs, volumes of that disk are mounted, and only a reset unmounts them.
+  // On a running server the disk's volumes are mounted, and only a reset unmounts them.
   else await client.reset({ graceful: false, reboot: true, mode: 'system_disk' }, { deadlineMs: orderDeadlineMs })
   return null
 }
 
 export function mending({ note, fail, stillWanted, secrets, parts: { db, servers } }: MemberRun) {
-  /** By wake-up: how often and when the disk of a server was mended that doesn't show it yet. */
+  /** By wake-up: number and time of wipes that don't show yet. */
   const mended = new Map<string, { readonly times: number; readonly at: number }>()
 
-  /** A half-installed disk is wiped, or the server restarted that runs without one; the next look decides what is left to do. */
+  /** Wipes a half-installed disk, or resets a server that runs from memory. The next look decides what remains. */
   const mend = async (job: Job, state: State, m: store.MemberRow, act: Mend): Promise<Outcome | 'again'> => {
     const before = mended.get(job.key)
     if (before !== undefined && job.now() - before.at < mendAgainMs) {
@@ -114,7 +114,7 @@ export function mending({ note, fail, stillWanted, secrets, parts: { db, servers
 
   return {
     mend,
-    /** The disk is as it should be: what was tried for it counts no more. */
+    /** Resets the count once the disk is fine. */
     forget: (job: Job) => void mended.delete(job.key),
   }
 }

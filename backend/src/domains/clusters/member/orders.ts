@@ -1,19 +1,19 @@
-/** What is said to a machine that changes it: its configuration, and its reset. Asked for in the connection in which its identity was just read. */
+/** Orders that change a machine: its configuration and its reset. Sent on the connection that has just verified its identity. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import { installProblem, toWipe, wipeProblem } from '../create/disks.ts'
 import type * as store from '../store.ts'
 
-/** It works before it answers. */
+/** Long, because the machine works before it answers. In ms. */
 export const orderDeadlineMs = 60_000
 
-/** Throws where the order is not to be given any more: asked last, with nothing between it and the order. */
+/** Throws if the order is no longer wanted. Called immediately before the order. */
 type Demand = () => Promise<void>
 
-/** Sends the configuration, and answers null; or says why nothing was sent. @throws TalosError */
+/** Sends the configuration. Returns null, or why nothing was sent. @throws TalosError */
 export async function giveConfiguration(client: TalosClient, m: store.MemberRow, yaml: string, isInstalled: boolean, demand: Demand): Promise<string | null> {
-  // The last look before the installer wipes: what was confirmed may be gone, or hold something else by now.
+  // The last check before the installer wipes: a confirmed disk may be gone or have other content.
   const disks = await readDisks(client)
   const problem = (isInstalled ? null : installProblem(m, disks)) ?? wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   await demand()
@@ -22,8 +22,8 @@ export async function giveConfiguration(client: TalosClient, m: store.MemberRow,
 }
 
 /**
- * Orders the reset, and tells which of the workload disks are not there any more. Talos itself stays on its disk: the server comes back in maintenance
- * without any other medium to boot from. @throws TalosError
+ * Orders the reset and reports missing workload disks. Talos stays on its disk, so the server comes back in maintenance
+ * without other boot media. @throws TalosError
  */
 export async function orderReset(client: TalosClient, m: store.MemberRow, graceful: boolean, demand: Demand): Promise<string[]> {
   const options = { graceful, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'] }

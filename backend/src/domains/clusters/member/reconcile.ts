@@ -1,6 +1,6 @@
 /**
- * Brings one server into its cluster, or out of it. Level-triggered: each turn reads what is wanted, looks at the server, does one act that may
- * be repeated, and writes down what it saw. Servers have wake-ups of their own, so that none waits for another but where the order says so.
+ * Brings a server into its cluster or out of it. Level-triggered: each turn reads the wanted state, looks at the server, does one act that may
+ * be repeated, and records what it saw. Each server has its own wake-up, so servers wait for each other only where the order requires it.
  */
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { decideBlind, decideServer, patiently, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
@@ -21,7 +21,7 @@ import { mending } from './mending.ts'
 import { releasing } from './releasing.ts'
 import { idleMs, memberRun, pollMs, sighting } from './run.ts'
 
-/** Kubernetes says when a server has joined; the server itself is asked only for what keeps it. */
+/** Interval in ms while joining. Kubernetes reports the result; the server is queried only for problems. */
 const joiningMs = 3_000
 
 export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering, reached: Reach): Reconciler {
@@ -34,7 +34,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const { reset, release } = releasing(run)
   const forget = forgetting(reached)
 
-  /** Out of etcd and Kubernetes, one after the other; then it is nobody's. */
+  /** Removes a wiped server from etcd and Kubernetes, then releases it. */
   const takeOut = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts): Promise<Outcome | 'again'> => {
     const wait = (at: Place, reason: string) =>
       perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at, reason }), null)
@@ -96,7 +96,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const around = aroundOf(state, nodeId, job)
     const blind = decideBlind(facts, around)
     if (blind) return perform(job, state, m, facts, blind, null)
-    // It joined: from here on the cluster as a whole watches Kubernetes, and the servers' own contact watches the machine.
+    // Joined: from here on the cluster's reconciler watches Kubernetes, and the servers' contact watches the machine.
     if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
     const seen = await lookAt(job, m)
     return perform(job, state, m, facts, decideServer(facts, around, seen), seen)

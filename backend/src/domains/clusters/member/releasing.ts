@@ -1,4 +1,4 @@
-/** Takes a server out of its cluster: the reset, and what is left of it elsewhere. */
+/** Takes a server out of its cluster: the reset, and its removal elsewhere. */
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
@@ -18,7 +18,7 @@ export function releasing(run: MemberRun) {
   const { db, engine, servers, recorder } = run.parts
 
   const reset = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, graceful: boolean): Promise<Outcome | 'again'> => {
-    // It was looked at a moment ago; while it wipes and restarts nobody sees it.
+    // The server was seen a moment ago; it doesn't answer while it wipes and restarts.
     const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null, seen_at: new Date(job.now()) }
     if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
@@ -36,11 +36,11 @@ export function releasing(run: MemberRun) {
       if (job.signal.aborted) throw error
       if (error instanceof Overtaken) return unsent(job, m)
       const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
-      // Whether it was heard is unknown where the connection was lost.
+      // A lost connection leaves it unknown whether the order arrived.
       const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
       const act = patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at: 'reset', reason })
       if (!isUnknown && act.act === 'fail') {
-        // It was refused, so nothing was begun.
+        // A refusal means that nothing was started.
         const untold = { ...(await store.member(db, m.cluster_id, m.node_id))!, reset_intent_at: null }
         await fail(job, state, untold, 'reset', act.reason, { reset_intent_at: null })
         return undefined
@@ -55,7 +55,7 @@ export function releasing(run: MemberRun) {
 
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
     job.fence.write(async (tx: Tx) => {
-      // Removed by force in the meantime, or its cluster was.
+      // The server or its cluster was removed by force in the meantime.
       if (!(await holdMember(tx, m))) return
       await store.updateMember(tx, m.cluster_id, m.node_id, {
         at: 'done',
@@ -63,7 +63,7 @@ export function releasing(run: MemberRun) {
         released_at: new Date(job.now()),
         failed_at: null,
         failure: null,
-        // Taken out of both already.
+        // Already removed from etcd and Kubernetes.
         ...(m.wiped_at !== null && { secured_at: null, etcd_at: null, node_ready_at: null }),
       })
       const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }
@@ -76,7 +76,7 @@ export function releasing(run: MemberRun) {
       })
       if (m.operation_id !== null) await alone.done(tx, state, m)
       await engine.wake(tx, clusterQueue, m.cluster_id)
-      // Whoever waited for this one to leave may go now.
+      // Wakes the control planes that waited for this one to leave.
       for (const other of state.members.filter((m) => m.role === 'control_plane'))
         if (other.released_at === null && other.node_id !== m.node_id) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, other.node_id))
     })

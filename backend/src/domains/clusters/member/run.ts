@@ -1,4 +1,4 @@
-/** What every turn of a server's reconciler uses: writing down where the server is, what a look showed, and that it failed. */
+/** Shared parts of a server's reconciler: recording its step, the results of a look, and a failure. */
 import type { Updateable } from 'kysely'
 import type { Tables } from '../../../db/tables.gen.ts'
 import type { Tx } from '../../../db/db.ts'
@@ -18,22 +18,22 @@ import * as store from '../store.ts'
 
 export type MemberChange = Updateable<Tables['cluster_server']>
 
-/** A look at a server is written down at most this often while nothing changes. */
+/** Interval of recording unchanged looks, in ms. */
 const noteSeenEveryMs = 5_000
-/** Something else may have to happen first; it wakes us, this is for what was missed. */
+/** Interval while waiting for other events, in ms. They wake the server; this catches missed ones. */
 export const idleMs = 30_000
 
-/** Columns that nobody else waits for: what a look showed. */
+/** Columns of a look, which no other reconciler waits for. */
 const told: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
-/** How soon to look again: often while things move, seldom where a server has been busy for long. */
+/** Interval until the next look, in ms: it grows with the time in the same step. */
 export const pollMs = (sinceMs: number): number =>
   sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 2_000 : sinceMs < 3_600_000 ? 5_000 : idleMs
 
-/** What a look showed, as columns; nothing where it says nothing new. */
+/** The changed columns after a look. */
 export const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
   const change: MemberChange = {}
-  // Silence is no evidence: an answer may get lost.
+  // A missing answer proves nothing.
   if (m.sent_at !== null && m.left_at === null && (seen.kind === 'secured' || seen.kind === 'foreign')) change.left_at = new Date(now)
   if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return change
   if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
@@ -55,8 +55,8 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
   const alone = leavingAlone(parts, reached)
 
   /**
-   * Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. Answers
-   * false, and writes nothing, where people have decided otherwise about the server since it was read.
+   * Records the server's state and its steps. Wakes the cluster if others may wait for the change. Returns
+   * false and writes nothing if users have changed the wanted state since the server was read.
    */
   const note = (
     job: Job,
@@ -72,7 +72,7 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
     return job.fence.write(async (tx) => {
       const now = await holdMember(tx, m)
       if (!now) return false
-      // Sent anew: it was in maintenance right before.
+      // Sent again: the server was in maintenance right before.
       if (change.secured_at || change.sends !== undefined) await servers.noteRunning(tx, m.node_id, Boolean(change.secured_at))
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const isJoined = at === 'join' && now.node_ready_at !== null
@@ -84,19 +84,19 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
     })
   }
 
-  /** Whose steps show where it is. */
+  /** The operation whose steps show the server. */
   const operationOf = (state: State, m: store.MemberRow) => m.operation_id ?? state.row.operation_id
 
   const stillWanted = (m: store.MemberRow) => () => demandStillWanted(db, operations, m)
 
-  /** Facts about what was sent, which hold whatever people have decided meanwhile. */
+  /** Records facts about sent orders, which hold even if users have changed the wanted state. */
   const correct = (job: Job, m: store.MemberRow, change: MemberChange): Promise<unknown> =>
     job.fence.write(async (tx) => {
       await store.hold(tx, m.cluster_id)
       return store.updateMember(tx, m.cluster_id, m.node_id, change)
     })
 
-  /** Nothing was sent after all: what was written down before it is taken back. */
+  /** Reverts the record of an order that was not sent. */
   const unsent = async (job: Job, m: store.MemberRow): Promise<'again'> => {
     const { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at } = m
     await correct(job, m, { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at })
@@ -104,7 +104,7 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
   }
 
   const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null) => {
-    // It was told nothing, or is seen to run: its cluster has it as before.
+    // No order was sent or the server still runs, so it stays in its cluster.
     const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
     const also = async (tx: Tx) => {
       await recorder.record(tx, system, serverFailed(m, state.row.name, reason))

@@ -1,4 +1,4 @@
-/** What others have changed in a cluster and on its machines, as it is kept: what a machine holds, what was adopted, versions, authorities. */
+/** Records of outside changes to a cluster and its machines: held configurations, adopted bases, versions and authorities. */
 import { createHash } from 'node:crypto'
 import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
@@ -31,7 +31,7 @@ export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 
     await store.holdConfig(tx, clusterId, nodeId, generation, now())
   }
 
-  /** The versions that its servers run, as far as they are told: the lowest, because an upgrade that is under way has not been done. */
+  /** The lowest known versions of its servers, because an upgrade in progress is not complete. */
   const versionsNow = async (row: clusterStore.ClusterRow): Promise<{ talos: string; kubernetes: string } | null> => {
     const members = (await clusterStore.members(db, row.id)).filter((m) => m.wanted === 'joined' && m.released_at === null)
     if (members.length === 0 || members.some((m) => m.node_ready_at === null)) return null
@@ -41,7 +41,7 @@ export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 
     )
     const kubernetes = members.map((m) => versionOf(m.images?.kubelet ?? m.images?.apiServer) ?? row.kubernetes_version)
     const talos = facts.map((f) => f.talos_version ?? row.talos_version)
-    // A version that we can't make configurations for stays what others run: nothing of ours would be true for it.
+    // Versions that Steelyard can't generate configurations for are not taken over.
     const isKnown = talos.every((version) => /^v\d+\.\d+\.\d+$/.test(version) && supportedMinor(version) !== undefined)
     return { talos: isKnown ? lowest(talos)! : row.talos_version, kubernetes: lowest(kubernetes)! }
   }

@@ -1,4 +1,4 @@
-/** SQL of what others change on the machines of clusters. */
+/** SQL for outside changes to machines of clusters. */
 import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Tables } from '../../../db/tables.gen.ts'
@@ -13,11 +13,11 @@ const configsOf = (on: On, clusterId: string, nodeId: string) =>
     .where('cluster_id', '=', clusterId)
     .where('node_id', '=', nodeId)
 
-/** The newest two that the machine was known to hold. */
+/** The newest two configurations that the machine is known to have held. */
 export const heldConfigs = (on: On, clusterId: string, nodeId: string): Promise<ConfigRow[]> =>
   configsOf(on, clusterId, nodeId).where('held_at', 'is not', null).orderBy('generation', 'desc').limit(2).execute()
 
-/** What it was given when it was installed. */
+/** The configuration of the installation. */
 export const firstConfig = (on: On, clusterId: string, nodeId: string): Promise<ConfigRow | undefined> =>
   configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
 

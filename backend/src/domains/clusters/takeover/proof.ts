@@ -1,4 +1,4 @@
-/** What proves that a cluster is somebody's own, as it was handed in: read, before any machine is asked. */
+/** Parses the proof of ownership of a cluster, before any machine is contacted. */
 import { Problem } from '#contract/errors.ts'
 import { readKubeconfig } from '#talos/access/kubeconfig.ts'
 import { readTalosconfig } from '#talos/access/talosconfig.ts'
@@ -14,19 +14,19 @@ export interface Handed {
 }
 
 export interface Proof {
-  /** Null where it has to be read from a control plane. */
+  /** Null if it must be read from a control plane. */
   readonly bundle: SecretsBundle | null
   readonly credentials: Credentials
-  /** Of the talosconfig. */
+  /** Endpoints of the talosconfig. */
   readonly endpoints: readonly string[]
-  /** Authority of the kubeconfig, PEM; null where none was handed in. */
+  /** The kubeconfig's authority as PEM, or null. */
   readonly kubernetesCa: string | null
 }
 
 const lifetimeMs = 3_600_000
 const invalid = (field: string, sentence: string) => new Problem('invalid', sentence, { [field]: sentence })
 
-/** What a reader throws for text that isn't what it should be says why; it never holds a secret. */
+/** Converts a parser's error to a Problem. Parser errors never contain secrets. */
 function read<T>(field: string, act: () => T): T {
   try {
     return act()
@@ -36,9 +36,9 @@ function read<T>(field: string, act: () => T): T {
   }
 }
 
-/** The files that people mix up, by the keys that only the one has at its top. */
+/** Kinds of files by their distinctive top-level keys, to recognise mixed-up files. */
 const marks: readonly (readonly [string, RegExp])[] = [
-  // A kubeconfig has contexts as well, so it comes before the talosconfig.
+  // Before the talosconfig, because a kubeconfig has contexts too.
   ['a kubeconfig', /^kind:[ \t]*Config[ \t]*$/m],
   ['a talosconfig', /^contexts:[ \t]*$/m],
   ['a secrets bundle', /^(?:trustdinfo|certs):/m],
@@ -46,7 +46,7 @@ const marks: readonly (readonly [string, RegExp])[] = [
 ]
 const wanted = { secrets: 'a secrets bundle', talosconfig: 'a talosconfig', kubeconfig: 'a kubeconfig' } as const
 
-/** Says which file was handed in where it is another one than the field asks for. @throws Problem `invalid` */
+/** Refuses a file of another kind and names that kind. @throws Problem `invalid` */
 function demandKind(field: keyof typeof wanted, text: string): void {
   const found = marks.find(([, mark]) => mark.test(text))?.[0]
   if (found !== undefined && found !== wanted[field]) throw invalid(field, `This is ${found}, not ${wanted[field]}`)
@@ -67,7 +67,7 @@ export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, no
   return { bundle: null, credentials: { ca, crt, key }, endpoints, kubernetesCa }
 }
 
-/** Of a control plane's configuration. @throws Problem `invalid` */
+/** The bundle in a control plane's configuration. @throws Problem `invalid` */
 export const bundleOf = (config: string, name: string): SecretsBundle =>
   read('talosconfig', () => {
     try {
@@ -81,7 +81,7 @@ export const bundleOf = (config: string, name: string): SecretsBundle =>
 
 const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
 
-/** Names of what differs, for people; empty where both are of one cluster at one time. */
+/** Names of differing parts; empty if both are of the same cluster and time. */
 export function differences(one: SecretsBundle, other: SecretsBundle): string[] {
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
   const pairs: [string, string, string][] = [

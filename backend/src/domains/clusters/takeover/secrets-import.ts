@@ -1,4 +1,4 @@
-/** New secrets of a cluster whose authorities others have changed: checked against its machines, then kept in place of the old ones. */
+/** Imports new secrets of a cluster whose authorities were changed outside: checks them against its machines, then replaces the old ones. */
 import { Problem } from '#contract/errors.ts'
 import { hasEnded } from '#contract/operations.ts'
 import { withSecretsOf } from '#talos/config/compare.ts'
@@ -79,10 +79,10 @@ export function secretsImporting(parts: ClusterParts, secrets: ClusterSecrets, o
         if (!holds || !configs) continue
         await outside.keep(tx, clusterId, m.node_id, withSecretsOf(configs.held.yaml, holds.stored))
         await outside.rebase(tx, clusterId, m.node_id, (base) => withSecretsOf(base, holds.stored))
-        // Kept, not sent: it goes out with the next patch.
+        // Stored only; it is sent with the next patch.
         await rendering.renderAgain(tx, clusterId, m.node_id)
       }
-      // The file of escrow is written anew, with what opens the cluster now.
+      // The escrow file is rewritten with the new secrets.
       const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
       await recorder.record(tx, caller, {
         action: 'cluster.secrets_imported',

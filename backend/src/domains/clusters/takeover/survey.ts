@@ -1,4 +1,4 @@
-/** A cluster that others made, as its machines tell of it. It is only asked. */
+/** Surveys a cluster made with other tools by querying its machines. Changes nothing. */
 import { createHash } from 'node:crypto'
 import { endpointHost } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
@@ -28,9 +28,9 @@ export interface SurveyedMachine {
   readonly name: string
   readonly address: string | null
   readonly told: Told | null
-  /** Whether Kubernetes calls it Ready, and why not. */
+  /** Whether Kubernetes reports it Ready; if not, why. */
   readonly node: Pick<KubernetesNode, 'ready' | 'reason'>
-  /** Why it told nothing. */
+  /** Why it reported nothing. */
   readonly problem: string | null
 }
 
@@ -43,7 +43,7 @@ export interface Survey {
   readonly podCidr: string
   readonly serviceCidr: string
   readonly machines: readonly SurveyedMachine[]
-  /** Names the cluster and its machines. */
+  /** Digest of the cluster and its machines. */
   readonly seen: string
 }
 
@@ -71,7 +71,7 @@ const firstOf = (main: MapNode | undefined, ...path: string[]): string | undefin
   return list?.is === 'list' ? textAt(list.items[0]) : undefined
 }
 
-/** Addresses that control planes hold together. */
+/** Virtual addresses of the control planes. */
 function virtualAddresses(config: string): string[] {
   const roots = readDocuments(config, 'machine')
   const documents = roots.filter((root) => textAt(root, 'kind') === 'Layer2VIPConfig').flatMap((root) => textAt(root, 'name') ?? [])
@@ -124,7 +124,7 @@ export const tellAll = async (client: TalosClient): Promise<Told> => {
   return { identity, reading, config, role, images: imagesOf(config.stored) }
 }
 
-/** What must hold before a bundle is believed to be the cluster's. @throws Problem `invalid` */
+/** Checks that a bundle belongs to the cluster. @throws Problem `invalid` */
 export function demandSameCluster(proof: Proof, told: Told, address: string): SecretsBundle {
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
   if (told.role === 'worker') throw invalid('addresses', `The machine at ${address} is a worker: give the address of a control plane`)
@@ -202,7 +202,7 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
     const verdict = parts.dial.check(address, apidPort)
     return verdict.ok ? [] : [{ address, reason: verdict.reason }]
   })
-  // The endpoints of a talosconfig may be names, or addresses of a load balancer: one that may be dialled is enough.
+  // Endpoints of a talosconfig may be names or load balancer addresses. One that may be dialled is enough.
   if (refused.length > 0 && (asked.length > 0 || refused.length === addresses.length)) {
     const sentence = asked.length > 0 ? refused[0]!.reason : `${refused[0]!.reason}. Give the address of a control plane`
     throw new Problem('dial_refused', sentence, { addresses: sentence })

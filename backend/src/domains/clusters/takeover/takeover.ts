@@ -1,4 +1,4 @@
-/** Taking over a cluster that others made: looked at and shown first, then written down in one transaction. Nothing is sent to its machines. */
+/** Takes over a cluster made with other tools: a preview first, then one transaction. Nothing is sent to its machines. */
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import { canHaveControlPlanes, type Cluster, defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'

@@ -1,4 +1,4 @@
-/** What every act for a cluster as a whole has in hand: fenced writes, the operation's steps, the cluster's own columns, its Kubernetes API. */
+/** Shared parts of a cluster's reconciler: fenced writes, the operation's steps, the cluster's columns, its Kubernetes API. */
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
@@ -13,10 +13,10 @@ import type { ClusterSecrets } from '../secrets.ts'
 import { lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 
-/** How long a step of the whole cluster may wait before a person has to look at it. */
+/** How long a step of the whole cluster may wait before it fails, in ms. */
 const patienceMs = 45 * 60_000
 
-/** What an act comes to: look again at once, later, or when woken. */
+/** Result of an act: run again at once, later, or when woken. */
 export type Turn = Outcome | 'again'
 
 export type ClusterRun = ReturnType<typeof clusterRun>
@@ -25,7 +25,7 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
   const { db, engine, operations, recorder } = parts
   const steps = progress(operations)
   const at = (job: Job) => new Date(job.now())
-  /** A fenced transaction that holds the cluster's row first. @throws Overtaken where people have decided otherwise since `state` was read */
+  /** A fenced transaction that first locks the cluster's row. @throws Overtaken if users have changed the wanted state since `state` was read */
   const write = <T>(job: Job, state: State, act: (tx: Tx) => Promise<T>): Promise<T> =>
     job.fence.write(async (tx) => {
       await holdCluster(tx, state.row)
@@ -36,7 +36,7 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
 
   const show = (tx: Tx, state: State, shown: Partial<Record<WholeStep, Shown>>) => steps.show(tx, state.row.operation_id, whole(shown))
 
-  /** A step that waits; once it has waited for too long, it fails with what it waited for, and so does the operation. */
+  /** Marks a step as waiting. After too long a wait the step and the operation fail with the reason. */
   const wait = async (job: Job, state: State, step: WholeStep, reason: string): Promise<Outcome> => {
     const waited = await sinceStarted(db, operations, state.row.operation_id, step, job.now())
     if (waited > patienceMs) {
@@ -52,7 +52,7 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
     return { againMs: pollMs(waited) }
   }
 
-  /** Columns that people see: version and event with them, only where something differs. */
+  /** Changes visible columns, with version and event, if they differ. */
   const change = async (tx: Tx, state: State, columns: Partial<Pick<store.ClusterRow, 'status' | 'reason' | 'ready_at' | 'misses'>>): Promise<void> => {
     const differs = Object.entries(columns).some(([key, value]) => state.row[key as keyof store.ClusterRow] !== value)
     if (!differs) return
@@ -64,7 +64,7 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
     if (state.row.operation_id === null) return
     await operations.set(tx, state.row.operation_id, { status: how, reason })
     if (how !== 'failed' || state.row.wanted !== 'ready') return
-    // A creation that was cancelled a moment ago is turned around, and doesn't fail.
+    // A creation that was just cancelled is rolled back instead of failing.
     if ((await operations.state(tx, state.row.operation_id))?.cancel_requested_at) throw new Overtaken(state.row.name)
   }
 

@@ -1,6 +1,6 @@
 /**
- * What to do next for a cluster as a whole, and which status and sentence it shows: pure functions of what was written down. The
- * servers have their own decisions (`decide-server.ts`); nothing here waits for a slow one but where the order of a creation says so.
+ * Decides the next action for a cluster as a whole, and its status and sentence: pure functions of the stored facts. The
+ * servers have their own decisions (`decide-server.ts`); a slow server delays the cluster only where the order requires it.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Place } from '../../../db/columns.ts'
@@ -33,7 +33,7 @@ export interface ClusterFacts {
   readonly keyApplied: boolean
   readonly accessApplied: boolean
   readonly wasReady: boolean
-  /** In the order of the plan; released ones left out of everything but a deletion. */
+  /** In plan order; released ones only in a deletion. */
   readonly members: readonly Member[]
 }
 
@@ -55,7 +55,7 @@ export function decideCluster(c: ClusterFacts): ClusterAct {
   if (c.wanted === 'removed') return c.forced || c.members.every((m) => m.released) ? 'forget' : 'wait-release'
   if (!c.secrets) return 'secrets'
   if (!c.escrowed) return 'escrow'
-  // One that was taken over is ready before it has our key.
+  // A cluster that was taken over is ready before it has Steelyard's key.
   if (c.wasReady) return !c.keyApplied ? 'key' : c.accessApplied ? 'watch' : 'access'
   if (!c.bootstrap?.confirmed)
     return c.bootstrap || c.members.some((m) => m.role === 'control_plane' && m.wanted === 'joined' && m.secured) ? 'bootstrap' : 'wait-control-plane'
@@ -65,13 +65,13 @@ export function decideCluster(c: ClusterFacts): ClusterAct {
   return c.accessApplied ? 'watch' : 'access'
 }
 
-/** The control plane that etcd is begun on: the first by position that answers and did not fail. Null while there is none. */
+/** The control plane for the bootstrap: the first by position that answers and has not failed, or null. */
 export const chooseForBootstrap = (members: readonly Member[]): Member | null =>
   members.filter((m) => m.role === 'control_plane' && m.wanted === 'joined' && m.secured && !m.failed).toSorted((a, b) => a.position - b.position)[0] ?? null
 
 /**
- * Why a server that is to leave has to wait, or null: workers go first, all at once; then the control planes, one after another from the
- * last to the first, where etcd was begun at all.
+ * Why a leaving server has to wait, or null. Workers go first, all at once; then control planes, one by one from the
+ * last to the first, if etcd was started.
  */
 export function waitTurn(member: Member, members: readonly Member[], c: { wanted: 'ready' | 'removed'; etcdBegun: boolean }): string | null {
   if (c.wanted === 'ready' || member.role === 'worker') return null
@@ -83,10 +83,10 @@ export function waitTurn(member: Member, members: readonly Member[], c: { wanted
   return before.length > 0 ? `Control planes leave etcd one by one: ${listed(before.map((b) => b.name))} first` : null
 }
 
-/** Those who hold the cluster up. Nobody waits for one that was replaced during a creation. */
+/** Failed members that block the cluster. Servers replaced during a creation don't. */
 const failedOf = (c: ClusterFacts): Member[] => c.members.filter((m) => m.failed && !m.released && (c.wanted === 'removed' || m.wanted === 'joined'))
 
-/** Whether nothing can go on without a person: a server failed, and every other has come as far as it can without it. */
+/** Whether the creation is stuck: a server failed, and every other one is as far as it can get without it. */
 export function isStuck(c: ClusterFacts): boolean {
   const failed = failedOf(c)
   if (failed.length === 0) return false
@@ -95,7 +95,7 @@ export function isStuck(c: ClusterFacts): boolean {
   const others = c.members.filter((m) => m.wanted === 'joined' && !m.failed)
   const controlPlanes = others.filter((m) => m.role === 'control_plane')
   const settled = (m: Member) => (c.controlPlaneHealthy ? m.nodeReady : m.role === 'worker' ? m.at === 'apply' : m.secured)
-  // With no control plane left to begin on, or with one that failed after it was chosen, nobody else can move.
+  // Without a control plane for the bootstrap, or if the chosen one failed, no other server can continue.
   const chosenFailed = c.bootstrap !== null && !c.bootstrap.confirmed && failed.some((m) => m.node_id === c.bootstrap!.node_id)
   if (!c.controlPlaneHealthy && controlPlanes.length > 0 && !chosenFailed && !(c.bootstrap?.confirmed ?? false) && controlPlanes.some((m) => m.secured))
     return false
@@ -108,11 +108,11 @@ const names = (members: readonly Pick<Member, 'name'>[]) => listed(members.map((
 export const waitingForMembers = (left: readonly Pick<Member, 'name'>[]): string | null =>
   left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null
 
-/** Why a member failed. Its name comes first where the reason doesn't have it. */
+/** Why a member failed, with its name. */
 const failureOf = ({ name, failure }: Pick<Member, 'name' | 'failure'>): string =>
   failure !== null && ` ${failure}`.includes(` ${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
 
-/** The status and the sentence of what it is waiting for. */
+/** The status, and what the cluster waits for. */
 export function describe(c: ClusterFacts): { status: ClusterStatus; reason: string | null } {
   const failed = failedOf(c)
   if (c.wanted === 'removed') {

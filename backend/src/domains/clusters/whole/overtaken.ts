@@ -1,12 +1,12 @@
 /**
- * What a run has read may be decided otherwise before it writes: people's calls take the row of the cluster and no fence. So each write of a run takes
- * that row too, and compares what it read with what is wanted now.
+ * Users may change the wanted state between a run's read and its write: API calls lock the cluster's row and don't use the fence. So each write of a run locks
+ * that row too, and compares what it read with the current wanted state.
  */
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Operations } from '../../operations/operations.ts'
 import * as store from '../store.ts'
 
-/** People have decided otherwise about the cluster or the server since it was read; nothing was written, and nothing was sent. */
+/** Users have changed the wanted state since it was read. Nothing was written or sent. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken'
   constructor(what: string) {
@@ -24,7 +24,7 @@ export async function holdCluster(tx: Tx, read: store.ClusterRow): Promise<void>
 const isSame = (read: store.MemberRow, now: store.MemberRow | undefined): now is store.MemberRow =>
   now !== undefined && now.at !== 'done' && now.wanted === read.wanted && now.operation_id === read.operation_id
 
-/** First in a transaction of a server's reconciler: its row as it is now; undefined where it was overtaken. */
+/** First in a transaction of a server's reconciler: its current row, or undefined if it was overtaken. */
 export async function holdMember(tx: Tx, read: store.MemberRow): Promise<store.MemberRow | undefined> {
   await store.hold(tx, read.cluster_id)
   const now = await store.member(tx, read.cluster_id, read.node_id)
@@ -32,8 +32,8 @@ export async function holdMember(tx: Tx, read: store.MemberRow): Promise<store.M
 }
 
 /**
- * Asked in the connection right before an order, which may have taken its time to be made. A reset that is to be cancelled is not ordered any more, unless an
- * earlier order may have been heard (`read` is the row from before this one). @throws Overtaken
+ * Checked right before an order, because connecting takes time. A reset that is being cancelled is not ordered any more, unless an
+ * earlier order may have arrived (`read` is the row from before this one). @throws Overtaken
  */
 export async function demandStillWanted(db: Db, operations: Pick<Operations, 'state'>, read: store.MemberRow): Promise<void> {
   const now = await store.member(db, read.cluster_id, read.node_id)

@@ -1,4 +1,4 @@
-/** Writes what the reconcilers found to the operation that people watch: only what changed, and nothing once it has ended. */
+/** Writes progress to the operation: only changes, and nothing after its end. */
 import { hasEnded, type Step, type StepStatus } from '#contract/operations.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -17,7 +17,7 @@ export const running = (reason: string | null = null): Shown => ({ status: 'runn
 export const waiting = (reason: string): Shown => ({ status: 'waiting', reason })
 export const failed = (reason: string): Shown => ({ status: 'failed', reason })
 
-/** What the steps of a server show when it is at a place: what is before it is done, what is after it is to do. */
+/** Steps of a server at a place: earlier ones are done, later ones are to do. */
 export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown: Shown, wasInstalled: boolean): ReadonlyMap<string, Shown> {
   const steps = new Map<string, Shown>()
   const path: readonly Place[] = leaving.some((p) => p === at) || at === 'done' ? leaving : placesOf(role)
@@ -29,7 +29,7 @@ export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown:
 }
 
 export interface Progress {
-  /** Moves those of the steps that the operation has and that show something else. */
+  /** Updates the operation's steps that differ. */
   show(tx: Tx, operationId: string | null, steps: ReadonlyMap<string, Shown>): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export const progress = (operations: Pick<Operations, 'read' | 'step'>): Progres
   },
 })
 
-/** A step that was done stays so: what a server shows for a moment afterwards doesn't undo the timeline. */
+/** Whether a step changes. A done step stays done, so that a momentary state doesn't undo the timeline. */
 const differs = (step: Step, wanted: Shown): boolean => {
   if (step.status === wanted.status) return step.reason !== wanted.reason
   if (step.status === 'skipped') return false
@@ -53,7 +53,7 @@ const differs = (step: Step, wanted: Shown): boolean => {
 
 export const whole = (steps: Partial<Record<WholeStep, Shown>>): ReadonlyMap<string, Shown> => new Map(Object.entries(steps))
 
-/** How long a step of an operation has been going on, in ms; 0 where it hasn't begun. */
+/** How long a step has been running, in ms; 0 if it has not started. */
 export async function sinceStarted(on: Db | Tx, operations: Pick<Operations, 'read'>, operationId: string | null, key: string, now: number): Promise<number> {
   const operation = operationId === null ? undefined : await operations.read(on, operationId)
   const started = operation?.steps.find((s) => s.key === key)?.started_at

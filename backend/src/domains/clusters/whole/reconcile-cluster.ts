@@ -1,6 +1,6 @@
 /**
- * Brings a cluster as a whole to what was asked for: its secrets, etcd once, the control plane, the nodes, its key; or its end. The servers
- * have wake-ups of their own (`member/reconcile.ts`). Level-triggered, safe to repeat at every point.
+ * Brings a cluster as a whole to its wanted state: secrets, one etcd bootstrap, control plane, nodes, key; or deletion. The servers
+ * have their own wake-ups (`member/reconcile.ts`). Level-triggered, safe to repeat at every point.
  */
 import type { Job, Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
@@ -106,11 +106,11 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     if (!state) return undefined
     const wish = await obey(job, state)
     if (wish === 'changed') return 'again'
-    // A creation that has failed rests until a person retries it, replaces the server or gives it up.
+    // A failed creation rests until a user retries it, replaces the server or cancels it.
     if (wish === 'ended' && state.row.wanted === 'ready' && state.row.ready_at === null) return undefined
     const facts = clusterFacts(state)
     const act = decideCluster(facts)
-    // One that is ready stays so while it is given what a takeover lacks.
+    // A cluster that was taken over stays ready while it gets Steelyard's objects.
     const isReady = facts.wasReady && facts.wanted === 'ready'
     if (act !== 'watch' && act !== 'forget' && !isReady) {
       const stuck = isStuck(facts)

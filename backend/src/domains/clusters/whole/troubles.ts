@@ -1,4 +1,4 @@
-/** What fails at a cluster again and again though no operation waits for it: people see it at the cluster, not in the log alone. */
+/** Repeated failures of a cluster outside of operations, shown at the cluster and not only in the log. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
@@ -10,7 +10,7 @@ import * as store from '../store.ts'
 
 type Trouble = Cluster['troubles'][number]
 
-/** The ids of the cluster and of the server that a wake-up of this queue is about; undefined where it is about no cluster. */
+/** Ids of the cluster and server of a wake-up; undefined if it concerns no cluster. */
 function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } | undefined {
   const [first, second] = key.split('/') as [string, string?]
   if (queue === clusterQueue || queue === poolQueue) return { clusterId: first }
@@ -24,7 +24,7 @@ function whatFails(queue: string, name: string): string {
   return queue === memberQueue ? `Nothing can be done with ${name}` : 'It can not be looked after'
 }
 
-/** The troubles of clusters by their ids. One that an operation under way shows is told here as well: it is the cluster's all the same. */
+/** Troubles by cluster id, including those that a running operation shows. */
 export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): Promise<ReadonlyMap<string, readonly Trouble[]>> {
   const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
   if (failing.length === 0) return new Map()
@@ -39,7 +39,7 @@ export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): 
   return new Map([...Map.groupBy(found, (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
 }
 
-/** Tells readers of a cluster when one of its troubles comes, changes or goes. */
+/** Emits a cluster event when one of its troubles appears, changes or disappears. */
 export function tellTroubles({ engine, recorder }: Pick<ClusterParts, 'engine' | 'recorder'>): void {
   engine.onTrouble(async (tx, work) => {
     const { clusterId, nodeId } = placeOf(work) ?? {}

@@ -1,4 +1,4 @@
-/** A cluster that was ready: whether it still is, and why not. */
+/** Watches a ready cluster and marks it degraded with the reason. */
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ClusterRun } from './cluster-run.ts'
 import type { State } from '../facts.ts'
@@ -7,19 +7,19 @@ import { KubernetesError, type KubernetesNode } from '../../../kubernetes/client
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 
-/** A cluster that is ready is looked at this often; two misses in a row make it degraded, so that one lost packet doesn't. */
+/** Interval of checks, in ms. Two failures in a row make a cluster degraded, so that one lost packet doesn't. */
 export const watchMs = 7_000
 const missesUntilDegraded = 2
 const soonMs = 1_500
 
-/** It has answered with its configuration, so it may have begun to join. */
+/** Whether a server has answered with its configuration, so that it may have started to join. */
 export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
 const joined = (state: State) => state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
 
-/** What Kubernetes says of each server that is to be in the cluster; of none where it didn't tell, for the reason `problem`. */
+/** Kubernetes' state of each wanted server; unknown for the reason `problem` if Kubernetes didn't answer. */
 const joinedNodes = (state: State, nodes: Nodes | null, problem: string | null) =>
   joined(state).map((m) => {
     if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }
@@ -32,7 +32,7 @@ export function watching({ parts: { servers }, write, change, api, reached }: Cl
   /** ready ↔ degraded, with the reason. */
   const watch = async (job: Job, state: State): Promise<Outcome> => {
     const { verdict, nodes } = await health(job, state)
-    // Counted no further, so that the row of a cluster that stays degraded stays as it is.
+    // Capped, so that the row of a degraded cluster doesn't change.
     const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
     const isDegraded = misses >= missesUntilDegraded
     await write(job, state, async (tx) => {
@@ -42,11 +42,11 @@ export function watching({ parts: { servers }, write, change, api, reached }: Cl
         ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
       })
     })
-    // Soon again after the first miss, so that trouble is told of within seconds and a lost packet isn't.
+    // Checks again soon after the first failure, so that a problem shows within seconds but a lost packet doesn't.
     return { againMs: misses === 1 ? soonMs : watchMs }
   }
 
-  /** What is amiss with the cluster, or null; and its nodes, where Kubernetes told them. */
+  /** The cluster's problem, or null, and its nodes if Kubernetes answered. */
   const health = async (job: Job, state: State): Promise<{ verdict: string | null; nodes: Nodes | null }> => {
     try {
       const left = await forgetGone(job, state)
@@ -63,13 +63,13 @@ export function watching({ parts: { servers }, write, change, api, reached }: Cl
   }
 
   /**
-   * A server that was replaced, or removed by force, leaves etcd and Kubernetes too, whether or not it can be reset yet: etcd takes one new member at a time, so
-   * one that never became more than that would keep out all others. Answers what of it is still there and why, or null.
+   * Removes replaced and force-removed servers from etcd and Kubernetes, even before they can be reset: etcd accepts one new member at a time, so
+   * a dead learner would block all others. Returns what remains and why, or null.
    */
   const forgetGone = async (job: Job, state: State): Promise<string | null> => {
     if (state.row.control_plane_at === null) return null
     const leavers = state.members.filter((m) => m.wanted === 'released')
-    // One that leaves by an operation of its own sees to it itself; one that was replaced may have begun to join before anybody saw it.
+    // A server with its own operation handles this itself. A replaced one may have started to join unseen.
     for (const m of leavers.filter((m) => m.released_at === null && m.operation_id === null && m.send_intent_at !== null)) {
       const inEtcd = await forget.fromEtcd(job, state, m, { onlyDead: true })
       if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`

@@ -1,4 +1,4 @@
-/** What people ask of a running operation: a cancel turns a creation around, a retry forgets failures. */
+/** Requests on a running operation: a cancel rolls a creation back, a retry clears failures. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Job } from '../../../engine/engine.ts'
 import type { ClusterRun } from './cluster-run.ts'
@@ -6,7 +6,7 @@ import type { State } from '../facts.ts'
 import { deletionSteps, leaving } from '../plan.ts'
 import * as store from '../store.ts'
 
-/** `too-late`: a cancel that nothing can come of. */
+/** `too-late`: the cancel can have no effect. */
 export type Obeyed = 'changed' | 'nothing' | 'ended' | 'too-late'
 
 export const goesOn = 'A deletion goes on to its end: servers that were wiped can not be brought back'
@@ -22,13 +22,13 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
       await write(job, state, async (tx) => {
         await store.update(tx, state.row.id, { operation_round: operation.round })
         for (const m of state.members.filter((row) => row.failed_at !== null && row.released_at === null)) {
-          // What it was seen to be before it failed says nothing about what it is now.
+          // Observations from before the failure are out of date.
           await store.updateMember(tx, m.cluster_id, m.node_id, {
             failed_at: null,
             failure: null,
             at_since: at(job),
             secured_at: null,
-            // Seen to start from its disk: whatever becomes of it now, that disk is no half-installed one.
+            // It has booted from its disk, so the disk is not half installed.
             ...(m.secured_at !== null && { was_installed: true }),
             sends: 0,
             etcd_at: null,

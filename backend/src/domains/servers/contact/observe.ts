@@ -1,4 +1,4 @@
-/** What contacts found out, into the database: a batch a second, in one transaction. A contact alone changes no version and makes no event of its own. */
+/** Writes results of contacts to the database, one batch per second in one transaction. A contact alone changes no version and makes no event. */
 import type { Stage } from '#contract/servers/servers.ts'
 import type { Clock } from '../../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
@@ -10,7 +10,7 @@ import { hardwareOf } from '../hardware.ts'
 import * as store from '../store.ts'
 import type { Catalogue } from '../list/catalogue.ts'
 
-/** `server.contacted` tells of all contacts since the last one, at most this often. */
+/** Minimum interval of `server.contacted` events, in ms. Each has all contacts since the last one. */
 const contactedEveryMs = 10_000
 
 /** Columns of a reading. */
@@ -26,7 +26,7 @@ export function readingColumns(reading: Reading, at: Date): store.ServerChange {
   }
 }
 
-/** What an observation changes of a row, nothing where it is as it was. */
+/** The changed columns after an observation. */
 function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   const at = new Date(seen.at)
   const wanted: store.ServerChange =
@@ -59,13 +59,13 @@ function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
 }
 
-/** Whether people or reconcilers have decided otherwise about the server since it was asked. */
+/** Whether users or reconcilers have changed the server since it was contacted. */
 function isOutdated(row: store.ServerRow, seen: Observation): boolean {
   // Removed, moved to another address, taken into a cluster or released from one.
   if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
-  // Other hardware has taken its place, which a person has confirmed.
+  // A user has confirmed other hardware in its place.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
-  // A person has said which machine it is after this one answered: if it is another still, the next contact raises the alarm.
+  // A user confirmed the identity after this answer. If it still differs, the next contact raises the alarm.
   return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()
 }
 
@@ -74,7 +74,7 @@ const alarm = (found: { uuid: string; serial: string; product?: string }): strin
 
 function isSame(known: unknown, value: unknown): boolean {
   if (known instanceof Date || value instanceof Date) return known instanceof Date && value instanceof Date && known.getTime() === value.getTime()
-  // JSON columns are written as text and read parsed; PostgreSQL orders the keys anew.
+  // JSON columns are written as text and read parsed; PostgreSQL reorders keys.
   return typeof known === 'object' && known !== null && typeof value === 'string' ? canonical(known) === canonical(JSON.parse(value)) : known === value
 }
 
@@ -107,7 +107,7 @@ export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock;
 
   return {
     async observe(batch) {
-      // What memory knows already needs no lock and no write.
+      // Unchanged servers need no lock and no write.
       const changed = batch.filter((o) => {
         const known = catalogue.known(o.serverId)
         return !known || Object.keys(changeOf(known.row, o)).length > 0

@@ -1,4 +1,4 @@
-/** What is asked of a machine while somebody waits: its services, its log, its own events. */
+/** Live queries of a machine: services, logs and its own events. */
 import { onlyInCluster, type ServerEvent, type serverLogs, type serverServices, type Stage } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -15,7 +15,7 @@ import type { ServerRow } from '../store.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
-/** Of the machine's own past. */
+/** Number of the machine's past events. */
 const eventsOfMachine = 100
 
 type Event = z.output<typeof ServerEvent>
@@ -25,12 +25,12 @@ export interface QuestionParts {
   readonly access: ClusterAccess
 }
 
-/** What an unknown version has isn't known, so nothing is asked that it may not have. */
+/** Features of an unknown version count as missing. */
 const hasFeature = (row: Pick<ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
   row.talos_version !== null && has(row.talos_version, feature)
 
 export function questions({ fleet, access }: QuestionParts) {
-  /** A client for reading, whatever mode the machine is in. `use` may be a stream: the connection stays open until it returns. */
+  /** Opens a client for reading in any mode of the machine. `use` may stream: the connection stays open until it returns. */
   const open = async (row: ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
     if (row.identity_state === 'changed')
@@ -71,7 +71,7 @@ export function questions({ fleet, access }: QuestionParts) {
       const client = await open(row, signal)
       try {
         const isFollowed = follow === 'true'
-        // Before Talos kept the kernel's messages as a log, they come whole.
+        // Older Talos versions have no kernel log and return all kernel messages.
         const isOnlyDmesg = service === 'kernel' && !hasFeature(row, 'kernelLog')
         const log = isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal })
         yield* streamWithoutTokens(isOnlyDmesg && !isFollowed ? lastLines(log, tail) : log)
@@ -85,7 +85,7 @@ export function questions({ fleet, access }: QuestionParts) {
       }
     },
 
-    /** The machine's own events, newest first, and why there are none where it doesn't answer. */
+    /** The machine's own events, newest first, or why it doesn't answer. */
     async events(row: ServerRow): Promise<{ items: Event[]; ok: boolean; reason: string | null }> {
       const items: Event[] = []
       try {
@@ -108,16 +108,16 @@ export function questions({ fleet, access }: QuestionParts) {
   }
 }
 
-/** The last so many lines of a text that ends. */
+/** The last `most` lines of a finite stream. */
 async function* lastLines(text: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void, undefined> {
   const whole = Buffer.concat(await Array.fromAsync(text))
   let before = whole.length
-  // The end of the last line stands behind it.
+  // The last line may end with a line break.
   for (let left = whole.at(-1) === 10 ? most + 1 : most; left > 0 && before >= 0; left--) before = before === 0 ? -1 : whole.lastIndexOf(10, before - 1)
   yield whole.subarray(before + 1)
 }
 
-/** A failure of the machine as the sentence for who asked. */
+/** Converts a machine's failure to a sentence for the caller. */
 function asProblem(row: ServerRow, error: unknown): unknown {
   if (!(error instanceof TalosError)) return error
   if (error.kind === 'not_found' || error.kind === 'invalid_argument') return new Problem('not_found', `${row.name}: ${error.message}`)

@@ -1,7 +1,7 @@
 import type { Watched } from '../../../talos-fleet/contact.ts'
 import type { Entry } from '../present.ts'
 
-/** Whom contact is kept with: every server that isn't removed; live, where it matters within seconds whether it answers. */
+/** Servers to keep contact with: all that aren't removed. `live` ones need to be known within seconds. */
 export function rosterOf(entries: Iterable<Entry>): Watched[] {
   const watched: Watched[] = []
   for (const { row, contact } of entries) {

@@ -1,4 +1,4 @@
-/** The talosconfig of a server: minted for one download, for who downloads it. */
+/** The talosconfig of a server, minted for one download and its user. */
 import { Problem } from '#contract/errors.ts'
 import { canControlServer } from '#contract/servers/servers.ts'
 import { talosconfig } from '#talos/access/talosconfig.ts'

@@ -1,20 +1,20 @@
-/** Which addresses servers have: for the networks that must not hand them out, and for the map of those that do. */
+/** Addresses of servers, for subnet checks and address maps. */
 import { type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import type { Entry } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 
 export interface ServerAddress {
-  /** In its one spelling, without a prefix. */
+  /** Canonical spelling, without prefix. */
   readonly address: string
   readonly name: string
   readonly node_id: string
   readonly datacenter_id: string | null
 }
 
-/** Every machine has these, so they are no place of one. */
+/** Loopback and link-local ranges, which every machine has. */
 const everywhere: readonly Cidr[] = ['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10'].map((text) => parseCidr(text)!)
 
-/** Of rows as they are: a server that changes has a new one. */
+/** Cache by row. A changed server has a new row object. */
 const known = new WeakMap<ServerRow, readonly ServerAddress[]>()
 
 function addressesOfRow(row: ServerRow): readonly ServerAddress[] {
@@ -28,7 +28,7 @@ function addressesOfRow(row: ServerRow): readonly ServerAddress[] {
   }))
 }
 
-/** Those of servers that aren't removed. */
+/** Addresses of all servers that aren't removed. */
 export function addressesOf(entries: Iterable<Entry>): ServerAddress[] {
   const found: ServerAddress[] = []
   for (const { row } of entries) {

@@ -1,6 +1,6 @@
 /**
- * Every server in memory, each with its JSON ready: a list of a thousand is joined, not serialised (1 MB of JSON costs 2.7 ms, and that is all
- * that such a list costs). Before each use the database is asked what changed, by transaction number, so that every process reads what any
+ * Keeps every server in memory with its serialised JSON, so that a list of a thousand is only joined (1 MB of JSON takes 2.7 ms,
+ * the whole cost of such a list). Before each use it reads changes from the database by transaction number, so that every process sees what any
  * process has committed.
  */
 import { comparing, passing } from '#contract/list.ts'
@@ -18,7 +18,7 @@ interface Kept extends Entry {
   row: ServerRow
   contact: Date | null
   server: Server | undefined
-  /** With a comma before it. */
+  /** JSON with a leading comma. */
   full: Buffer | undefined
   summary: Buffer | undefined
   search: string | undefined
@@ -29,25 +29,25 @@ export interface Catalogue {
   /** The page as JSON text. */
   page(query: Query): Promise<Buffer>
   one(id: string): Promise<Server | undefined>
-  /** All servers, removed ones too, as they are in the database now. */
+  /** All servers in the database now, including removed ones. */
   entries(): Promise<Iterable<Entry>>
-  /** The server, not removed, that has an address, as far as it told. */
+  /** The server with an address, if it isn't removed. */
   atAddress(address: string): Promise<ServerRow | undefined>
-  /** Those of the last refresh, without asking again. */
+  /** From the last refresh, without a new query. */
   known(id: string): Entry | undefined
 }
 
-/** Answers kept until the next change. */
+/** Number of cached pages. */
 const mostPages = 16
 
 export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   const kept = new Map<string, Kept>()
   const contacts = new Map<string, Date>()
   let seen = '0'
-  /** Counts changes; what was put together for one is good until the next. */
+  /** Counts changes. Caches are valid for one generation. */
   let generation = 0
   let orders = new Map<string, Kept[]>()
-  /** Whole answers: readers mostly ask the same, and a megabyte costs as much to join as to send. */
+  /** Cached pages, because most requests are equal and joining a megabyte costs as much as sending it. */
   let pages = new Map<string, Buffer>()
   let madeOf = -1
   const forgetWhatWasMade = (): void => {
@@ -85,7 +85,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
 
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
-  /** One question at a time; who comes while one is on its way shares the one after it, because the first may have been answered before their write. */
+  /** One query at a time. Concurrent callers share the next one, because the running one may have missed their write. */
   const refresh = (): Promise<void> => {
     if (!running) {
       running = load().finally(() => {
@@ -107,7 +107,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   const fullOf = (entry: Kept): Buffer => {
     if (!entry.full) {
       entry.full = json(serverOf(entry))
-      // The text is kept, the object needn't be.
+      // The text is cached, so the object isn't needed.
       entry.server = undefined
     }
     return entry.full
@@ -117,7 +117,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
     return (entry.summary ??= json({ ...server, resources: { ...server.resources, disks: [], interfaces: [] } }))
   }
   const searchOf = (entry: Kept): string => (entry.search ??= searchText(entry.row))
-  /** The kept text, and in it what was found. */
+  /** The cached text with the search match inserted. */
   const withMatch = (text: Buffer, entry: Kept, needles: readonly string[]): Buffer => {
     const matched = matchOf(entry.row, needles)
     return matched ? Buffer.concat([text.subarray(0, -1), Buffer.from(`,"matched":${JSON.stringify(matched)}}`)]) : text
@@ -152,7 +152,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
       const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
-      // Who is away becomes unreachable by the time alone.
+      // Not cached: an away server becomes unreachable by time alone.
       if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
       return page
     },

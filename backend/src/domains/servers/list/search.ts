@@ -1,6 +1,6 @@
 /**
- * What a server is found by: its name, its ids and addresses, and what is printed on its parts. A MAC address or a WWID is written in many ways (on a
- * label, by a switch, by udev); each finds the machine.
+ * Search for servers by name, ids, addresses and identifiers of parts. MAC addresses and WWIDs have many notations (on a
+ * label, on a switch, in udev); all are found.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { SearchedPart, Server } from '#contract/servers/servers.ts'
@@ -8,7 +8,7 @@ import type { ServerRow } from '../store.ts'
 
 type Searched = Pick<ServerRow, 'name' | 'id' | 'uuid' | 'serial' | 'address' | 'cluster_name' | 'manufacturer' | 'product' | 'hardware'>
 
-/** `part` null: the name. */
+/** `part` is null for the name. */
 interface Term {
   readonly part: SearchedPart | null
   readonly value: string
@@ -16,7 +16,7 @@ interface Term {
 
 const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
 
-/** In the order in which a match is told. */
+/** In the order of preference for the reported match. */
 function termsOf(row: Searched): Term[] {
   const terms: Term[] = []
   const add = (part: SearchedPart | null, value: string | null | undefined) => {
@@ -41,7 +41,7 @@ function termsOf(row: Searched): Term[] {
   return terms
 }
 
-/** Everything that a server is found by, as one text: most are not found, and one look at it says so. */
+/** All searchable values of a server as one text, for a quick negative check. */
 export const searchText = (row: Searched): string =>
   termsOf(row)
     .map((t) => t.value)
@@ -51,8 +51,8 @@ export const searchText = (row: Searched): string =>
 const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
 
 /**
- * A MAC address, or its first half at least, as Linux writes it: `aa:bb:cc:dd:ee:ff`. Read are that, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
- * `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null where the text is none.
+ * Normalises a MAC address, or at least its first half, to `aa:bb:cc:dd:ee:ff`. Accepts that, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
+ * `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null for other text.
  */
 function macOf(text: string): string | null {
   const parts = text.split(/[:.-]/)
@@ -63,15 +63,15 @@ function macOf(text: string): string | null {
   return isNotation ? colons(hex) : null
 }
 
-/** A search as it is looked for: in lower case, and in each of the ways in which what it may mean is stored. Empty where nothing was asked. */
+/** Search terms in lower case and in all stored notations. Empty without a query. */
 export function needlesOf(q: string): string[] {
   const text = oneSpaced(q).toLowerCase()
   if (text === '') return []
   const address = parseAddress(text)
-  // An address of IPv6 has one spelling here; of its others none is to match by chance.
+  // IPv6 addresses are stored in canonical spelling.
   if (address) return [formatAddress(address)]
   const mac = macOf(text)
-  // As under /dev/disk/by-id, where the kernel's own WWID has a prefix of udev's before it.
+  // In /dev/disk/by-id, udev adds a prefix to the kernel's WWID.
   const wwid = text.replace(/^(?:nvme-(?=eui\.|uuid\.|nvme\.)|(?:wwn-)?0x)/, '')
   return [...new Set([text, ...(mac === null ? [] : [mac]), ...(wwid.length < 6 ? [] : [wwid])])]
 }
@@ -79,7 +79,7 @@ export function needlesOf(q: string): string[] {
 /** @param text of `searchText` */
 export const isFound = (text: string, needles: readonly string[]): boolean => needles.length === 0 || needles.some((n) => text.includes(n))
 
-/** What of a found server matched, where its name doesn't: in the words of the machine. */
+/** What matched, if not the name, in the machine's own notation. */
 export function matchOf(row: Searched, needles: readonly string[]): Server['matched'] {
   const term = termsOf(row).find((t) => needles.some((n) => t.value.toLowerCase().includes(n)))
   return term && term.part !== null ? { what: term.part, value: term.value } : undefined

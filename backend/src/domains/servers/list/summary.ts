@@ -1,4 +1,4 @@
-/** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
+/** Counts and capacity for the overview and the datacenters. Servers with unknown hardware are in no sum. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
@@ -8,20 +8,20 @@ import { contactOf, nodeOf } from '../present.ts'
 
 type Capacity = Overview['capacity'][number]
 
-/** Sums of one datacenter; `datacenter_id` null: of the servers that are in none. */
+/** Sums of a datacenter; `datacenter_id` is null for servers without one. */
 export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
   readonly datacenter_id: string | null
 }
 
 export interface Summary extends Pick<Overview, 'servers'> {
-  /** Those that don't answer, then those that Kubernetes calls NotReady, then those whose configuration others have changed; those of a cluster before free ones, the latest first. */
+  /** Unreachable servers, then NotReady ones, then drifted ones; within each, servers of clusters first, latest first. */
   readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
 }
 
 const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
 
-/** The lower, the earlier; between two, those of a cluster come before free ones. */
+/** Sort rank. Servers of clusters come before free ones. */
 const urgency = { server_unreachable: 0, server_not_ready: 2, server_drifted: 4 } as const
 
 type Ailing = Attention & { readonly kind: keyof typeof urgency }
@@ -32,7 +32,7 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
     const about = { id: row.id, name: row.name }
     const isUsed = row.cluster_id !== null
     if (trouble) return [{ isUsed, item: { ...about, kind: attentionKinds[trouble.kind], since: trouble.since, reason: trouble.reason } }]
-    // It runs; only its configuration waits for a person.
+    // It runs; only its changed configuration needs a decision.
     if (row.drift_since === null) return []
     return [{ isUsed, item: { ...about, kind: 'server_drifted' as const, since: row.drift_since.toISOString(), reason: driftSentence } }]
   })
@@ -44,7 +44,7 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
 
 const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 
-/** @param now in ms: who is away because something is being done to it is not looked after yet */
+/** @param now in ms, because servers that are away during an operation don't need attention yet */
 export function summarize(all: Iterable<Entry>, now: number): Summary {
   const entries = [...all]
   const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 }
@@ -77,7 +77,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
     }
     if (isKnown) {
       add(sums.compute_units, units)
-      // A core is sold as two.
+      // A core is sold as two vCPUs.
       add(sums.vcpu, 2 * capacity.cores!)
       add(sums.memory_bytes, capacity.memory_bytes!)
       add(sums.disk_bytes, capacity.disk_bytes ?? 0)

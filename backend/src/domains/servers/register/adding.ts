@@ -1,6 +1,6 @@
 /**
- * Servers added by address: one operation, one step per address. Each address is asked who it is, and what answers in maintenance mode is
- * registered for a person to confirm. What was done before a crash stands in the steps, and the rest is done again.
+ * Adds servers by address: one operation with a step per address. Each address is probed, and machines in maintenance mode are
+ * registered for confirmation. After a crash the remaining steps continue.
  */
 import { counted } from '#contract/words.ts'
 import { type ArgumentsOf, type Operation, operationTable } from '#contract/operations.ts'
@@ -18,7 +18,7 @@ import type * as store from '../store.ts'
 import { probeDeadlineMs, twice } from './twice.ts'
 
 export const addingQueue = 'server-add'
-/** Addresses asked at once by one operation; where machines hang, the budget of all operations together is smaller still. */
+/** Concurrent probes of one operation. The budget shared by all operations may limit it further. */
 const atOnce = 64
 
 export interface AddingParts {
@@ -27,7 +27,7 @@ export interface AddingParts {
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly register: ReturnType<typeof registering>
-  /** The server that is known to have an address. */
+  /** The known server with an address. */
   readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
 }
 
@@ -35,15 +35,15 @@ export const stepOf = (address: string) => ({ key: `probe/${address}`, title: op
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
-/** The operation and what it was asked for. */
+/** The operation's id and arguments. */
 type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
 export function adding({ db, fleet, operations, datacenters, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
   const elsewhere = twice({ db, fleet })
 
   /**
-   * What runs with a configuration tells a stranger nothing. At the address of one of our own in a cluster, which its cluster's credentials open, it is that
-   * one: nothing has failed.
+   * A configured machine reveals nothing to strangers. If the address belongs to a server in a cluster whose credentials work, it is that
+   * server, which is no failure.
    */
   const listedAlready = async (address: string) => {
     const server = await atAddress(address)
@@ -73,7 +73,7 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
     for (let isDone = false; !isDone;) {
       const seen = { ...candidate, elsewhere: await elsewhere(address, found, signal) }
       isDone = await write(async (tx) => {
-        // The datacenter may have been removed between a failure and its retry.
+        // The datacenter may have been removed before a retry.
         const datacenterId = datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null)
         const registered = await register(tx, system, seen, reading, { datacenterId })
         if (!registered) return false
@@ -84,10 +84,10 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
     }
   }
 
-  /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */
+  /** Probes a batch concurrently and waits for all probes. */
   const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
     const write = oneByOne(job.fence)
-    // Nobody watches a thousand steps begin: of a long list only the results are written.
+    // For long lists only results are written, not the start of each step.
     if (isShort) {
       await write(async (tx) => {
         for (const key of keys) await operations.step(tx, addition.id, key, { status: 'running' })
@@ -123,7 +123,7 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
     const addition = { id, ...(await operations.argumentsOf(db, id, 'serverAdd')) }
     await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
-    // The rest in a run of its own: each is short, and a cancel is seen between two.
+    // The next batch gets its own run, so that a cancel takes effect in between.
     return { againMs: 0 }
   }
 }

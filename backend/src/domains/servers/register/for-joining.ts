@@ -1,4 +1,4 @@
-/** What the joining domain asks of servers. */
+/** Interface of servers for the joining domain. */
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Fleet } from '../../../talos-fleet/fleet.ts'
@@ -9,15 +9,15 @@ import * as store from '../store.ts'
 import { twice } from './twice.ts'
 
 export interface ForJoining {
-  /** Whether the known server with this hardware still answers at its own address, while this one answers here: two machines with one UUID. */
+  /** Whether the known server with this hardware still answers at its own address: then two machines share one UUID. */
   elsewhere: ReturnType<typeof twice>
   /**
-   * Registers a machine that has proved to be the one that announced itself, or recognises it. In the caller's transaction, which has locked nothing of servers.
-   * @param token name of the join token that it came through
-   * @returns null where `elsewhere` has to be asked again, because the hardware became known in between
+   * Registers or recognises a machine that has proved its announcement. The caller's transaction must not have locked server rows.
+   * @param token name of its join token
+   * @returns null if `elsewhere` must be called again, because the hardware became known in between
    */
   join(tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: { datacenterId: string | null; token: string }): Promise<Registration | null>
-  /** The server in a cluster that is known by this UUID at this address; null where there is none. */
+  /** The server of a cluster with this UUID and address, or null. */
   memberAt(on: Db | Tx, uuid: string, address: string): Promise<{ id: string; name: string; cluster_name: string } | null>
 }
 

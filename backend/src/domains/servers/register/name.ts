@@ -1,4 +1,4 @@
-/** Names that servers are given at registration: `quiet-harbor-417`. By the rules of every server name; a person may change them. */
+/** Generated names of new servers: `quiet-harbor-417`. */
 import { nameLength } from '#contract/names.ts'
 
 // At most ten letters each: 10 + 1 + 10 + 1 + 3 is the longest name that there may be.

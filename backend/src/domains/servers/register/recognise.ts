@@ -1,6 +1,6 @@
 /**
- * Whether the machine that answered at an address is one that is known. Hardware is known by UUID and serial; an address proves nothing, because
- * addresses are handed out anew, and anybody can sit at one.
+ * Recognises the machine at an address by UUID and serial. An address proves nothing, because
+ * addresses are reassigned and anybody can use one.
  */
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from '../store.ts'
@@ -10,26 +10,26 @@ export interface Candidate {
   readonly address: string
   readonly identity: Identity
   readonly fingerprint: string
-  /** What was seen where the hardware is known: if it still answers there by another key, there are two of them. */
+  /** Result of the probe at the known address: an answer with another key means that there are two machines. */
   readonly elsewhere: Elsewhere
-  /** Addresses that the machine says are its own. */
+  /** Addresses that the machine reports. */
   readonly addresses: readonly string[]
 }
 
 export type Recognition =
   | { readonly kind: 'new' }
-  /** Known, at the address that is known or another of its own. */
+  /** Known, at its known address or another of its own. */
   | { readonly kind: 'known'; readonly server: ServerRow; readonly sentence: string }
-  /** Known elsewhere, and nobody has looked whether it still answers there: two of one UUID that come at once are only seen so. */
+  /** Known at another address that was not probed yet, which is needed to detect two machines with one UUID. */
   | { readonly kind: 'unasked' }
   /** Known, at a new address. */
   | { readonly kind: 'moved'; readonly server: ServerRow; readonly sentence: string }
-  /** Something contradicts what is known; `server` carries the alarm, and nothing is sent to what answered. */
+  /** A contradiction: `server` gets an alarm, and nothing is sent to the machine. */
   | { readonly kind: 'alarm'; readonly server: ServerRow; readonly sentence: string }
 
 const called = ({ uuid, serial, product }: Identity): string => `${product ? `${product}, ` : ''}UUID ${uuid}, serial ${serial || 'unknown'}`
 
-/** @param servers those not removed that have the UUID or the address */
+/** @param servers servers with the UUID or the address, without removed ones */
 export function recognise(servers: readonly ServerRow[], { address, identity, elsewhere, addresses }: Candidate): Recognition {
   const byUuid = servers.find((s) => s.uuid === identity.uuid)
   const byAddress = servers.find((s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null)
@@ -57,7 +57,7 @@ export function recognise(servers: readonly ServerRow[], { address, identity, el
         sentence: `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`,
       }
     }
-    // A machine with several addresses is found several times in one network; the one that it is known by stays.
+    // A machine with several addresses keeps its known one.
     if (addresses.includes(byUuid.address))
       return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
     if (!isAsked) return { kind: 'unasked' }

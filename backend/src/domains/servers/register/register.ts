@@ -1,4 +1,4 @@
-/** Makes what answered at an address a server, in one transaction: a new one, or a note or an alarm at one that is known. */
+/** Registers the machine at an address in one transaction: a new server, or a note or alarm at a known one. */
 import type { AuditAction } from '#contract/audit.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Tx } from '../../../db/db.ts'
@@ -14,7 +14,7 @@ import * as store from '../store.ts'
 export interface Registration {
   readonly kind: 'new' | 'known' | 'moved' | 'alarm'
   readonly server: store.ServerRow
-  /** What happened, for the step of the operation. */
+  /** The result, for the operation's step. */
   readonly sentence: string
 }
 
@@ -34,7 +34,7 @@ export interface RegisterParts {
   readonly recorder: Recorder
 }
 
-/** Names tried before giving up: with 10,000 servers of five million names, the second is hardly ever needed. */
+/** Attempts to find a free name. With 10,000 of five million names in use, a second one is rarely needed. */
 const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
@@ -51,7 +51,7 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
     return after
   }
 
-  /** undefined: the same machine was registered by somebody else a moment ago. */
+  /** undefined if a concurrent call has registered the same machine. */
   const makeNew = async (
     tx: Tx,
     caller: Caller,
@@ -103,7 +103,7 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
   }
 
   /**
-   * The caller has locked nothing of servers yet.
+   * The caller must not have locked server rows.
    * @returns null where the hardware is known at an address at which nobody has looked for it: look there (`twice`), and come back
    */
   const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: RegisterOptions): Promise<Registration | null> => {
@@ -135,11 +135,11 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
         }
       }
       case 'known': {
-        // At another of its own addresses its certificate may be another one too: only what was read at the known address is kept.
+        // Its certificate may differ at another address, so only readings from the known address are stored.
         if (recognised.server.address !== found.address) return recognised
         const known = recognised.server
         const wanted = { ...seen, ...(datacenterId && known.datacenter_id === null && known.cluster_id === null && { datacenter_id: datacenterId }) }
-        // Added by address and never looked at: without a note, which what a person must look at always has.
+        // Added by address, unconfirmed, and without a note that needs a decision.
         const trusted =
           token !== undefined && known.identity_state === 'unconfirmed' && known.identity_note === null
             ? ({ identity_state: 'confirmed', identity_since: at, identity_note: announced(token) } as const)

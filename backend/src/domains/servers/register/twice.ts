@@ -1,11 +1,11 @@
-/** One UUID at two addresses: a machine that moved, or two machines. Real boards are sold with one UUID for all. */
+/** Handles one UUID at two addresses: a moved machine, or two machines, because some boards ship with the same UUID. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
 import * as store from '../store.ts'
 
-/** An address that nobody uses answers nothing at all: this is how long it is waited for. */
+/** Limit of a probe of a silent address, in ms. */
 export const probeDeadlineMs = 5_000
 
 /** Where the found hardware was known when this was asked, null where nowhere else, and whether something answers there by another key than the one that was just seen. */
@@ -24,7 +24,7 @@ export const twice =
       const answers = await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
       return { address: known.address, answers }
     } catch (error) {
-      // Silent there, or something else answers there: either way it isn't the same hardware at both. What may not be dialled any more is not reached there again.
+      // No answer or another machine: the hardware is not at both addresses. The same holds for an address that may not be dialled.
       const isRefused = error instanceof Problem && error.code === 'dial_refused'
       if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return { address: known.address, answers: false }
       throw error

@@ -1,4 +1,4 @@
-/** Machines of clusters that others made become servers, ready at once. Nothing is sent to them. */
+/** Makes machines of a cluster that is taken over ready servers. Nothing is sent to them. */
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Recorder } from '../../../record.ts'
@@ -34,7 +34,7 @@ export function takingOver({ clock, recorder: { record }, fleet }: TakingOverPar
       product: identity.product,
       seen_uuid: null,
       seen_serial: null,
-      // Of maintenance only.
+      // Fingerprints exist only in maintenance.
       fingerprint: null,
       stage: reading.status.stage,
       unmet: JSON.stringify(reading.status.unmet),
@@ -66,7 +66,7 @@ export function takingOver({ clock, recorder: { record }, fleet }: TakingOverPar
       const columns = columnsOf(machine, at)
       const taken = (name: string) => new Problem('name_taken', `Another server is called ${name}: rename it first`)
       if (before) {
-        // A conflict of names ends the transaction; asked first, it ends with a sentence.
+        // Checked before the write, because a unique violation would abort the transaction.
         if (before.name !== machine.name && (await store.live(tx).where('server.name', '=', machine.name).executeTakeFirst())) throw taken(machine.name)
         fleet.forget(before.id)
       }
