@@ -6,7 +6,7 @@ export interface Clock {
   now(): number
   /** Milliseconds that pass evenly, whatever the clock on the wall is set to; since any moment, and for this process alone. */
   monotonic(): number
-  /** Since when it runs without a jump, by its own time; 0 where none was seen. */
+  /** Time of the last clock jump, by its own time; 0 if there was none. */
   steadySince(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -27,8 +27,8 @@ function wallNow(): number {
 }
 
 /**
- * How long something has lasted, in ms: only the time in which the clock ran steadily counts, so that a clock that jumps a day makes nobody a day late.
- * What lies in the future was written before a jump back: it lasts since then, or as far as anybody knows since now.
+ * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything.
+ * A start in the future was written before a backward jump; it counts from that jump, or from now.
  */
 export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: number): number {
   if (since > now) return steadySince === 0 ? 0 : now - steadySince

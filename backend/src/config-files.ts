@@ -1,4 +1,4 @@
-/** What the settings name on the disk, looked at before anything begins: a certificate that can't be read is told with the other problems, not half a minute later. */
+/** Checks files named by settings before the start, so that an unreadable certificate is reported together with other problems. */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
@@ -33,7 +33,7 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
     const given = environment[setting]?.trim()
     return given ? path.resolve(folder, given) : undefined
   }
-  /** The file's text, and what `parse` makes of it; undefined, with the problem told, where it can't be read or isn't what it should be. */
+  /** The file's text and its parsed value; undefined after reporting a problem. */
   async function readAs<T>(setting: string, what: string, parse: (text: Buffer) => T): Promise<T | undefined> {
     const file = named(setting)
     if (file === undefined) return undefined

@@ -12,7 +12,7 @@ export type Config = ReturnType<typeof readConfig>
 const programRoles = ['http', 'reconcile'] as const
 export type Role = (typeof programRoles)[number]
 
-/** Every setting and its default. What each means is said in docs/operations.md; a test holds that page to this list. */
+/** Every setting with its default. docs/operations.md explains them, and a test keeps that page complete. */
 const defaults = {
   HOST: '127.0.0.1',
   PORT: '8080',

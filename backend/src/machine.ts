@@ -9,7 +9,7 @@ export interface Machine {
   readonly temporary: string
   /** As `process.kill`: signal 0 only asks. */
   readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void
-  /** Calls `act` when this process exits by itself, whatever the reason; nothing asynchronous happens after it. Answers how to call it off. */
+  /** Calls the synchronous `act` when this process exits for any reason. Returns a function that cancels it. */
   readonly atExit: (act: () => void) => () => void
 }
 

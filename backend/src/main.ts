@@ -32,7 +32,7 @@ const stopAsked = new Promise<string>((resolve) => {
   }
 })
 
-/** Reads a line; on a terminal what is typed isn't shown. */
+/** Reads a line, without echo on a terminal. */
 function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
   const lines = createInterface({ input: stdin, terminal: false })

@@ -41,6 +41,6 @@ export function sourceOf(ip: string): string {
   return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
 }
 
-/** The source that requests of a peer are counted by; undefined where one address stands for many people: loopback, and proxies that are trusted. */
+/** Source of a request for limits; undefined if the address stands for many users: loopback and trusted proxies. */
 export const countedSource = (ip: string, trusted: readonly Network[]): string | undefined =>
   isLoopback(ip) || trusted.some((network) => network.contains(ip)) ? undefined : sourceOf(ip)

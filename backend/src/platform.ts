@@ -53,7 +53,7 @@ export interface Domain {
   readonly routes?: (app: FastifyInstance) => void
   /** Work beside the engine's, in processes of the role `reconcile`. */
   readonly start?: () => Promise<void>
-  /** Ends that work, after what is running has ended. */
+  /** Stops the work after current runs have ended. */
   readonly stop?: () => Promise<void>
   /** Called once an hour: removes what is no longer needed. */
   readonly removeOld?: () => Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Steelyard can't start for a reason that a person can put right. The message is for that person, and all that is printed: what is wrong, and what to do.
- * Anything else that ends a start is a fault of ours, and logged with where it came from.
+ * Steelyard can't start for a reason that the operator can fix. Only the message is printed: what is wrong, and what to do.
+ * Any other error at start is a bug and is logged with its stack.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'

@@ -1,6 +1,6 @@
 /**
- * Reads everything that is to be kept, as the records of a backup: the database at one moment, by COPY over an ordinary connection, then the files. It needs
- * no tools of PostgreSQL and stops nobody: a transaction that only reads sees what was committed when it began (REPEATABLE READ).
+ * Reads everything for a backup as records: a consistent snapshot of the database by COPY over an ordinary connection, then the files. It needs
+ * no PostgreSQL tools and blocks nobody: a read-only transaction sees what was committed when it began (REPEATABLE READ).
  */
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
@@ -92,7 +92,7 @@ async function* files(client: PoolClient, config: Config, count: DumpCount): Asy
   count.clustersWithoutEscrow = rows.filter((row) => !escrowed.has(`${row.id}.bin`)).length
 }
 
-/** A backup without the keys of its own secrets would be found out on the worst of all days. */
+/** Checks that the key file has the keys of all secrets: otherwise a restore would fail. */
 async function demandKeys(client: PoolClient, bytes: Buffer, file: string): Promise<void> {
   const keys = parseKeys(bytes.toString('utf8'), file)
   const { rows } = await client.query<{ key: string }>('select distinct wrapping_key as key from data_key')

@@ -58,7 +58,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
   throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }
 
-/** Puts files where none are, whole from the first moment on, and flushed to the disk. Answers how to take them away again. */
+/** Creates files atomically where none exist, flushed to disk. Returns a function that removes them. */
 export async function putFiles(config: Config, files: readonly SavedFile[]): Promise<() => Promise<void>> {
   const placed: string[] = []
   const undo = async () => {

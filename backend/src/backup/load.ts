@@ -1,6 +1,6 @@
 /**
- * Puts a backup into an empty database, in one transaction: the schema as it was then, the rows, the migrations since, and what a restored
- * installation must know of itself. Until the commit nobody sees anything of it, and whatever fails leaves the database empty.
+ * Loads a backup into an empty database in one transaction: the old schema, the rows, the later migrations, and the state of a restored
+ * installation. Nothing is visible before the commit, and a failure leaves the database empty.
  */
 import { once } from 'node:events'
 import { finished } from 'node:stream/promises'

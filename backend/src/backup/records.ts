@@ -1,6 +1,6 @@
 /**
- * The inside of a backup file: a list of parts. Each is named by a line of JSON, may be followed by bytes, and ends with a count, so that what is
- * left out shows. kind (1) | length (4) | bytes
+ * The content of a backup file: a list of parts. Each has a line of JSON, optional bytes and a count at the end, so that
+ * missing parts are detected. kind (1) | length (4) | bytes
  */
 import { BackupRefused } from './sealed.ts'
 
@@ -68,7 +68,7 @@ export function* dataRecords(bytes: Uint8Array): Generator<Buffer> {
   for (let at = 0; at < bytes.byteLength; at += largestBytes) yield frame(data, bytes.subarray(at, at + largestBytes))
 }
 
-/** Reads what was written. @throws BackupRefused where it isn't made of records */
+/** Reads records. @throws BackupRefused if the input is malformed */
 export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGenerator<Part | Buffer> {
   let waiting: Buffer[] = []
   let length = 0

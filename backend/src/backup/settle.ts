@@ -1,6 +1,6 @@
 /**
- * What a restored installation knows of itself. The machines have gone on since the backup was made, so what was observed then is forgotten, and every cluster and every
- * open operation is held: nothing is sent until a person has looked (see `engine/holds.ts`). Written over the newest schema, in the transaction of the restore.
+ * State of a restored installation. The machines have changed since the backup, so old observations are deleted, and every cluster and every
+ * open operation is held: nothing is sent until a user resumes it (see `engine/holds.ts`). Applied to the newest schema in the transaction of the restore.
  */
 import type { PoolClient } from 'pg'
 
@@ -12,7 +12,7 @@ export interface Settled {
 /** "2026-11-20 14:02 UTC" */
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** Far more than are published between a backup and its restore: who resumes a stream after a number from the time between is told to fetch anew. */
+/** More events than are published between a backup and its restore, so that a stream resumed from that time has to refetch. */
 const skippedEvents = 1_000_000
 
 export async function settle(client: PoolClient, madeAt: Date, now: Date): Promise<Settled> {
@@ -49,7 +49,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date): Promi
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // Unknown until they are asked. Every row gets this transaction's number: those in the backup are of another server, and may lie in the future of this one.
+  // Unknown until contacted. Every row gets this transaction's number, because numbers from the old server may be in the future here.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,

@@ -33,7 +33,7 @@ async function verdictOf(config: Config, around: Surroundings, noted: ChainHead 
   }
 }
 
-/** Ends with 0 where the chain holds, 1 where it doesn't, 2 where the command can't be read, 7 where the chain could not be checked. */
+/** Exit codes: 0 the chain is intact, 1 it isn't, 2 wrong usage, 7 the chain could not be checked. */
 export async function auditVerify(args: readonly string[], around: Surroundings): Promise<number> {
   const { out, err } = around
   const [option, text, more] = args

@@ -1,4 +1,4 @@
-/** `doctor`: looks at settings, key, database, clock and what should be reachable, and says what to do about what isn't right. Changes nothing. */
+/** `doctor`: checks settings, key, database, clock and reachability, and says how to fix problems. Changes nothing. */
 import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { supportedMinor } from '#talos/versions.ts'

@@ -1,4 +1,4 @@
-/** `key add`: puts a new current key into the key file. The next start wraps everything anew; then the older lines may be removed. */
+/** `key add`: adds a new current key to the key file. The next start rewraps all secrets; then older lines may be removed. */
 import { ConfigRefused, readConfig } from '../config.ts'
 import { addKey, KeyFileRefused, readKeyFile } from '../vault/key-file.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'

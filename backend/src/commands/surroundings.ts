@@ -1,4 +1,4 @@
-/** What a command is given of the process it runs in, and what it ends with. Made by `main.ts`, the only file that reads `process`. */
+/** The process environment of a command, made by `main.ts`, the only file that reads `process`. */
 import type { Machine } from '../machine.ts'
 
 export interface Surroundings {

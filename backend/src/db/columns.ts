@@ -43,7 +43,7 @@ export interface Agreed {
   readonly wwid: string | null
   readonly content: string
 }
-/** Device path → what was agreed. */
+/** Confirmed content by device path. */
 export type AgreedDisks = Readonly<Record<string, Agreed>>
 
 type Values = Record<string, unknown>

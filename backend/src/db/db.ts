@@ -34,7 +34,7 @@ export interface ConnectOptions {
   /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
-  /** Called when an idle connection breaks; the pool replaces it by itself. */
+  /** Called when an idle connection breaks. The pool replaces it. */
   readonly onIdleError?: (error: Error) => void
 }
 
@@ -108,8 +108,8 @@ export function isDatabaseGone(error: unknown): boolean {
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error comes of the database having been away, and of nothing else: what was done is tried again as soon as it is back. Unlike
- * `isDatabaseGone`, which takes any refused connection for it, this may be asked of an error that comes from anywhere.
+ * Whether an error means only that the database was away, so the work is retried when it is back. Unlike
+ * `isDatabaseGone`, which accepts any refused connection, this is safe for errors from anywhere.
  */
 export const lostDatabase = (error: unknown): boolean =>
   error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))

@@ -21,7 +21,7 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** Why a database can't be brought to this program's schema. The message is for the person who starts it. */
+/** Why a database can't be migrated. The message is for the operator. */
 export class MigrationRefused extends Refusal {
   override readonly name = 'MigrationRefused'
 }

@@ -168,7 +168,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, sources))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
-  // Finds what no notification tells: a smaller role, an unused session, a lost notification.
+  // Catches changes without a notification: a reduced role, an idle session, a lost notification.
   const look = setInterval(() => void endLapsed(), lapsedCheckMs)
   look.unref()
   const endLapsed = async () => {

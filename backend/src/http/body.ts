@@ -12,8 +12,8 @@ export const isText = (text: string): boolean => !text.includes('\0') && text.is
 
 /**
  * The bytes of a body, copied together as they come: a piece of one byte costs some hundred where it is kept by itself, and who sends decides how small they are.
- * @param most bytes that are taken
- * @param said what `Content-Length` says, where the body has one
+ * @param most maximum number of bytes
+ * @param said the `Content-Length`, if any
  * @throws Problem too_large; bad_request where it ends before it should. What the stream fails with
  */
 export async function readBytes(stream: Readable, most: number, said?: number): Promise<Buffer> {

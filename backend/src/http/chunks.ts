@@ -66,7 +66,7 @@ type Frame = ReturnType<typeof chunkFrame>
 /** The state of a connection between two packets. */
 interface Line {
   readonly socket: Socket
-  /** The request that it carried last, and its frame where it comes in chunks. */
+  /** The connection's last request, and its frame if it is chunked. */
   last: IncomingMessage | undefined
   frame: Frame | undefined
   /** Its last three bytes, in which the end of a head may have begun. */

@@ -1,4 +1,4 @@
-/** What was thrown → `{error, code, fields?, related?, request_id}`. Only a Problem's own sentence reaches the caller; anything else is a 500 that tells nothing. */
+/** Converts errors to `{error, code, fields?, related?, request_id}`. Only a Problem's sentence reaches the caller; any other error is a 500 without details. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
@@ -15,7 +15,7 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
-    // For an invalid key the inner issue says what was expected.
+    // For an invalid key the inner issue has the expectation.
     else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
   }
   // The first sentence of a field wins: it is the one that the form shows.
@@ -43,14 +43,14 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
-/** Silent servers are asked again after 20 s; before that the answer would be the same. */
+/** Silent servers are contacted again after 20 s, so an earlier retry gets the same answer. */
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
-/** SQLSTATE disk_full. The caller can't fix it, so the log tells the operator. */
+/** SQLSTATE disk_full. It is logged for the operator. */
 const diskFull = '53100'
 
-/** Any error as a Problem; undefined where it is our own fault. */
+/** Converts an error to a Problem; undefined for internal errors. */
 export function asProblem(error: unknown, random: () => number): Problem | undefined {
   if (error instanceof Problem) return error
   if (isPoolBusy(error)) return new Problem('unavailable', 'The database did not answer in time. Please try again.', undefined, retryAfter(random))

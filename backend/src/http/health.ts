@@ -24,7 +24,7 @@ function together<T>(ask: () => Promise<T>): () => Promise<T> {
   return () => (asking ??= ask().finally(() => (asking = undefined)))
 }
 
-/** This machine itself and the networks of the setting. A proxy on this machine that isn't trusted hides who asks. */
+/** Allows this machine and the networks of the setting. An untrusted proxy on this machine hides the real caller. */
 function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedProxies }: Config): boolean {
   if (metricsNetworks.some((network) => network.contains(ip))) return true
   const isForwarded = headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined

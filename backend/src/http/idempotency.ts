@@ -27,7 +27,7 @@ export interface Answered {
 export interface Act {
   /** Does it, and answers. */
   readonly act: (caller: Caller) => Promise<Answered>
-  /** The answer to what the transaction of the change came to; undefined where that alone is not what is answered. */
+  /** The answer for a transaction's result; undefined if the answer needs more. */
   readonly answerOf: (result: unknown) => Answered | undefined
 }
 
@@ -176,7 +176,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
           const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
           failpoint.reach('answer', 'after')
           if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
-          // If this fails, the next call removes what is too much.
+          // After a failure the next call removes the surplus.
           await forgetOldest(caller.userId).catch(() => undefined)
           return answer
         } catch (error) {

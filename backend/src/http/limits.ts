@@ -23,7 +23,7 @@ export interface Limits {
   /** Calls at once that cost much of the processor, such as previews: in all, and for one person. */
   readonly heavy: number
   readonly heavyOfPerson: number
-  /** How long a peer may take nothing of an answer before its connection is cut. */
+  /** How long a peer may read nothing of an answer before its connection is cut, in ms. */
   readonly stalledMs: number
   /** Event-loop delay past which reads are refused. */
   readonly delayMs: number
@@ -51,10 +51,10 @@ const busy = (random: () => number) => new Problem('unavailable', 'Server busy. 
 /** Sources that are certainly remembered; past it the least recent ones are forgotten. */
 const mostSources = 10_000
 
-/** Tokens that fill up with time. Answers how many milliseconds to wait, 0 where one was taken. */
+/** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
 export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
   type Level = { tokens: number; at: number }
-  /** Who came lately, and who came before them. Forgetting all of the elder at once costs nothing, while a map whose oldest is taken out at each turn is slower the more was taken. */
+  /** Two generations of levels. Dropping the older one as a whole is cheap, while deleting the oldest entry of one map gets slower with each deletion. */
   let late = new Map<string, Level>()
   let earlier = new Map<string, Level>()
   return {

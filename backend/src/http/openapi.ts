@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the contract, the words beside it and what is served outside of it: nothing in it is written twice. */
+/** Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of it. */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
@@ -21,7 +21,7 @@ const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   key === 'id' ||
   key === '$schema'
 
-/** A schema as it stands in the document: fields with their meanings, references to where the shared ones are. `call`: name of the operation. */
+/** A schema of the document: fields with descriptions, and references to shared schemas. `call`: name of the operation. */
 function tidy(schema: Json, call: string): Json {
   const inside = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(inside) : typeof value === 'object' && value !== null ? tidy(value as Json, call) : value

@@ -17,7 +17,7 @@ export interface CallContext {
   readonly caller: Caller
   /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. */
   readonly ifMatch: Versions
-  /** From `Last-Event-ID`: a stream goes on after it. */
+  /** From `Last-Event-ID`: the stream continues after it. */
   readonly lastEventId: number | undefined
   readonly ip: string
   readonly userAgent: string
@@ -99,7 +99,7 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
 const readIfMatch = (request: FastifyRequest): Versions =>
   request.routeOptions.config.operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined
 
-/** One that can't be read is as none: the stream then begins now. */
+/** An invalid id counts as missing: the stream starts now. */
 function readLastEventId(request: FastifyRequest): number | undefined {
   const header = request.headers['last-event-id']
   return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
@@ -168,7 +168,7 @@ export const serve =
     })
   }
 
-/** Sets the status and the headers of an answer. Answers what is sent. */
+/** Sets status and headers of an answer and returns its payload. */
 async function payloadOf(
   operation: Operation,
   { status, body, etag: tag }: Answered,

@@ -5,7 +5,7 @@ import type { Caller, UserCaller } from './caller.ts'
 
 export interface OpenStream {
   readonly caller: Caller
-  /** Address by which the stream is counted; undefined for one that stands for many people: loopback, a trusted proxy. */
+  /** Source address for limits; undefined if it stands for many users: loopback, a trusted proxy. */
   readonly source: string | undefined
   readonly endsAt: number | undefined
   readonly close: () => void

@@ -6,7 +6,7 @@ export type Versions = readonly number[] | undefined
 
 const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)"[ \t]*)?(?:,|$)/y
 
-/** The values of the tags in a list, weak and strong; undefined where it is no valid list. */
+/** The tags in a list, weak and strong; undefined if the list is invalid. */
 function tagsOf(header: string): string[] | undefined {
   const tags: string[] = []
   for (let at = 0; at < header.length; at = oneTag.lastIndex) {
@@ -20,9 +20,9 @@ function tagsOf(header: string): string[] | undefined {
 }
 
 /**
- * Reads `If-Match`. A tag that is no version of ours matches none; a weak one counts as the version that it names, because proxies that pack an answer
- * weaken its tag.
- * @throws Problem stale where it is no list of tags: what the caller meant to make sure of is unknown
+ * Parses `If-Match`. Unknown tags match no version. Weak tags count as their version, because compressing proxies
+ * weaken tags.
+ * @throws Problem stale if the list is invalid, because the caller's precondition is unknown
  */
 export function versionsOf(ifMatch: string | undefined): Versions {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined

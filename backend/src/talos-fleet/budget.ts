@@ -54,7 +54,7 @@ export function budget(limit: number = dialsAtOnce) {
     })
 
   return {
-    /** Runs `act` when there is a place. Rejects with the signal's reason where it is aborted while waiting. */
+    /** Runs `act` when there is a free place. Rejects with the signal's reason if aborted while waiting. */
     run: async <T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
       await place(lane, signal)
       try {

@@ -1,7 +1,7 @@
 /**
- * Contact with every server. An idle one is asked every two minutes, with jitter; a miss is tried again after 20 s and after 40 s, and three misses
- * in a row make it unreachable. One in a cluster, or that an operation works on, is watched: its connection stays open, and a loss is noticed within 15 s.
- * Contacts are no jobs: nothing is lost with them, and the next one tells everything again.
+ * Keeps contact with every server. An idle one is contacted every two minutes with jitter; a miss is retried after 20 s and 40 s, and three misses
+ * in a row make it unreachable. Servers in a cluster or with an operation are watched: their connection stays open, and a loss is noticed within 15 s.
+ * Contacts are no jobs: nothing is lost with one, because the next one reports everything again.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -109,7 +109,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     state.nextAt = Math.min(state.nextAt, now)
   }
 
-  /** When a server that wasn't looked after so far is due: what was asked a moment ago by another process needn't be asked again. */
+  /** First contact of a server that is new to this process, later if another process has just contacted it. */
   const firstAt = (server: Watched, now: number): number => {
     if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
     // One in the future was written before the clock was set back.

@@ -24,8 +24,8 @@ const cidr = (text: string): Cidr => parseCidr(text)!
 const simulated = cidr('127.20.0.0/16')
 
 /**
- * Never dialled, whatever the setting says: this machine, this link, what isn't a host at all, and cloud metadata services.
- * IPv6 forms that carry an IPv4 address are refused as a whole (RFC 6052 and 3056): they would lead around the list.
+ * Never dialled, whatever the setting: this machine, link-local addresses, non-host addresses and cloud metadata services.
+ * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they would bypass the list.
  */
 const never: readonly (readonly [Cidr, string])[] = [
   [cidr('0.0.0.0/8'), 'is no host'],

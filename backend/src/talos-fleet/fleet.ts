@@ -1,6 +1,6 @@
 /**
- * Connections to servers. Whoever talks to a machine does it through here: the dial policy decides whether a packet may leave, the budget
- * how many dials are open at once, and the identity of what answers is checked before anything else is said to it.
+ * All connections to servers: the dial policy decides whether an address may be dialled, the budget limits
+ * concurrent dials, and the machine's identity is checked before anything else is sent.
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -15,7 +15,7 @@ export const readDeadlineMs = 10_000
 
 export interface ConnectOptions {
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for connecting and for each call that has no longer deadline of its own; 10 s by default. */
+  /** Default deadline of connecting and of each call, in ms; 10 s if not set. */
   readonly deadlineMs?: number | undefined
   /** How urgent it is; `act` by default. `held`: the caller has a place of the budget already, and keeps it to the end. */
   readonly lane?: Lane | 'held' | undefined
@@ -121,7 +121,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         throw error
       }
     }
-    /** One connection sequence in maintenance: the certificate is pinned, and asked for anew only where the machine shows another one. */
+    /** Connects in maintenance: pins the certificate and repins only if the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
       const known = pins.get(server.id)
@@ -143,7 +143,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
           pin = shown.pin
           return shown.client
         },
-        /** Throws OtherHardware where it isn't the known machine. */
+        /** Throws OtherHardware if it isn't the known machine. */
         async check(client: TalosClient): Promise<Pin> {
           if (isKnown) return pin!
           checked(server, await readIdentity(client), pin!.fingerprint)

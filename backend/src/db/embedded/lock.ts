@@ -66,7 +66,7 @@ export function lockFolder(folder: string, machine: Machine): () => void {
   try {
     for (;;) {
       try {
-        // A link is made only where nothing stands: of two who try, one has it.
+        // A link fails if the file exists, so only one of two processes succeeds.
         linkSync(mine, file)
         break
       } catch (error) {

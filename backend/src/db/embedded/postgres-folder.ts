@@ -26,8 +26,8 @@ export function reasonIn(text: string): string {
 }
 
 /**
- * Whether the folder holds a database: false where there is none yet.
- * @throws Refusal where it holds a part of one. Nothing is made over it: what is left may be all that there is
+ * Whether the folder has a database.
+ * @throws Refusal if it has an incomplete one, which is never overwritten because it may be the only copy
  */
 export function holdsDatabase(data: string): boolean {
   if (!existsSync(data) || readdirSync(data).length === 0) return false
@@ -57,7 +57,7 @@ export function removeHalfMade(folder: string): void {
 }
 
 export interface Making {
-  /** The folder to be; what is made beside it is moved there at the end. */
+  /** The final folder. The database is created beside it and moved there at the end. */
   readonly data: string
   readonly initdb: string
   readonly account: Account | undefined
@@ -68,8 +68,8 @@ export interface Making {
 }
 
 /**
- * Makes a database where there is none. Of two that do so at once, one has made it.
- * @throws Refusal with initdb's own reason; nothing is left then
+ * Creates a database if there is none. Safe for concurrent callers.
+ * @throws Refusal with initdb's own reason, leaving nothing behind
  */
 export async function makeDatabase({ data, initdb, account, environment, forgetful, onSpawn }: Making): Promise<void> {
   const folder = path.dirname(data)
@@ -78,7 +78,7 @@ export async function makeDatabase({ data, initdb, account, environment, forgetf
   if (account) chownSync(building, account.uid, account.gid)
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
-  // A group of its own, which its helpers are in too: Ctrl-C in the terminal reaches us and not it, and we end all of them.
+  // Its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
   const child = spawn(initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   onSpawn(child)
   let errors = ''

@@ -1,7 +1,7 @@
 /**
- * Runs the embedded PostgreSQL as a child. Whatever ends us ends it too: a signal, a refusal, an exception. Only killed with −9 we leave it running, and
- * the next start adopts it: the socket answers and the cluster's own identifier is the one in the data folder. PostgreSQL's lock decides who may start
- * one; it is never deleted here.
+ * Runs the embedded PostgreSQL as a child and ends it together with this process: at a signal, a refusal, an exception. Only kill −9 leaves it running, and
+ * the next start adopts it if the socket answers with the system identifier of the data folder. PostgreSQL's lock decides who may start
+ * one, and is never deleted here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -49,7 +49,7 @@ const hopeless = /No space left|incompatible with server|has invalid permissions
 // Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
-/** A short folder of our own for the socket. @throws Error where somebody else's stands there. */
+/** A private folder with a short path for the socket. @throws Error if the folder belongs to somebody else */
 function socketFolder(machine: Machine, data: string, account: Account | undefined): string {
   const name = `steelyard-${createHash('sha256').update(data).digest('hex').slice(0, 12)}`
   const inTemporary = path.join(machine.temporary, name)
@@ -83,7 +83,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   let stopping = false
   let watching: Promise<void> = Promise.resolve()
   let callOff: () => void = () => undefined
-  /** What makes the folder now; the server that we launched last; the one that answered last, whoever launched it. */
+  /** The running initdb, the server launched last, and the server that answered last. */
   let making: ChildProcess | undefined
   let launched: Launched | undefined
   let serving: number | undefined
@@ -127,7 +127,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       'timezone=UTC',
       ...(forgetful ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
     ]
-    // A group of its own: Ctrl-C in the terminal reaches us and not it, and it outlives us when we are killed.
+    // Its own process group, so that Ctrl-C doesn't reach it and it survives a kill of this process.
     const child = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((s) => ['-c', s])], {
       ...identity,
       cwd: data,
@@ -162,7 +162,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Fast shutdown: sessions are ended, what is committed is written, the lock is removed by PostgreSQL itself. Then the immediate one, which the next start recovers from. */
+  /** Fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, immediate shutdown, which the next start recovers from. */
   const end = async (server: number, isOver: () => boolean): Promise<void> => {
     for (const [signal, withinMs] of [['SIGINT', fastStopMs] as const, ['SIGQUIT', immediateStopMs] as const]) {
       if (isOver()) return
@@ -214,7 +214,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const isDead = !isAlive(machine, serving)
       if (!isDead && looks % (checkMs / lifeCheckMs) !== 0) continue
       try {
-        // A living server that doesn't answer may only be busy, so it is asked twice. PostgreSQL's own lock decides whether another may start.
+        // A living server that doesn't answer may be busy, so it is probed twice. PostgreSQL's own lock prevents a second server.
         if (!isDead && ((await answers()) || (await answersSoon()))) continue
         log.error('database.gone', { folder: data })
         const how = await bringUp(true)
@@ -256,7 +256,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     },
     /** Process id of the server, read from its own lock. */
     pid,
-    /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. Given up, it leaves no process behind. */
+    /** Creates the data folder if missing, starts or adopts the server and waits until it answers. Leaves no process after a failure. */
     async start(): Promise<'started' | 'adopted'> {
       socket = socketFolder(machine, data, account)
       connection = { host: socket, user: 'steelyard', database: 'postgres' }
@@ -269,7 +269,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
         throw error
       }
     },
-    /** Looks after it until `stop`: where it is gone, starts it again. */
+    /** Restarts the server whenever it ends, until `stop`. */
     supervise(): void {
       watching = watch()
     },
@@ -280,7 +280,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const server = pid()
       if (serving !== undefined && serving === server) {
         await end(server, () => !existsSync(lock) || !isAlive(machine, server))
-        // The lock goes last but for the process itself, which whoever adopts orphans may take its time to reap: not waited for beyond a second.
+        // The process may remain after the lock until it is reaped, so wait at most a second.
         for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
       }
       callOff()

@@ -23,10 +23,10 @@ export type ChainVerdict =
       readonly ok: true
       readonly entries: number
       readonly head: ChainHead
-      /** How many of the first entries have hashes without a key; all of them where none was written since the chain has been keyed. */
+      /** Number of entries before the keyed chain began. */
       readonly unkeyed: number
     }
-  /** `seq`: the first entry that doesn't hold. `reason` goes on from "Entry 4". */
+  /** `seq`: the first wrong entry. `reason` continues "Entry 4". */
   | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 const readBatch = 2_000

@@ -39,7 +39,7 @@ const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
 })
 const sentence = 'Enter both latitude and longitude, or neither'
 
-/** @param parts `contents`: what stands in each datacenter, by its id, counted by the domains of those things */
+/** @param parts `contents`: counts of objects by datacenter id, from their domains */
 export function datacenters({ db, clock, record, contents }: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
   const now = () => new Date(clock.now())
   const whole = async (row: store.DatacenterRow): Promise<Datacenter> => present(row, (await contents()).get(row.id) ?? nothing)
@@ -93,7 +93,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       }
     },
 
-    /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use where its code would change under what stands there */
+    /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use if its code would change while it has objects */
     async update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter> {
       const inside = (await contents()).get(id) ?? nothing
       let code = ''
@@ -144,7 +144,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       })
     },
 
-    /** For other domains: null where there is none. It is not removed before the transaction that asks for it has ended. */
+    /** For other domains. Null if missing. Locked against removal until the transaction ends. */
     find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> => (await store.hold(on, id)) ?? null,
 
     names: () => store.all(db),

@@ -48,7 +48,7 @@ export async function forgetIn(tx: Tx, id: string): Promise<void> {
   await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)
 }
 
-/** Counts the city's index up in a row of its own, which locks it: two at once wait for each other, and a removed code never comes back. */
+/** Increments the city's index in its own row, whose lock serialises callers, so that a removed code is never reused. */
 export async function nextIndex(tx: Tx, city: { country_code: string; city_code: string }, wanted: number | undefined): Promise<number> {
   const { last_index } = await tx
     .insertInto('city_index')

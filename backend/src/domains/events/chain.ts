@@ -23,7 +23,7 @@ export interface ChainHead {
 
 export interface Chain {
   readonly key: Buffer
-  /** The last entry that was written before the chain was keyed; number 0 and an empty hash where there is none. */
+  /** The last entry before the chain was keyed; number 0 and an empty hash if there is none. */
   readonly after: ChainHead
 }
 
@@ -55,8 +55,8 @@ export const unkeyedHash = (previous: string, seq: number, entry: AuditFields): 
     .digest('hex')
 
 /**
- * A key for the entries after `after`, and the text to be kept. Where the unkeyed entries end is sealed with it: otherwise all of them could be
- * written anew without a key.
+ * A key for the entries after `after`, and the sealed text to store. It contains the end of the unkeyed entries: otherwise all entries could be
+ * rewritten without a key.
  */
 export async function beginChain(vault: Vault, tx: Tx, after: ChainHead): Promise<{ chain: Chain; sealed: Uint8Array }> {
   const key = randomBytes(32)

@@ -116,8 +116,8 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
 
   return {
     /**
-     * Server-sent events from after `lastId` on; without it, from now on. A reader who is too slow, or asks for what is no longer kept, is told `resync`:
-     * it then fetches again what it shows. The stream ends while the database is away.
+     * Server-sent events after `lastId`, or from now on. A reader that is too slow or asks for deleted events gets `resync`:
+     * it then refetches its data. The stream ends while the database is away.
      * @throws Problem unavailable where the database is away
      */
     async *stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string> {
@@ -174,7 +174,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       unlisten()
     },
 
-    /** Removes events from which nobody resumes any more. */
+    /** Removes events that are too old to resume from. */
     async removeOld(): Promise<void> {
       await db
         .deleteFrom('event')

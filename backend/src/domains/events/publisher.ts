@@ -1,6 +1,6 @@
 /**
- * Numbers what was committed and hands it on. One publisher at a time, by an advisory lock: a sequence taken at insert would become visible out of
- * order, and a reader who resumes after a number would miss what came in late with a smaller one. The same pass chains the audit log.
+ * Numbers committed events and passes them on. An advisory lock allows one publisher at a time: a sequence taken at insert would become visible out of
+ * order, and a resuming reader would miss late events with smaller numbers. The same pass chains the audit log.
  */
 import type { Insertable } from 'kysely'
 import type { Clock } from '../../clock.ts'

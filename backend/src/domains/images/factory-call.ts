@@ -1,6 +1,6 @@
 /**
- * One question to the image factory: bounded in time, size and tries, and every way in which it can go wrong a sentence for people. What answers
- * is somebody else's program behind an address of the operator: nothing that it says is believed to be short, printable or of the right form.
+ * A call to the image factory, bounded in time, size and attempts, with a sentence for every failure. The answer
+ * comes from a foreign program, so its length, characters and form are not trusted.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
@@ -156,7 +156,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask
       } catch (error) {
         if (!(error instanceof TryAgain)) throw error
         const pauseMs = Math.max(error.afterMs, limits.pauseMs * 2 ** (tried - 1))
-        // A pause that outlasts the time that is left is an answer of its own.
+        // No retry if the pause exceeds the remaining time.
         if (tried >= limits.tries || performance.now() + pauseMs >= until) throw error.error
         await wait(pauseMs)
       }

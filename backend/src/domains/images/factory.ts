@@ -12,11 +12,11 @@ import { minors } from '#talos/versions.ts'
 import type { Platform } from '../../platform.ts'
 import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
 
-/** A list, with why it isn't of now where it isn't. */
+/** A list, with the reason if it is not current. */
 export interface Listed<T> {
   readonly items: readonly T[]
   readonly simulated: boolean
-  /** Why the factory wasn't asked or didn't answer; null: this is what it says now. */
+  /** Why the factory wasn't called or didn't answer; null if the list is current. */
   readonly reason: string | null
 }
 
@@ -34,7 +34,7 @@ export type Factory = ReturnType<typeof factory>
 export const ownVersions: readonly string[] = minors.map((m) => m.version).toReversed()
 
 const keepMs = 10 * 60_000
-/** While it doesn't answer, lists are asked for no more often than this: each question may take its whole time limit. */
+/** Minimum interval of calls while it doesn't answer, in ms, because each may take its whole time limit. */
 const leaveAloneMs = 15_000
 const mostVersionsKept = 64
 const mostListBytes = 1024 ** 2
@@ -68,7 +68,7 @@ const newestFirst = (a: string, b: string): number => compareVersions(b, a)
 const line = (text: string, most: number): string => printable(text.replaceAll(/\s+/g, ' ').trim(), most)
 const tierPattern = new RegExp(`^\\[(${extensionTiers.join('|')})\\]\\s*`)
 
-/** The tier that a description begins with becomes a field of its own. */
+/** Splits the tier off the description. */
 function extensionOf({ name, ref, author, description }: z.output<typeof ExtensionAnswer>): Extension {
   const said = line(description, 2000)
   const tier = tierPattern.exec(said)
@@ -166,9 +166,9 @@ export function factory(parts: FactoryParts) {
   return {
     url,
     /**
-     * Talos versions that it builds, newest first: also those that Steelyard doesn't support, and prereleases.
-     * With `patient`, because a person waits, the factory is asked although it did not answer a moment ago.
-     * @throws FactoryError where there is no list, not even an old one
+     * Talos versions that the factory builds, newest first, including unsupported ones and prereleases.
+     * `patient`: calls the factory even after a recent failure, because a user waits.
+     * @throws FactoryError if there is no list, not even an old one
      */
     versions,
     /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
@@ -184,8 +184,8 @@ export function factory(parts: FactoryParts) {
 }
 
 /**
- * The id by which a factory knows the schematic that it was given; null where what it knows by that id is another one. The same schematic may have
- * another id than ours: which quotes a text is written with depends on the version of the factory's YAML library, and its own text counts.
+ * The factory's id of our schematic; null if that id stands for another one. The same schematic may have
+ * another id than ours, because quoting depends on the factory's YAML library, and the factory's text counts.
  */
 export function knownAs(ours: { readonly text: string; readonly id: string }, { id, text }: Pick<Registered, 'id' | 'text'>): string | null {
   if (id === ours.id) return id

@@ -21,8 +21,8 @@ export const linkOf = (image: Built, format: ImageFormat): string => links[forma
 export const linksOf = (image: Built): z.infer<typeof ImageLink>[] => imageFormats.map((format) => ({ format, url: linkOf(image, format) }))
 
 /**
- * iPXE fills `${uuid}` and the like in by itself, and with a serial number that has a space in it the rest of the line would be lost. Talos reads
- * the query before it looks for its variables, so there they may stand percent-encoded.
+ * iPXE expands `${uuid}` and similar variables itself, and a serial number with a space would truncate the line. Talos decodes
+ * the query before it expands variables, so they may be percent-encoded.
  */
 export const forIpxe = (arg: string): string => (arg.startsWith('talos.config=') ? arg.replaceAll(/\$\{(\w+)\}/g, '%24%7B$1%7D') : arg)
 

@@ -1,4 +1,4 @@
-/** Row → contract. The only place where an image's columns become its fields, and where its token is in clear. */
+/** Converts a row to the contract's image. The only place with the plaintext token. */
 import type { Image } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
@@ -64,7 +64,7 @@ export function present(row: ImageRow, token: TokenForImage | null, settings: Im
 export const commandLineOf = (image: Pick<ImageRow, 'talos_version' | 'arch' | 'secureboot'>, args: readonly string[]): string =>
   kernelCommandLine({ talosVersion: image.talos_version, arch: image.arch, secureboot: image.secureboot }, args)
 
-/** For the audit log: what was asked for and what came of it. */
+/** The audited fields of an image. */
 export function audited(image: Image): object {
   const { links: _links, pxe_script: _script, kernel_command_line: _line, schematic: _text, warnings: _warnings, ...kept } = image
   return kept

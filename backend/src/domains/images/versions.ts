@@ -104,13 +104,13 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
       const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
       return { items: shown.map(offered), source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped', reason, notices: notices(items) }
     },
-    /** Pairs for a new cluster, newest first, by what the factory said last. Asks nobody. */
+    /** Version pairs for a new cluster, newest first, from the factory's last answer. Makes no call. */
     pairs: (): SupportedPair[] => {
       const stable = supportedOf(last).filter((v) => !isPrerelease(v))
       const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
       return newest.toReversed().map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
     },
-    /** Why a cluster can't be made of these; undefined where it can. Asks nobody. */
+    /** Why these versions can't be used together, or undefined. Makes no call. */
     problem: (talos: string, kubernetes: string): string | undefined =>
       kubernetesProblem(talos, kubernetes) ??
       (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos) ? `The image factory does not build Talos ${talos}` : undefined),
@@ -122,7 +122,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
         ? []
         : [...said(`Talos ${minorText(talos)}`, talosSupport(talos)), ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes))]
     },
-    /** Asks the factory now, so that its list is known before somebody wants it. Never throws. */
+    /** Fetches the factory's list in advance. Never throws. */
     refresh: async (): Promise<void> => void (await ask().catch(() => undefined)),
   }
 }

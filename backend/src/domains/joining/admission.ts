@@ -29,7 +29,7 @@ export type Admission =
   /** `over`: whatever it asks for next time. */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
-/** Waiting for a transaction at once; past it, a machine is asked to come back (Talos does, with a back-off). */
+/** Maximum waiting transactions. Further machines are told to retry, which Talos does with back-off. */
 const mostWaiting = 2_000
 const perBatch = 100
 /** A machine that asks again so soon has lost the answer, and is given the same one. */
@@ -49,7 +49,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // The row of its address, or one of its own that waits for nothing any more: what waits at two addresses, or has two serials, is perhaps two machines.
+    // Reuses the row of its address, or a finished one of its own: a machine waiting at two addresses or with two serials may be two machines.
     const waiting = known.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??
@@ -64,7 +64,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       ...announcement,
       address,
       host_name: hostName,
-      // Nothing is dialled where it may not be, so such an announcement takes no use.
+      // An address that may not be dialled uses up nothing.
       counted: isUsed || mayDial.ok,
       at,
       result: mayDial.ok ? 'waiting' : 'failed',

@@ -6,9 +6,9 @@ import { text } from '#talos/client/text.ts'
 export interface Announcement {
   /** Lower case. */
   readonly uuid: string
-  /** As the API tells it: one line, at most 256 characters. Firmware writes such things as "Not Specified" or "Default string": they are taken as they are. Empty: none. */
+  /** One line, at most 256 characters. Firmware placeholders such as "Not Specified" stay as they are. Empty if missing. */
   readonly serial: string
-  /** `aa:bb:cc:dd:ee:ff`; null where none was given. */
+  /** `aa:bb:cc:dd:ee:ff`, or null. */
   readonly mac: string | null
 }
 export type Reading = { readonly ok: true; readonly announcement: Announcement } | { readonly ok: false; readonly reason: string }
@@ -21,8 +21,8 @@ const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
 /**
- * A variable that the machine has no value for. Talos takes a serial number that is empty, or "To Be Filled By O.E.M.", for not known yet: it waits for it half of
- * an attempt (90 s) and then asks with the variable as it stands (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
+ * An unfilled variable. Talos treats an empty serial number or "To Be Filled By O.E.M." as not known yet: it waits for it for half of
+ * an attempt (90 s) and then sends the variable itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
 /** Announced values are stored and shown; a token must never be. */
@@ -51,7 +51,7 @@ export function readAnnouncement(url: string): Reading {
   return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }
 }
 
-/** The address of a request in its one spelling; undefined where it is none (a proxy may pass on anything). An IPv4 peer of a dual-stack socket is IPv4. */
+/** Canonical source address of a request; undefined if invalid (a proxy may pass on anything). An IPv4 peer of a dual-stack socket is IPv4. */
 export function readSource(ip: string): string | undefined {
   const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
   return address ? formatAddress(address) : undefined

@@ -13,5 +13,5 @@ export const harmless = `${head}auto: stable\n`
 /** The API of the machine that was given this must show the name before it is believed. */
 export const named = (hostName: string): string => `${head}hostname: ${hostName}\n`
 
-/** 80 random bits: a name that nobody guesses in the minutes that it is good for. A DNS label. */
+/** A DNS label with 80 random bits, which can't be guessed in the minutes of its validity. */
 export const oneTimeHostName = (): string => `sy-${randomBytes(10).toString('hex')}`

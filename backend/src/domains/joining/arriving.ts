@@ -1,5 +1,5 @@
 /**
- * Dials what announced itself. A machine opens its API some seconds after it has its document, so it is asked again and again, at short intervals at first.
+ * Dials announced machines. A machine opens its API some seconds after it gets its document, so it is dialled repeatedly, at short intervals first.
  * It is registered when its API, at the address that the announcement came from, shows the announced identity and the host name that was given to that address.
  */
 import { Problem } from '#contract/errors.ts'
@@ -41,7 +41,7 @@ const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_
 /** What answered is not what announced itself. */
 class Contradiction extends Error {}
 
-/** What this process remembers of an awaited machine. A forgotten one is asked at once. */
+/** This process's state of an awaited machine. Without one it is dialled at once. */
 interface Try {
   readonly hostName: string | null
   dueAt: number
@@ -136,7 +136,7 @@ export function arriving({
     })
   }
 
-  /** The machine has no usable answer yet: it is asked again, unless it has used up its time. */
+  /** Retries a machine without a usable answer until its time is up. */
   const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: FailureCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()

@@ -1,7 +1,7 @@
 /**
- * Finds the join token of a text without a query for each. All hashes are held in memory, and read again when an unknown one is asked for: at most ten
- * times a second, one read at a time, however many texts are guessed. A token that was made a moment ago is found, because the deciding read begins after
- * the question.
+ * Looks up join tokens without a query per request. All hashes are in memory and are reloaded for an unknown one: at most ten
+ * times a second, one load at a time, however many texts are guessed. A new token is found, because the deciding load starts after
+ * the request.
  */
 import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
@@ -43,7 +43,7 @@ export function directory(db: Db) {
       await next
       return known.get(key)
     },
-    /** The token has ended: it is read again when it is asked for. */
+    /** Drops an ended token, so that the next lookup reloads it. */
     forget: (text: string) => void known.delete(keyOf(text)),
   }
 }

@@ -17,7 +17,7 @@ import { type Joining, joinTokenRoutes, joinTokens } from './tokens.ts'
 const dayMs = 86_400_000
 /** A refused announcement is also in the audit log, which keeps it. */
 const refusedKeptMs = 30 * dayMs
-/** Of tokens that have ended: the servers and the audit log also know who came through them. */
+/** How long arrivals of ended tokens are kept, in ms. Servers and the audit log record them too. */
 const arrivalsKeptMs = 90 * dayMs
 
 interface JoinDomainParts {

@@ -121,7 +121,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters, server
       }
     },
 
-    /** @throws Problem not_found; stale; conflict where it was revoked already */
+    /** @throws Problem not_found; stale; conflict if already revoked */
     async revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       const known = await codes()
       await inTransaction(db, async (tx) => {

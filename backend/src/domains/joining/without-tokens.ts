@@ -1,6 +1,6 @@
 /**
- * What others say may hold a join token: a booting Talos writes the whole URL into its log and its events, and an image factory repeats what it was given.
- * Whoever may read those need not be one who may make tokens.
+ * Removes join tokens from foreign text: a booting Talos writes the whole URL into its log and events, and an image factory repeats its input.
+ * Readers of such text may lack the permission to create tokens.
  */
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 

@@ -60,7 +60,7 @@ export function configuring({ db, record, servers, access, drifts }: Platform & 
         connection.secure(
           keys,
           async (client) => {
-            // In the same connection, right before: somebody may be at work with talosctl.
+            // On the same connection right before sending, because somebody may be using talosctl.
             const judged = server.status === 'ready' ? await drifts.look(client, server) : null
             if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen) throw new ChangedByOthers()
             if (judged?.images && isMissing(yaml, judged.images)) throw new OtherImages()

@@ -24,7 +24,7 @@ const secrets: SecretsBundle = {
   certs: { os: pair, etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceAccount: { key: mark } },
 }
 
-/** The install disk where nobody chose one. */
+/** The default install disk. */
 const defaultDisk = (server: ServerFacts): string => server.system_disk ?? defaultInstallDisk(server.disks)?.device ?? '/dev/sda'
 
 /** @param imageFactory host of the image factory, as in a cluster's install images */

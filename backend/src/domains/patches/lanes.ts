@@ -1,4 +1,4 @@
-/** A queue before one worker that serves its users in turn: a user who sends much delays only themselves. */
+/** A fair queue for one worker: users take turns, so that a busy user delays only themselves. */
 import { Problem } from '#contract/errors.ts'
 
 export interface LanesOptions {
@@ -15,7 +15,7 @@ export function lanes<T>({ most, mostOfOne }: LanesOptions) {
   const count = (): number => [...waiting].reduce((sum, [owner, items]) => sum + (owner === null ? 0 : items.length), 0)
   return {
     /**
-     * @param owner who asks; null for Steelyard itself, which asks for no more at once than it has work and is never refused
+     * @param owner the user, or null for Steelyard itself, which is never refused
      * @throws Problem `throttled`
      */
     push(owner: string | null, item: T): void {
@@ -26,10 +26,10 @@ export function lanes<T>({ most, mostOfOne }: LanesOptions) {
         throw new Problem('throttled', 'Too many patches wait to be read. Please try again in a moment.', undefined, retrySeconds)
       waiting.set(owner, [...own, item])
     },
-    /** The next to be served; undefined where nobody waits. */
+    /** The next item, or undefined. */
     next(): T | undefined {
       for (const [owner, [first, ...rest]] of waiting) {
-        // To the end of the line, where there is more.
+        // To the end of the line if there is more.
         waiting.delete(owner)
         if (rest.length > 0) waiting.set(owner, rest)
         return first

@@ -1,6 +1,6 @@
 /**
- * The layers that a server's configuration is made of, first to last: what was generated for its role, what Steelyard sets for this machine
- * (`static-system`), what keeps the machine reachable beside a VLAN (`default-node`), and then the patches of people. A later layer wins.
+ * The layers of a server's configuration, first to last: the generated one for its role, Steelyard's settings for this machine
+ * (`static-system`), settings that keep the machine reachable beside a VLAN (`default-node`), and the users' patches. Later layers win.
  */
 import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -15,7 +15,7 @@ export interface RenderContext {
   readonly talosVersion: string
   /** `/dev/nvme0n1` */
   readonly installDisk: string
-  /** The disk's own id, by which Talos finds it whatever its name; where it isn't given, the name says which. */
+  /** The disk's WWID, by which Talos finds it under any name; without it the name is used. */
   readonly installWwid?: string | null | undefined
   readonly installImage: string
   /** Host of the Kubernetes API: address or DNS name. */
@@ -25,7 +25,7 @@ export interface RenderContext {
   /** The endpoint's address where the control planes hold it themselves. */
   readonly virtualIp?: string | null | undefined
   readonly vlanId?: number | null | undefined
-  /** Link that carries the workload; the dialled one where it isn't given. */
+  /** Workload link; the dialled one by default. */
   readonly workloadInterface?: string | null | undefined
   /** Images that others have put into the machine's configuration (`talosctl upgrade-k8s`). */
   readonly images?: MachineImages | null | undefined
@@ -52,14 +52,14 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
   const isControlPlane = context.role === 'control_plane'
   const layer = { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'] }
   if (context.isAdopted) return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
-  // Talos puts a machine's own addresses into its certificate by itself, but not the endpoint, nor an address that is translated on the way.
+  // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated address.
   const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
   // The selector goes before the disk (Talos: v1alpha1_types.go, InstallDiskSelector); the name stays for people.
   const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
   const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
   const documents: object[] = [
     withImages(isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine }, context.images ?? {}),
-    // `auto` is `stable` in what is generated, and a host name beside it is refused.
+    // The generated configuration sets `auto: stable`, which conflicts with a host name.
     { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
   ]
   if (context.virtualIp && isControlPlane && server.link)
@@ -85,6 +85,6 @@ export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopte
   return { ...layer, body: text(documents) }
 }
 
-/** Where in the order a patch stands: by weight, then by age, then by id. Patches that aren't stored yet come last among their weight. */
+/** Order of patches: by weight, then age, then id. Unstored patches come last within their weight. */
 export const inOrder = <T extends { weight: number; created_at: Date | null; id: string }>(patches: readonly T[]): T[] =>
   patches.toSorted((a, b) => a.weight - b.weight || (a.created_at?.getTime() ?? Infinity) - (b.created_at?.getTime() ?? Infinity) || (a.id < b.id ? -1 : 1))

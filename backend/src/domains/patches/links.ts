@@ -11,7 +11,7 @@ const made = new Set(['VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConf
  */
 const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
 
-/** What a patch with aliases names can't be told without the machine: any link may be meant. */
+/** Aliases are resolved only by the machine, so a patch with aliases may mean any link. */
 export const anyLink = '*'
 
 /** Names of links, of those that are made part of a bond or bridge too; none where the text configures no link. The text must have been checked. */
@@ -68,13 +68,13 @@ function madeBy(root: MapNode): (string | undefined)[] {
 }
 
 /**
- * Links that a patch needs and that neither the server nor the configuration with the patch has, each once.
+ * Links that a patch needs but neither the server nor the merged configuration has.
  * @param merged the whole configuration
- * @param present names of the links that the server told
+ * @param present names of the server's links
  */
 export function missingLinks(body: string, merged: string, present: readonly string[]): LinkUse[] {
   const known = new Set<string | undefined>([...present, ...documentsOf(merged).flatMap(madeBy)])
-  // One alias may be a pattern for many links: what it is called by is known to the machine alone.
+  // An alias may be a pattern for many links, which only the machine resolves.
   if ([...known].some((name) => name?.includes('%'))) return []
   const missing = new Map<string, LinkUse>()
   for (const node of documentsOf(body).flatMap(usedBy)) {

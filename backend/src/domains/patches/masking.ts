@@ -52,7 +52,7 @@ function knownAndUnknown(text: string): { known: string; unknown: string[] } | n
 
 const breaks = (text: string): number => text.split('\n').length - 1
 
-/** @param known what another text hides: what isn't among it is marked as new, but for what nobody may read, which so can't be found out by trying */
+/** @param known masked values of another text. Other values are marked as new, except those that nobody may read, so that they can't be guessed by trying */
 export function maskText(text: string, audience: Audience, known?: ReadonlySet<string>): MaskedText {
   let hidden: Hidden[]
   try {
@@ -82,7 +82,7 @@ export function maskText(text: string, audience: Audience, known?: ReadonlySet<s
   return { text: withHidden(text, hidden), lines }
 }
 
-/** The masked values of a text, in clear; none where it can't be read. */
+/** The plaintext of a text's masked values; empty if it can't be parsed. */
 export function secretsOf(text: string, audience: Audience): Set<string> {
   try {
     return new Set(hiddenIn(text, audience).map(({ from, to }) => text.slice(from, to)))
@@ -102,9 +102,9 @@ const plain = (node: unknown): unknown =>
 const written = (value: string, type: Scalar['type']): string => (type === 'PLAIN' && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value))
 
 /**
- * The text with the secrets of `before` where it holds masks: what is edited is what was shown. In lists an element is known again by what else
- * is in it, because elements are taken out and put in.
- * @throws Problem `invalid` where a mask stands for nothing that is known
+ * Replaces masks in the text by the secrets of `before`, because users edit the masked text. List elements are matched by their other
+ * fields, because elements may be added and removed.
+ * @throws Problem `invalid` if a mask has no known value
  */
 export function unmask(text: string, before: string, audience: Audience): string {
   if (!text.includes(masked)) return text

@@ -228,7 +228,7 @@ export function patches(platform: Platform & PatchParts) {
       })
     },
 
-    /** Sends nothing to a machine for those who may not change it. */
+    /** Previews a patch. Contacts no machine for callers without write permission. */
     async preview(who: For, nodeId: string, asked: Input<typeof patchPreview>['body']): Promise<Preview> {
       const server = await factsOf(db, nodeId)
       const base = await baseOf(db, server)
@@ -293,7 +293,7 @@ export function patches(platform: Platform & PatchParts) {
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
 
-    /** What is wrong with a patch body, a sentence each; none where it may be saved. */
+    /** Problems of a patch body as sentences; empty if it can be saved. */
     check: async (body: string): Promise<string[]> => (await read(ours, 'check', body)).map(sentenceOf),
 
     /** A merged configuration as everybody may see it. */

@@ -15,7 +15,7 @@ export const present = ({ id, server_id, links: _links, created_by_name, ...row 
   created_by: created_by_name,
 })
 
-/** A layer that Steelyard writes. It has no time and no author, because it is made anew each time. */
+/** A system layer. It has no time or author, because it is computed. */
 export const presentLayer = (nodeId: string, { id, name, weight }: Layer, body: string): Patch => ({
   patch_id: id,
   node_id: nodeId,

@@ -37,8 +37,8 @@ export interface Previewed {
 export function previewOf({ base, talosVersion, without, with: layers, patch, audience, links }: PreviewInput): Previewed {
   const before = compose(base, without, { talosVersion })
   const after = compose(base, layers, { talosVersion })
-  // The same for all who may see it: a merged configuration is masked as for those who may not read secrets. Who may is told that one has changed,
-  // which nobody else may find out by trying.
+  // Merged configurations are masked for everybody. Users who may read secrets see that one has changed,
+  // which others must not find out by trying.
   const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
   const shown = maskText(after.yaml, 'everybody', known)
   return {

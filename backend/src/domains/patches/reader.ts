@@ -16,8 +16,8 @@ export interface For {
 }
 
 /**
- * Does one piece of work beside: `read({caller}, 'check', body)`.
- * @throws Problem as the work itself; `throttled` where too much waits already; `unavailable` where it takes too long
+ * Runs work on another thread: `read({caller}, 'check', body)`.
+ * @throws Problem of the work itself; `throttled` if the queue is full; `unavailable` if it takes too long
  */
 export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
 
@@ -33,7 +33,7 @@ export interface ReaderOptions {
 const idleMs = 600_000
 /** However busy the machine is. */
 const longestMs = 15_000
-/** Of one thread Node tells it from 24.6.0; the pinned one for Apple silicon is older. There the clock counts, as if the thread had this part of a processor. */
+/** Node reports a thread's processor time from 24.6.0. The pinned version for Apple silicon is older, so there wall-clock time is scaled. */
 const hasProcessorTime = 'cpuUsage' in Worker.prototype
 const assumedLoad = 4
 /** Far more than a configuration needs; past it the thread ends instead of the process. */
@@ -96,7 +96,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
     if (!thread?.isReady || !current) return
     const { worker } = thread
     worker.postMessage(current.asked, [])
-    // The thread has ended meanwhile; its `error` event tells the caller.
+    // The thread has ended; its `error` event reports to the caller.
     void watch(worker, current).catch(() => undefined)
   }
   const start = (): void => {

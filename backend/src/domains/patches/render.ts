@@ -19,7 +19,7 @@ export interface Rendered {
   readonly warnings: string[]
 }
 
-/** As `Rendered`, with what is wrong; `yaml` is empty where the layers can't be merged at all. */
+/** Like `Rendered`, with errors. `yaml` is empty if the merge fails. */
 export interface Composed extends Rendered {
   readonly errors: (PatchProblem & { layer: string | null })[]
 }
@@ -75,7 +75,7 @@ export function compose(base: string, layers: readonly Layer[], { talosVersion }
       yaml,
       sources,
       warnings,
-      // Lines of the merged text mean nothing to people: the path says where the error is, and the layer who caused it.
+      // Line numbers of the merged text mean nothing to users, so errors have a path and a layer.
       errors: errors.map((e) => ({ ...problemOf(e), line: null, column: null, layer: sources.find((s) => s.line === e.line)?.layer ?? null })),
     }
   } catch (error) {
@@ -84,7 +84,7 @@ export function compose(base: string, layers: readonly Layer[], { talosVersion }
   }
 }
 
-/** @throws Problem `invalid` naming the layer and what is wrong with it */
+/** @throws Problem `invalid` that names the layer and its error */
 export function demandValid(server: Pick<ServerFacts, 'name'>, composed: Composed): Rendered {
   const [first] = composed.errors
   if (!first) return { yaml: composed.yaml, sources: composed.sources, warnings: composed.warnings }

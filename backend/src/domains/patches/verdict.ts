@@ -12,7 +12,7 @@ export interface VerdictInput {
   readonly server: ServerFacts
   /** Secrets in clear: it goes to the machine, which has them. */
   readonly yaml: string
-  /** The configuration is of the server's cluster, not one that stands in for it. */
+  /** The configuration is the server's real one, not a stand-in. */
   readonly isReal: boolean
   readonly servers: Pick<ForClusters, 'connection'>
   readonly access: ClusterAccess

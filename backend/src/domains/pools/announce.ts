@@ -10,11 +10,11 @@ export interface Announced {
   readonly hash: string | null
   /** Why the cluster does not hold the announcements. */
   readonly refused: string | null
-  /** What somebody had made of it, where it was put right. */
+  /** The foreign change that was reverted, or null. */
   readonly found: object | null
 }
 
-/** `before`: the hash of what was last read back. @throws KubernetesError where the cluster does not answer */
+/** `before`: hash of the last read state. @throws KubernetesError if the cluster does not answer */
 export async function announce(
   job: Job,
   client: Kubernetes,

@@ -31,7 +31,7 @@ export interface Changed {
 
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
 
-/** Why a cluster may not be given a subnet, as the error that says so; null: it may. `field`: where the subnet stands in what was asked. */
+/** The error that forbids assigning a subnet to a cluster, or null. `field`: the subnet's path in the request. */
 export async function refusal(on: Db | Tx, subnet: Subnet, cluster: PoolCluster, field: string, now: number): Promise<Problem | null> {
   const verdict = canAssignSubnet(subnet, cluster)
   if (!verdict.ok) {

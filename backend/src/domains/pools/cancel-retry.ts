@@ -1,4 +1,4 @@
-/** Cancel and retry of a running assignment: a cancel turns back what is not done yet, a retry begins again what failed. */
+/** Cancel and retry of an assignment: a cancel reverts unfinished parts, a retry restarts failed ones. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'

@@ -1,4 +1,4 @@
-/** Which software hands addresses out in a cluster: what its API server serves tells (Kubernetes, "API discovery"). */
+/** Detects the load balancer of a cluster by the API groups that it serves (Kubernetes, "API discovery"). */
 import type { PoolProvider } from '#contract/network/subnets.ts'
 import { isRecord, type Kubernetes } from '../../kubernetes/client.ts'
 import type { CiliumVersion, PoolApi } from './manifest.ts'
@@ -41,6 +41,6 @@ const namesIn = (answer: unknown, list: string, name: string): ReadonlySet<strin
   return new Set(Array.isArray(items) ? items.map((item: unknown) => (isRecord(item) ? item[name] : undefined)).filter((n) => typeof n === 'string') : [])
 }
 
-/** Versions of an API group; none where it isn't served. */
+/** Versions of an API group; empty if not served. */
 const versionsOf = async (api: Kubernetes, group: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${group}`, signal), 'versions', 'version')
 const resourcesOf = async (api: Kubernetes, version: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${version}`, signal), 'resources', 'name')

@@ -29,7 +29,7 @@ async function objectsIn(client: Kubernetes, collection: string, isWanted: (name
 export const poolsIn = (client: Kubernetes, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
   objectsIn(client, poolCollection(api), (name) => names.has(name), signal)
 
-/** Announcements of these names, and whatever else has our label: what was wanted once. @throws KubernetesError */
+/** Announcements with these names, and others with our label, which are obsolete. @throws KubernetesError */
 export async function announcementsIn(
   client: Kubernetes,
   api: PoolApi,

@@ -18,7 +18,7 @@ import { type LoadBalancer, type Use, usesIn } from './uses.ts'
 const longestMs = 90_000
 /** How long the load balancer may take to accept a pool before this is shown as an error. */
 const patienceMs = 120_000
-/** MetalLB doesn't say which state of a pool it has seen: what it gave away just before it was told to stop shows up within this time. */
+/** MetalLB doesn't report which state of a pool it has seen. Addresses assigned just before a stop appear within this time, in ms. */
 const settleMs = 3_000
 
 /** The rows have changed since they were read: nothing was done, look again. */
@@ -76,7 +76,7 @@ export function passing(parts: PoolParts) {
     }
   }
 
-  /** Whether nothing of a disabled pool is in use any more; else what it waits for. */
+  /** What a disabled pool still waits for, or null. */
   const waitsFor = (accepted: Acceptance, uses: readonly Use[], waitedMs: number): string | null => {
     if (uses.length > 0) return inUse(uses)
     if (accepted.is === 'waiting') return accepted.reason
@@ -96,7 +96,7 @@ export function passing(parts: PoolParts) {
     return { held, verdict, uses, used: uses.filter((u) => isHandedOut(u.address)).length, found }
   }
 
-  /** Where nothing takes pools, nothing can be applied; what goes is gone once nothing of it is in use. */
+  /** Without a load balancer nothing can be applied, and a removed subnet is gone once it is unused. */
   const without = (held: Held, services: readonly LoadBalancer[]): Finding => {
     const { row, subnet } = held
     if (row.state !== 'draining') return finding(held, { is: 'applying', reason: noProvider }, services, null)

@@ -73,12 +73,12 @@ export function pools(parts: PoolParts) {
       return shownPools(parts, cluster)
     },
 
-    /** Asks the cluster what it has; where it doesn't answer, shows what was last known, and says so. @throws Problem not_found, subnet_assigned, conflict */
+    /** Queries the cluster's state, or shows the last known state if it doesn't answer. @throws Problem not_found, subnet_assigned, conflict */
     preview: (clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange> => preview(parts, clusterId, subnetIds, signal),
 
     /**
-     * Gives a cluster exactly these subnets. Asked again for the same, it answers the operation that is on its way; asked for others, that one ends and what it
-     * had not done is part of the new one.
+     * Assigns exactly these subnets to a cluster. A repeated call returns the running operation. A call with other subnets ends that operation, and its
+     * unfinished part moves to the new one.
      * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
      */
     async assign(
@@ -102,7 +102,7 @@ export function pools(parts: PoolParts) {
       }
     },
 
-    /** What subnets hand out has changed: the clusters that have them are told after the transaction. */
+    /** Wakes the clusters of changed subnets after the transaction. */
     async changed(tx: Tx, subnetIds: readonly string[]): Promise<void> {
       if (subnetIds.length === 0) return
       for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)

@@ -1,7 +1,7 @@
 /**
- * What a cluster holds, compared with what it was given: pure functions of objects that the cluster sent, of which nothing is believed.
+ * Compares a cluster's objects with the applied ones: pure functions of untrusted objects.
  *
- * Only fields that Steelyard writes are compared: what others add of their own (a selector that keeps a pool to one namespace) is theirs
+ * Only fields that Steelyard writes are compared. Fields added by others (a selector that limits a pool to a namespace) are theirs
  * (Kubernetes, "Server-Side Apply").
  */
 import { createHash } from 'node:crypto'
@@ -11,12 +11,12 @@ import type { KubernetesObject } from './manifest.ts'
 /** A hash of the wanted object, to tell later changes by others from our own. */
 export const hashOf = (object: KubernetesObject | readonly KubernetesObject[]): string => createHash('sha256').update(JSON.stringify(object)).digest('hex')
 
-/** What an API server fills in where it is left out, by field of the spec. */
+/** API server defaults by field of the spec. */
 const defaults: Readonly<Record<string, unknown>> = { disabled: false, autoAssign: true, avoidBuggyIPs: false, externalIPs: false, loadBalancerIPs: false }
 /** More than any object of ours has. */
 const mostEntries = 5_000
 
-/** A value as text; one that is nested too deep gets a text of its own. */
+/** A value as text; deeply nested values become a fixed text. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'nothing'
@@ -33,7 +33,7 @@ const strings = (list: unknown): unknown =>
         .toSorted()
     : list
 
-/** A block of Cilium's, in one spelling: its Go type sends `cidr: ""` where there is none, and one address may lack its `stop`. */
+/** Normalises a Cilium block: its Go type sends `cidr: ""` if empty, and a single address may lack `stop`. */
 function block(value: unknown): unknown {
   if (!isRecord(value)) return value
   const { cidr, start, stop } = value
@@ -61,7 +61,7 @@ export function differences(wanted: KubernetesObject, live: unknown): readonly s
   return changed.length === 0 ? null : changed
 }
 
-/** What the software makes of a pool. `seen`: it has looked at the pool as it is now. `used`: how many addresses it counts as handed out, where it tells. */
+/** The load balancer's view of a pool. `seen`: it has processed the current state. `used`: its count of assigned addresses, if reported. */
 export type Acceptance =
   | { readonly is: 'accepted'; readonly used: number | null }
   | { readonly is: 'waiting'; readonly reason: string }
@@ -117,7 +117,7 @@ function conditionsOf(live: unknown): ReadonlyMap<string, Condition> {
   )
 }
 
-/** What was found in place of what was wanted, short enough for the audit log. */
+/** The found values, shortened for the audit log. */
 export function foundInstead(changed: readonly string[], live: unknown): object {
   if (!isRecord(live)) return { pool: 'deleted' }
   const spec = isRecord(live['spec']) ? live['spec'] : {}

@@ -1,6 +1,6 @@
 /**
- * Brings a cluster's pools to what was asked for and keeps them so. Level-triggered, safe to repeat at every point; a cluster that has no subnets
- * is not looked at.
+ * Brings a cluster's pools to the wanted state and keeps them there. Level-triggered, safe to repeat at every point. A cluster without subnets
+ * is skipped.
  */
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'

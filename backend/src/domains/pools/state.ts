@@ -27,11 +27,11 @@ export interface Held {
 export interface State {
   readonly cluster: PoolCluster
   readonly pool: store.PoolRow
-  /** Workload subnets: those that are pools. A management subnet is nobody's to hand out. */
+  /** Workload subnets, which are pools. Management subnets are not. */
   readonly held: readonly Held[]
 }
 
-/** Undefined where there is no such cluster (any more), or none of its pools was ever spoken of. */
+/** Undefined if the cluster doesn't exist or never had a pool. */
 export async function load(parts: PoolParts, on: Db, clusterId: string): Promise<State | undefined> {
   const cluster = await parts.clusters.find(on, clusterId)
   const pool = await store.pool(on, clusterId)
@@ -56,7 +56,7 @@ export type Verdict =
       /** Whether the cluster holds the pool as wanted, and what is wrong is what it makes of it. */ readonly held: boolean
     }
   | { readonly is: 'draining'; readonly reason: string }
-  /** The cluster has nothing of it any more. */
+  /** Removed from the cluster. */
   | { readonly is: 'gone' }
 
 export interface Finding {
@@ -66,7 +66,7 @@ export interface Finding {
   readonly uses: readonly Use[]
   /** Of those, the ones that the subnet hands out. */
   readonly used: number
-  /** What somebody had made of the pool, where it was put right. */
+  /** The foreign change of the pool that was reverted, or null. */
   readonly found: object | null
 }
 
@@ -74,9 +74,9 @@ export interface Look {
   readonly provider: PoolProvider | null
   readonly findings: readonly Finding[]
   readonly announced: string | null
-  /** What somebody had made of the announcements, where they were put right. */
+  /** The foreign change of the announcements that was reverted, or null. */
   readonly announcementsFound: object | null
 }
 
-/** `applied` while what somebody changed is being put right, so that a crash does not forget to tell. */
+/** `applied` while a foreign change is being reverted, so that a crash doesn't lose the audit entry. */
 export const driftMark = 'drift:'

@@ -34,7 +34,7 @@ export const skipped = (reason: string): Shown => ({ status: 'skipped', reason }
 
 const isEnd = (status: StepStatus) => status === 'done' || status === 'failed' || status === 'skipped'
 
-/** Moves the steps that the operation has. What has ended stays as it ended: what is found later is told by the subnet itself. */
+/** Updates the operation's steps. An ended operation doesn't change; later findings show at the subnet. */
 export async function show(operations: Operations, tx: Tx, id: string, steps: ReadonlyMap<string, Shown>): Promise<void> {
   const operation = await operations.read(tx, id)
   if (!operation || hasEnded(operation)) return
@@ -45,7 +45,7 @@ export async function show(operations: Operations, tx: Tx, id: string, steps: Re
   }
 }
 
-/** How an operation ends whose steps have all ended; null while one goes on. */
+/** The end status once all steps have ended, else null. */
 export function endOf({ steps, status }: Pick<Operation, 'steps' | 'status'>): { status: 'done' | 'failed' | 'cancelled'; reason: string | null } | null {
   if (!steps.every((s) => isEnd(s.status))) return null
   if (status === 'cancelling') return { status: 'cancelled', reason: null }

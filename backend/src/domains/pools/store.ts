@@ -1,4 +1,4 @@
-/** SQL of the pools: assignments of subnets to clusters, what is seen in use, what is known of a cluster's load balancer. Nothing else writes these tables. */
+/** SQL for pools: assignments, uses, and load balancers of clusters. Nothing else writes these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -19,7 +19,7 @@ export const lockAssignments = (tx: Tx, clusterId: string): Promise<AssignmentRo
 export const lockAssignment = (tx: Tx, clusterId: string, subnetId: string): Promise<AssignmentRow | undefined> =>
   tx.selectFrom('subnet_assignment').selectAll().where('cluster_id', '=', clusterId).where('subnet_id', '=', subnetId).forUpdate().executeTakeFirst()
 
-/** The clusters that hold a subnet, and who assigned it. */
+/** The clusters of a subnet, and who assigned it. */
 export const holders = (on: On, subnetId: string) =>
   on
     .selectFrom('subnet_assignment as a')
@@ -45,7 +45,7 @@ export const removeAssignments = (tx: Tx, clusterId: string, subnetIds: readonly
     .where('subnet_id', 'in', [...subnetIds])
     .execute()
 
-/** What subnets hand out has changed. Every row is written, so that whoever just read it back sees that it is another. Answers the clusters. */
+/** Marks assignments of changed subnets. Writes every row, so that a concurrent read-back notices the change. Returns the clusters. */
 export const reapply = async (tx: Tx, subnetIds: readonly string[]): Promise<string[]> => {
   const rows = await tx
     .updateTable('subnet_assignment')
@@ -89,7 +89,7 @@ export const uses = (on: On, clusterId: string) =>
     .orderBy('address')
     .execute()
 
-/** Writes what is in use now, and only what differs from before. */
+/** Writes changed uses. */
 export async function putUses(tx: Tx, clusterId: string, subnetId: string, now: readonly Use[]): Promise<void> {
   const rows = await tx
     .selectFrom('subnet_use')

@@ -20,7 +20,7 @@ export interface LoadBalancer {
   readonly addresses: readonly Address[]
 }
 
-/** A Service as a cluster sent it → its name and addresses; undefined for what is no Service of this type, or has no proper name. */
+/** Name and addresses of an untrusted Service; undefined for other types or invalid names. */
 export function readService(item: unknown): LoadBalancer | undefined {
   if (!isRecord(item) || !isRecord(item['metadata']) || !isRecord(item['spec']) || item['spec']['type'] !== 'LoadBalancer') return undefined
   const { name, namespace } = item['metadata']

@@ -47,7 +47,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       await record(tx, system, { action: 'subnet.drift_corrected', target, after: { cluster: state.cluster.name, cidr, found: f.found } })
   }
 
-  /** Answers whether everything that was looked at is still so; what is not has to be looked at again. */
+  /** Records findings. Returns false if the wanted state has changed, so that it must look again. */
   const found = (job: Job, state: State, look: Look): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
@@ -88,7 +88,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       return current.length === look.findings.length
     })
 
-  /** The cluster does not answer: what waits says so, and what is in use is unknown. Answers how often in a row. */
+  /** Records that the cluster doesn't answer: waiting steps say so, and uses are unknown. Returns the number of failures in a row. */
   const unanswered = (job: Job, state: State, { message, status }: KubernetesError): Promise<number> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)

@@ -1,4 +1,4 @@
-/** After a restore, people look at what is held and let it go on. The restore itself writes the holds (`backup/settle.ts`). */
+/** Lists and resumes objects held after a restore. The restore writes the holds (`backup/settle.ts`). */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'

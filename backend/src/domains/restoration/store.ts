@@ -1,4 +1,4 @@
-/** SQL for what is held since a restore. It reads names and contacts where they stand: a restore is about all of them at once. */
+/** SQL for held objects. It reads tables of several domains, because a restore concerns all of them. */
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 

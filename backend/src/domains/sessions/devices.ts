@@ -40,7 +40,7 @@ export function devices(installationKey: () => Promise<Uint8Array>) {
     return given.length === right.length && timingSafeEqual(given, right)
   }
   return {
-    /** Id of the device that the `Cookie` header proves to be known to the account; undefined where it proves nothing. */
+    /** Id of the account's known device in the `Cookie` header, or undefined. */
     async known(cookies: string | undefined, email: string): Promise<string | undefined> {
       const entries = entriesOf(cookies)
       if (entries.length === 0) return undefined

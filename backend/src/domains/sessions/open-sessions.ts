@@ -9,7 +9,7 @@ import type { Caller, UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
-/** Sent when a session ended, or `person` with an id when somebody's role changed, so that every process forgets it at once. */
+/** Sent when a session ends, or with `person` and an id when a role changes, so that every process drops its cache. */
 const revokedChannel = 'steelyard_session_revoked'
 /** A session is read again after this long, in case a notification was lost. */
 const cachedMs = 4_000
@@ -70,7 +70,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
     forget,
     end,
 
-    /** The session, used now; undefined where it has ended. */
+    /** Marks the session as used and returns it; undefined if it has ended. */
     async standing(id: string): Promise<Row | undefined> {
       const cached = cache.get(id)
       if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now()) return cached.session
@@ -115,7 +115,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       })
     },
 
-    /** @throws Problem forbidden where others' are asked for without `users:manage` */
+    /** @throws Problem forbidden for others' sessions without `users:manage` */
     async list(caller: UserCaller, query: Input<typeof sessionList>['query']): Promise<Page<Session>> {
       const { user_id: asked = caller.userId } = query
       if (asked !== caller.userId && !caller.scopes.includes('users:manage')) throw new Problem('forbidden', 'Your role does not include users:manage')

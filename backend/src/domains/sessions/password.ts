@@ -10,8 +10,8 @@ const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism:
 const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
 
 /**
- * Calls `act` once it is the source's turn to hash.
- * @throws Problem throttled where the source has too many waiting, unavailable where everybody has
+ * Calls `act` when it is the source's turn to hash.
+ * @throws Problem throttled if the source has too many waiting, unavailable if all sources together have
  */
 export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T> {
   try {
@@ -45,5 +45,5 @@ export async function verifyPassword(password: string, phcHash: string): Promise
   return { right, outdated: right && (Number(match[1]) < parameters.memoryCost || Number(match[2]) < parameters.timeCost) }
 }
 
-/** A hash that no password has, checked where there is no such account, so that both cases take the same time. */
+/** A hash without a password, verified for unknown accounts, so that both cases take the same time. */
 export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${'BwcH'.repeat(5)}Bw$${'BwcH'.repeat(10)}Bwc`

@@ -24,7 +24,7 @@ const keyLifeMs = 30 * 86_400_000
 const toleranceSeconds = 30
 const lookAgainMs = 60_000
 const lookForUnknownMs = 2_000
-/** Tokens whose signature was checked are remembered until they end: the check costs more than most calls. Whether the session stands is asked each time. */
+/** Cache size of verified tokens: verifying costs more than most calls. The session is checked each time. */
 const mostRemembered = 5_000
 
 interface Key {

@@ -44,7 +44,7 @@ const isColumn = (name: string): name is Column => known.has(name)
 /** Named one by one: a file of another kind may have any number of columns. */
 const mostUnknown = 20
 
-/** Columns of a header, in order; or what is wrong with it. */
+/** The columns of a header in order, or its error. */
 export function readHeader(cells: readonly string[]): { columns: Column[] } | { troubles: string[] } {
   if (cells.length === 1 && cells[0]!.includes(separator)) return { troubles: ['Columns must stand between commas, not semicolons'] }
   const columns: Column[] = []
@@ -159,7 +159,7 @@ function exclusionTrouble({ exclude, cidr }: Wanted): string {
 
 type Wrong = (column: Column | null, message: string) => void
 
-/** The subnet that a row changes; null where it makes a new one, or names none. */
+/** The subnet that a row changes; null if it creates one or has an invalid id. */
 function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong): SubnetRow | null {
   const id = (given.get('id') ?? '').toLowerCase()
   const version = given.get('version') ?? ''
@@ -177,7 +177,7 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
   return before
 }
 
-/** The column tells, and changes nothing. */
+/** The cluster column is informational; it must match. */
 function checkCluster(text: string | undefined, before: SubnetRow | null, wrong: Wrong): void {
   if (text === undefined) return
   const named = text.split(separator).map((n) => n.trim())

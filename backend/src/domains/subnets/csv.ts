@@ -1,9 +1,9 @@
 /**
- * CSV as RFC 4180 has it, strictly: a quote stands at the start of a cell or doubled within quotes, rows end with CRLF or LF.
- * Spreadsheets run a cell that begins like a formula, so such a cell is written with an apostrophe before it, and read without.
+ * Strict CSV (RFC 4180): a quote is at the start of a cell or doubled within quotes; rows end with CRLF or LF.
+ * Spreadsheets execute cells that look like formulas, so such cells are written with a leading apostrophe, which is removed on reading.
  */
 export interface CsvRecord {
-  /** Of the line that it begins on, from 1. */
+  /** Line of its start, from 1. */
   readonly line: number
   readonly cells: readonly string[]
 }
@@ -33,7 +33,7 @@ const QUOTE = 34
 const SPACE = 32
 const TAB = 9
 
-/** The cell in quotes that begins at `at`: its text, where it ends, how many lines it spans; or why it is none. */
+/** Reads the quoted cell at `at`: its text, end and number of lines, or its error. */
 function readQuoted(text: string, at: number): { cell: string; end: number; lines: number } | { problem: string } {
   let lines = 0
   let doubled = false
@@ -52,7 +52,7 @@ function readQuoted(text: string, at: number): { cell: string; end: number; line
   return { problem: 'A quote is not closed' }
 }
 
-/** The end of an unquoted cell; -1 where it contains a quote. */
+/** The end of an unquoted cell; -1 if it contains a quote. */
 function plainEnd(text: string, at: number): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -81,8 +81,8 @@ export interface CsvBounds {
 }
 
 /**
- * Reads each character once, and makes nothing of what is not wanted: a megabyte takes some tens of ms, whatever it holds.
- * @param bounds of a text from outside; below the header, records with nothing in any cell are then left out as well
+ * Reads each character once: a megabyte takes some tens of ms, whatever its content.
+ * @param bounds limits for external text; empty records below the header are then skipped
  */
 export function parseCsv(given: string, bounds?: CsvBounds): Csv {
   const text = given.charCodeAt(0) === 0xfeff ? given.slice(1) : given

@@ -24,7 +24,7 @@ type Trouble = Imported['problems'][number]
 
 export interface SubnetParts {
   readonly servers: { addresses(): Promise<ServerAddress[]> }
-  /** The addresses that assigned subnets hand out have changed: their clusters are told after the transaction. */
+  /** Wakes the clusters of changed subnets after the transaction. */
   readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
 }
 /** When and by whom rows are written. */

@@ -13,7 +13,7 @@ export const present = ({ datacenter_id: id, datacenter_code: code, updated_by: 
   updated_at: row.updated_at.toISOString(),
 })
 
-/** What the audit log keeps of a subnet: what people write, and not what is seen of it. */
+/** The audited fields of a subnet, without observed ones. */
 export const audited = ({ name, cidr, gateway, vlan_id, exclude, first_and_last, purpose, datacenter_code: datacenter, version }: SubnetRow) => ({
   name,
   cidr,

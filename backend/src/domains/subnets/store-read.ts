@@ -1,4 +1,4 @@
-/** SQL of what is shown of subnets, with what the pools domain knows of them: assignments and use are only read here. */
+/** SQL for showing subnets, including assignments and uses of the pools domain, which it only reads. */
 import { type RawBuilder, type Selectable, sql, type SqlBool } from 'kysely'
 import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import type { Input } from '#contract/operation.ts'
@@ -16,7 +16,7 @@ export interface SubnetRow extends Omit<Selectable<Tables['subnet']>, 'scope'> {
   readonly clusters: readonly { readonly id: string; readonly name: string }[]
   readonly status: SubnetStatus
   readonly reason: string | null
-  /** Addresses seen in use, of those that may be handed out; null where a cluster has not told. */
+  /** Number of usable addresses in use; null if a cluster has not reported. */
   readonly used: number | null
   readonly observed_at: Date | null
 }

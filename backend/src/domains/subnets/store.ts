@@ -1,4 +1,4 @@
-/** SQL of subnets: what is locked, written and compared. What is shown of them is in `store-read.ts`. */
+/** SQL for locking, writing and comparing subnets. `store-read.ts` has the queries for showing them. */
 import { type Insertable, sql, type SqlBool } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import { byIds, byName, type Held, type SubnetRow } from './store-read.ts'

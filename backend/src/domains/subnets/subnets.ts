@@ -167,7 +167,7 @@ export function subnets(parts: Platform & SubnetParts) {
     /** @throws Problem invalid for a text that is too large */
     import: importing({ ...parts, written }),
 
-    /** The nearest to full first, for the overview: those of clusters that told what they use. */
+    /** Subnets with the highest utilisation, for the overview. Only those with known use. */
     fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, heldOf(await servers.addresses()))).map(present),
     countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),

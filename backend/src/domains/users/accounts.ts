@@ -90,7 +90,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
         await store.putReset(tx, { person_id: id, hash: hashOf(token), created_at: now(), expires_at })
         await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
-        // A browser sends the fragment to nobody, so the token reaches no log.
+        // Browsers don't send the fragment, so no log has the token.
         return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
       }),
 

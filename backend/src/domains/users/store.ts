@@ -27,7 +27,7 @@ export const insert = (tx: Tx, { at, ...person }: { email: string; name: string;
 
 export const byEmail = (db: Db, email: string): Promise<Row | undefined> => db.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
 
-/** Admins who can sign in, locked, so that of two that give each other up the second sees what the first did. */
+/** Locks the active admins, so that concurrent changes can't remove the last one. */
 export const lockAdmins = (tx: Tx) =>
   tx.selectFrom('person').select('id').where('role', '=', 'admin').where('disabled_at', 'is', null).orderBy('id').forUpdate().execute()
 

@@ -1,4 +1,4 @@
-/** The people of this installation: who may sign in, and in which role. */
+/** Users of this installation and their roles. */
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -52,7 +52,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       }
     },
 
-    /** Makes the first admin. Answers undefined where there are users already. */
+    /** Creates the first admin; undefined if there are users already. */
     async createFirst({ email, password, name }: { email: string; password: string; name?: string }): Promise<Person | undefined> {
       if ((await store.count(db)) > 0) return undefined
       await demandGoodPassword(password, email, 'password')

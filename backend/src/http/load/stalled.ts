@@ -1,4 +1,4 @@
-/** Connections whose peer doesn't take what it is sent: they are cut, so that nobody keeps answers in our memory for as long as they like. */
+/** Cuts connections whose peer doesn't read, so that their answers don't stay in memory. */
 import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 

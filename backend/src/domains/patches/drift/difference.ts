@@ -34,8 +34,8 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
 }
 
 /**
- * @param held what the machine was given, or was known to hold
- * @param found what it holds now
+ * @param held the configuration sent to the machine, or last known
+ * @param found its current configuration
  */
 export function differenceOf(held: string, found: string, talosVersion: string): Difference {
   if (held === found) return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }

@@ -1,6 +1,6 @@
 /**
- * Finds out whether a machine still holds the configuration that it was given, and carries out what a person decides where it doesn't. Machines are checked
- * before anything is sent, when a person asks, and every few minutes (`sweep.ts`).
+ * Detects drift: whether a machine still has the configuration that Steelyard sent, and carries out the user's decision. Machines are checked
+ * before sending, on request, and every few minutes (`sweep.ts`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
@@ -74,7 +74,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
-    // Nearly always: then no row is taken that somebody else may wait for.
+    // The usual case, in which no row is locked.
     if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return
     await inTransaction(db, async (tx) => {
       if (isNew) {
@@ -186,8 +186,8 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
 
   return {
     /**
-     * In a connection with an admin's credentials: what the machine holds, compared with what it was given. The result is written down: images of others are
-     * taken over, and a difference is kept with the server. Null where its cluster has sent it nothing.
+     * On a connection with admin credentials: compares the machine's configuration with the sent one and records the result: changed images are
+     * taken over, and a difference is stored with the server. Null if its cluster has sent nothing.
      */
     look,
 

@@ -7,7 +7,7 @@ import { resources } from '#talos/client/resources.ts'
 export interface Found {
   /** The configuration that it runs with. */
   readonly active: string
-  /** The configuration after its next start: the same, unless somebody staged or is trying another. */
+  /** The configuration after the next boot, which differs if another one is staged or tried. */
   readonly stored: string
   /** Names both. */
   readonly seen: string

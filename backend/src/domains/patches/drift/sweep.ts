@@ -1,5 +1,5 @@
 /**
- * Reads the configurations of a cluster's machines every few minutes, by one call to each (three lines in its log). It writes down what it finds and sends
+ * Reads the configurations of a cluster's machines every few minutes with one call each (three log lines). It records the result and sends
  * nothing.
  */
 import { Problem } from '#contract/errors.ts'
@@ -22,7 +22,7 @@ interface SweepParts {
   readonly drifts: Pick<Drifts, 'look'>
 }
 
-/** `other-kubernetes`: its configuration has another Kubernetes authority than ours. `strange`: its certificate is of another authority than the cluster's, or it doesn't take ours. */
+/** `other-kubernetes`: its configuration has another Kubernetes authority. `strange`: its certificate is from another authority, or it refuses ours. */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping({ db, servers, access, drifts }: Platform & SweepParts): (job: Job) => Promise<Outcome> {
@@ -54,7 +54,7 @@ export function sweeping({ db, servers, access, drifts }: Platform & SweepParts)
         answers.push({ answer: await lookAt(job, clusterId, next.node_id), controlPlane: next.controlPlane })
     }
     await Promise.all(Array.from({ length: atOnce }, one))
-    // One machine alone may be somebody else's by now; where every control plane that answers is strange, the authority was changed.
+    // A single strange machine may belong to somebody else. If all answering control planes are strange, the authority has changed.
     const heard = answers.filter((a) => a.controlPlane && a.answer !== 'silent')
     const all = (answer: Answer) => heard.every((a) => a.answer === answer)
     if (heard.length > 0) await outside.noteLockedOut(clusterId, all('strange') ? 'talos_ca' : all('other-kubernetes') ? 'kubernetes_ca' : null)
