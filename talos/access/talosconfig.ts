@@ -3,8 +3,8 @@ import type { Credentials } from '../pki/clients.ts'
 import { decodedPem, mapAt, textOf, yaml } from './reading.ts'
 
 /**
- * The file that talosctl reads (`~/.talos/config`). `endpoints` are the control planes' addresses that calls go through, `nodes` those that
- * they are about when talosctl isn't told otherwise: none, as Talos writes it, or the one server that the file is for. Source: Talos `pkg/machinery/client/config/config.go`.
+ * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that calls go through. `nodes` are the
+ * default targets: none, as Talos writes it, or the one server of the file. Source: Talos `pkg/machinery/client/config/config.go`.
  */
 export function talosconfig(options: Credentials & { context: string; endpoints: readonly string[]; nodes?: readonly string[] }): string {
   const encode = (pem: string) => Buffer.from(pem).toString('base64')

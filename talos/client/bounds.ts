@@ -1,5 +1,5 @@
 /**
- * A server is not trusted: what it sends is cut to bounds and made harmless here before anything else sees it.
+ * Bounds and sanitises everything that a server sends, because servers are not trusted.
  */
 import { TalosError } from './errors.ts'
 

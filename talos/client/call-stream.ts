@@ -23,7 +23,7 @@ export function readWholeAnswer(stream: ClientHttp2Stream): void {
   stream.once('trailers', () => (complete = true))
 
   const body = new Readable({ read: () => void stream.resume() })
-  // Whoever reads is told; without a reader the error of the stream itself is what counts.
+  // A reader gets the error; without a reader the stream's own error counts.
   body.on('error', () => {})
   stream.on('data', (chunk: Buffer) => body.push(chunk) || stream.pause())
   stream.once('end', () => body.push(null))

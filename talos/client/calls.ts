@@ -15,7 +15,7 @@ export interface CallOptions {
 export interface CallContext {
   deadlineMs: number
   signal: AbortSignal | undefined
-  /** Why the connection ended, once it has. */
+  /** Why the connection ended, or undefined. */
   failure: () => unknown
   /** Aborted when the connection has ended: no call outlives it. */
   ended: AbortSignal

@@ -31,7 +31,7 @@ export interface Service {
   /** undefined where the service has no health check or hasn't answered one yet. */
   healthy: boolean | undefined
   message: string
-  /** The last thing that the service's own history tells, and when. */
+  /** The last event of the service's history. */
   lastEvent: { message: string; at: Date | undefined } | undefined
 }
 
@@ -80,7 +80,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
   const storage = createClient(StorageService, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
-  /** Raw bytes of a stream: all of it within the deadline, or as long as it lasts where it is followed. */
+  /** Raw bytes of a stream: within the deadline, or without limit if it is followed. */
   async function* bytes(
     options: CallOptions,
     bounds: { followed: boolean; maxBytes: number },
@@ -223,7 +223,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       }
     },
 
-    /** The machine leaves its etcd and forgets its data; refused where it is the last member. */
+    /** The machine leaves etcd and deletes its data. Refused for the last member. */
     async etcdLeave(options: CallOptions = {}): Promise<void> {
       const { messages } = await unary(connection, work(options), (o) => machine.etcdLeaveCluster({}, o))
       one(messages, 'EtcdLeaveCluster')

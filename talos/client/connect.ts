@@ -1,7 +1,7 @@
 /**
- * Connections to Talos's API: one TLS connection per client, closed for good by `close()`, never reopened by itself.
- * A machine in maintenance has a self-made certificate, which is read first and then pinned. A configured machine requires a client
- * certificate and has one of its cluster's authority.
+ * Connections to Talos's API: one TLS connection per client, which is never reopened after `close()`.
+ * A machine in maintenance has a self-signed certificate, which is read first and then pinned. A configured machine requires a client
+ * certificate and shows one of its cluster's authority.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
@@ -23,7 +23,7 @@ export interface Target {
 }
 
 export interface ConnectOptions {
-  /** For connecting, and for each call that has no deadline of its own. */
+  /** Default deadline of connecting and of each call. */
   deadlineMs?: number | undefined
   /** Closes the connection and ends every call on it. */
   signal?: AbortSignal | undefined
@@ -212,7 +212,7 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
 type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
 
 interface Session extends SessionManager {
-  /** Why the connection ended, once it has. */
+  /** Why the connection ended, or undefined. */
   failure: () => unknown
   /** Aborted when the connection has ended. */
   ended: AbortSignal

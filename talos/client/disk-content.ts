@@ -1,6 +1,6 @@
 /**
- * What stands on a disk, in one line, from the volumes that Talos discovered. Talos knows the signatures of its own list (go-blockdevice `blkid`): whatever
- * has none of them looks like nothing at all, to Talos's own tools too.
+ * Content of a disk in one line, from Talos's discovered volumes. Talos recognises the signatures of go-blockdevice's `blkid`; other content
+ * looks like an empty disk, also to Talos's own tools.
  */
 
 /** A block device with what Talos found on it (`DiscoveredVolumes.block.talos.dev`). */
@@ -8,7 +8,7 @@ export interface Volume {
   readonly id: string
   /** The disk that a partition lies on; empty for a disk. */
   readonly parent: string
-  /** Talos's name of the signature: `extfs`, `lvm2-pv`, `gpt`; empty where it found none. */
+  /** Talos's name of the signature: `extfs`, `lvm2-pv`, `gpt`; empty if none. */
   readonly kind: string
   readonly label: string
   readonly partitionLabel: string
@@ -50,7 +50,7 @@ const labelled = (what: string, label: string): string => (label === '' ? what :
 const talosLabels: ReadonlySet<string> = new Set(['EFI', 'BIOS', 'BOOT', 'META', 'STATE', 'EPHEMERAL'])
 const ownLabels: ReadonlySet<string> = new Set(['META', 'STATE', 'EPHEMERAL'])
 
-/** Whether partitions are the installer's and nobody else's. */
+/** Whether all partitions are from the Talos installer. */
 const isTalos = (partitions: readonly Volume[]): boolean =>
   partitions.every((p) => talosLabels.has(p.partitionLabel)) && partitions.some((p) => ownLabels.has(p.partitionLabel))
 
@@ -75,7 +75,7 @@ function contentOf(disk: Volume, partitions: readonly Volume[], assembled: reado
   return nothing
 }
 
-/** Disk → what stands on it. A disk that Talos could not read is left out: that is not known. */
+/** Content by disk. Disks that Talos could not read are omitted. */
 export function contentsOf(volumes: readonly Volume[], devices: readonly Assembled[]): Map<string, string> {
   const partitions = Map.groupBy(
     volumes.filter((v) => v.isPartition),

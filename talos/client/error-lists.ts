@@ -7,8 +7,8 @@ interface Told {
 const heading = /^(.*?)(\d{1,4}) errors? occurred:$/
 
 /**
- * Lists of errors as Go writes them (hashicorp/go-multierror, `ListFormatFunc`: `2 errors occurred:\n\t* …\n\t* …\n\n`) as lines that begin with `- `; a list of one
- * is that one. Lists inside lists have the same indent there, and only the counts tell where one ends; here they are indented by two spaces.
+ * Converts Go's error lists (hashicorp/go-multierror, `ListFormatFunc`: `2 errors occurred:\n\t* …\n\t* …\n\n`) to lines with a leading `- `; a list of one error
+ * becomes that error. Nested lists have the same indent in Go's text, and only the counts show their ends; here they are indented by two spaces.
  */
 export function errorLists(message: string): string {
   if (!/\d errors? occurred:\n\t\* /.test(message)) return message
@@ -28,7 +28,7 @@ function withoutEnd(text: string): string {
   return end !== text && end.endsWith(':') ? end.slice(0, -1) : end
 }
 
-/** What a line begins: itself, the lists under it, and the line after all that. */
+/** Reads a line and its nested lists. Returns them and the index of the next line. */
 function read(lines: readonly string[], at: number, line: string): [Told, number] {
   const [, before, count] = heading.exec(line) ?? []
   const told: Told = { text: withoutEnd(before ?? line), of: [] }

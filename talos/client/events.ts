@@ -30,11 +30,11 @@ export interface UnmetCondition {
 export interface EventOrigin {
   /** Grows with time; a later read can start after it (`tail_id`). */
   id: string
-  /** The call that caused it, as its answer said; empty for what the machine does by itself. */
+  /** The call that caused it; empty for events without a call. */
   actorId: string
 }
 
-/** What a machine tells about itself while it works. Words are lower case of Talos's own. */
+/** An event of a machine. Names are Talos's in lower case. */
 export type TalosEvent = EventOrigin &
   (
     | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }
@@ -52,7 +52,7 @@ export function stageOf(number: number): Stage {
   return enumWord(MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
 }
 
-/** An event as it stands in the stream, or undefined for the empty one that opens it. Throws TalosError for one that can't be read. */
+/** Parses an event; undefined for the empty one that opens the stream. Throws TalosError if it is malformed. */
 export function readEvent(event: Event): TalosEvent | undefined {
   const url = event.data?.typeUrl ?? ''
   if (url === '') return undefined

@@ -9,7 +9,7 @@ import { text } from './text.ts'
  */
 export interface Installation {
   readonly state: 'none' | 'half' | 'whole'
-  /** The kernel's name of the disk with META, without `/dev/`; null where there is none. */
+  /** The kernel's name of the disk with META, without `/dev/`, or null. */
   readonly disk: string | null
 }
 

@@ -58,7 +58,7 @@ export interface Disk {
   serial: string
   /** Empty where the disk has none. */
   wwid: string
-  /** The kernel's word: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …, `nvme-of` over a network; empty where it is not known. */
+  /** The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …, `nvme-of` over a network; empty if unknown. */
   transport: string
   readonly: boolean
   /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
@@ -110,7 +110,7 @@ export interface Status extends MachineStatus {
   /** Image Factory's id of the running image; undefined for an image of Talos's own. */
   schematic: string | undefined
   hostname: string
-  /** `/dev/nvme0n1` where Talos is installed; undefined where it isn't. */
+  /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
   systemDisk: string | undefined
 }
 
@@ -226,7 +226,7 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
     model: text(spec.model),
     serial: text(spec.serial),
     wwid: text(spec.wwid),
-    // The kernel says `nvme` of both; the path of its driver tells them apart (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
+    // The kernel reports `nvme` for both; the driver's path distinguishes them (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
     transport: spec.busPath.includes('nvme-fabrics') ? 'nvme-of' : text(spec.transport),
     readonly: spec.readonly,
     content: contents.get(id) ?? '',

@@ -2,12 +2,12 @@ import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import type { TalosEvent } from './events.ts'
 
-/** The stream of events never ends by itself: what is there comes at once, and after this long without another that was all. */
+/** The event stream never ends. Past events arrive at once, so this time without one, in ms, marks their end. */
 const quietMs = 300
 /** For all of them. */
 const withinMs = 1_500
 
-/** The last `most` events that the machine remembers, oldest first; where it is slow, those that came in time. Throws TalosError. */
+/** The last `most` past events, oldest first; from a slow machine those that arrive in time. Throws TalosError. */
 export async function pastEvents(client: TalosClient, most: number, options: CallOptions = {}): Promise<TalosEvent[]> {
   const found: TalosEvent[] = []
   const over = new AbortController()

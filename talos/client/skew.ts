@@ -22,7 +22,7 @@ export function demandSigned(socket: TLSSocket, shown: X509Certificate, authorit
   const verdict: unknown = socket.authorizationError
   const code = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
   if (code !== 'CERT_NOT_YET_VALID' && code !== 'CERT_HAS_EXPIRED') throw talosError(coded(String(code)), 0)
-  // OpenSSL tells the last of what is wrong, and Node then compares no names: another authority or name may stand behind the time.
+  // OpenSSL reports only the last problem, and Node then skips the name check, so a wrong authority or name may be behind a time error.
   if (!shown.checkIssued(authority) || !shown.verify(authority.publicKey)) throw talosError(coded('CERT_UNTRUSTED'), 0)
   if (shown.checkIP(host) === undefined) throw talosError(coded('ERR_TLS_CERT_ALTNAME_INVALID'), 0)
   throw certificateOutOfTime(shown, Date.now())
@@ -31,8 +31,8 @@ export function demandSigned(socket: TLSSocket, shown: X509Certificate, authorit
 const coded = (code: string) => Object.assign(new Error(code), { code })
 
 /**
- * What the end of a connection to a server that shows a certificate of `authority` says, before its first word. In TLS 1.3 a server judges our certificate only after we
- * take the connection for ready: one that hangs up then has said what it thinks of it, also where no alert comes (it is lost where the server hadn't read all we sent).
+ * Interprets the end of a connection before the first answer. In TLS 1.3 a server checks our certificate only after we
+ * consider the connection ready, so hanging up then means a refusal, even without an alert (which is lost if the server had not read everything).
  */
 export function refusalOf(error: unknown, shown: X509Certificate, authority: X509Certificate): TalosError | undefined {
   const told = error === undefined ? new TalosError('refused', 'server hung up when it saw our certificate') : talosError(error, 0)
@@ -50,8 +50,8 @@ function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError
 }
 
 /**
- * A certificate of the server that begins before the authority that signed it was made by a clock that is behind: such a server takes no certificate of ours, each is
- * not valid yet for it. Undefined where the two tell nothing of the clock.
+ * A server certificate that begins before its authority was issued with a slow clock. Such a server refuses all our certificates as
+ * not valid yet. Undefined if the two certificates say nothing about the clock.
  */
 function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {
   const began = shown.validFromDate.getTime()

@@ -66,8 +66,8 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
     },
 
     /**
-     * What is, and then every change of it. With `id` the first event is the resource as it stands (`destroyed` where there is none); without,
-     * all of the kind as `created` and then `bootstrapped`. Ends only with the connection or an error.
+     * The current state, then every change. With `id` the first event is the resource (`destroyed` if missing); without,
+     * all resources as `created`, then `bootstrapped`. Ends only with the connection or an error.
      */
     async *watch<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,

@@ -15,21 +15,21 @@ const lineLength = 300
 /** Of a line that is searched for a reason. */
 const readLength = 4_000
 
-/** The last lines of the machine's log, and what it tells of a task that fails. */
+/** What fails on a machine, with its last log lines. */
 export interface Trouble {
-  /** In the machine's own words; null where nothing of this boot fails. */
+  /** The machine's own words; null if nothing fails in this boot. */
   readonly reason: string | null
   /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
   readonly isInstallSkipped: boolean
-  /** What Talos or the installer said last in the sequence that runs, however far it is; null where it said nothing. */
+  /** The last message of Talos or the installer in the running sequence, or null. */
   readonly last: string | null
   /** Oldest first, safe to show; lines that repeat stand there once. */
   readonly lines: readonly string[]
 }
 
 /**
- * What fails in this boot: its events and its log are gone with the next. The log comes first: where it tells, no time is lost with the events, whose stream
- * has no end, because a machine restarts seconds after it failed. Throws TalosError.
+ * What fails in this boot. A reboot clears events and log. The log is read first, because the event stream
+ * has no end and a machine restarts seconds after a failure. Throws TalosError.
  */
 export async function readTrouble(client: TalosClient, options: CallOptions = {}): Promise<Trouble> {
   const log = await newestLog(client, options)
@@ -96,7 +96,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []): Trou
   }
 }
 
-/** Where the newest sequence of Talos's begins (`install sequence: 9 phase(s)`): what was before it, such as the time in maintenance, says nothing about it. */
+/** Start of the newest sequence in the log (`install sequence: 9 phase(s)`). Earlier lines, such as those in maintenance, are irrelevant. */
 const sequenceBegin = (lines: readonly Line[]): number =>
   Math.max(
     0,
@@ -150,7 +150,7 @@ function errorField(line: string): string | undefined {
   return words.join(' ') || undefined
 }
 
-/** What failed by the events: a sequence for good, a configuration that can't be taken, the last word of a service that fails. */
+/** The failure in the events: a failed sequence, a refused configuration, or a failing service's last message. */
 function toldInEvents(events: readonly TalosEvent[]): string | null {
   let sequence: string | null = null
   let config: string | null = null

@@ -69,7 +69,7 @@ const makers: Readonly<Record<CelScope, () => Environment>> = {
 const environments = new Map<CelScope, Environment>()
 const wanted: Readonly<Record<CelScope, string>> = { disk: 'bool', volume: 'bool', link: 'bool', 'oom trigger': 'bool', 'oom ranking': 'double' }
 
-/** Why Talos would not compile an expression, as part of a sentence, or undefined where it would. Bounded in size and depth. */
+/** Why Talos would not compile an expression, as part of a sentence, or undefined. Bounded in size and depth. */
 export function celProblem(expression: string, scope: CelScope): string | undefined {
   const environment = environments.get(scope) ?? makers[scope]()
   environments.set(scope, environment)

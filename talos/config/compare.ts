@@ -141,13 +141,13 @@ function imagesOfRoot(main: MapNode | undefined): MachineImages {
   return Object.fromEntries(found)
 }
 
-/** What a configuration names. @throws ConfigError for what is no YAML */
+/** The images of a configuration. @throws ConfigError for invalid YAML */
 export const imagesOf = (config: string): MachineImages => imagesOfRoot(mainOf(rootsOf(config).map(readOne)))
 
 /**
- * @param before what the machine was given, or is known to have held
- * @param after what it holds now
- * @throws ConfigError where one of them is no YAML
+ * @param before the configuration sent to the machine, or last known
+ * @param after its current configuration
+ * @throws ConfigError if one of them is invalid YAML
  */
 export function compareConfigs(before: string, after: string): Compared {
   const [from, to] = [rootsOf(before).map(readOne), rootsOf(after).map(readOne)]
@@ -179,8 +179,8 @@ export function compareConfigs(before: string, after: string): Compared {
 }
 
 /**
- * A configuration of ours with the keys, tokens and authorities of another: after a rotation by others what is ours differs from what the machine holds in
- * nothing else, unless they have changed more.
+ * Our configuration with the keys, tokens and authorities of another. After a rotation by others it equals the machine's,
+ * unless they have changed more.
  */
 export function withSecretsOf(config: string, other: string): string {
   const all = rootsOf(config).map(readOne)
@@ -217,7 +217,7 @@ type Plain = string | number | boolean | bigint | null | Plain[] | { [key: strin
 const isMap = (value: Plain | undefined): value is Record<string, Plain> => typeof value === 'object' && value !== null && !Array.isArray(value)
 const canonical = (value: Plain | undefined): string => JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? ''
 
-/** What a strategic merge would have to say; undefined for nothing, null where it can't say it. */
+/** The strategic merge patch between two values; undefined if equal, null if impossible. */
 function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | undefined | null {
   if (canonical(before) === canonical(after)) return undefined
   if (after === undefined) return { $patch: 'delete' }

@@ -1,5 +1,5 @@
 /**
- * A configuration's documents, known and typed: what Talos does when it loads one, before it looks at what it means
+ * Recognises and types a configuration's documents, as Talos does on loading, before validation
  * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know are errors, so are values of another type.
  */
 import { type Contract, has, isSince, since } from '../versions.ts'
@@ -33,7 +33,7 @@ export function loadDocuments(yaml: string, source: string, options: DecodeOptio
   return documents
 }
 
-/** Recognises and types documents; a document that can't be recognised is left out and told in `problems`. */
+/** Recognises and types documents. Unknown documents are omitted and reported in `problems`. */
 export function decodeDocuments(roots: readonly MapNode[], options: DecodeOptions): { documents: ConfigDocument[]; problems: ConfigProblem[] } {
   const documents: ConfigDocument[] = []
   const problems: ConfigProblem[] = []
@@ -86,7 +86,7 @@ interface Context extends DecodeOptions {
   problems: ConfigProblem[]
 }
 
-/** The value as its shape has it: texts as texts, numbers as numbers. Nulls and what is wrong stay null. */
+/** Converts a value to its shape's type. Nulls and wrong values become null. */
 function normalise(shape: Shape, node: TreeNode, path: string, context: Context): TreeNode {
   const wrong = (what: string): TreeNode => {
     context.problems.push(problemAt(node, `${path || 'The document'} must be ${what}`, path))

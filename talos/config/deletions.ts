@@ -1,5 +1,5 @@
 /**
- * `$patch: delete` in a patch: what it takes out, before the rest of its document is merged
+ * Applies `$patch: delete` before the rest of a patch document is merged
  * (Talos `pkg/machinery/config/configloader/internal/decoder/{delete,selector}.go`).
  */
 import { type ConfigDocument, documentId, type DecodeOptions, problemAt, recognise } from './decode.ts'
@@ -34,7 +34,7 @@ export function takeDeletions(root: MapNode, options: DecodeOptions): { deletion
   return { deletions: found.map((deletion) => Object.assign(deletion, { document })), rest: empty ? undefined : (rest as MapNode) }
 }
 
-/** The tree without what is to be deleted; undefined where nothing is left of it. */
+/** The tree without deletions; undefined if nothing is left. */
 function strip(node: TreeNode, path: string[], inList: MapNode | undefined, found: Omit<Deletion, 'document'>[]): TreeNode | undefined {
   if (node.is === 'scalar') return node
   if (node.is === 'list') {
@@ -69,7 +69,7 @@ function strip(node: TreeNode, path: string[], inList: MapNode | undefined, foun
   return removed && entries.size === 0 ? undefined : { ...node, entries }
 }
 
-/** Applies deletions to a configuration. Changes `documents`. Throws ConfigError where there is nothing to delete. */
+/** Applies deletions to a configuration. Changes `documents`. Throws ConfigError if there is nothing to delete. */
 export function applyDeletions(documents: ConfigDocument[], deletions: readonly Deletion[]): void {
   for (const { document, path, element, place } of deletions) {
     const id = documentId(document)
@@ -90,7 +90,7 @@ export function applyDeletions(documents: ConfigDocument[], deletions: readonly 
   }
 }
 
-/** Removes what a path leads to; false where it leads nowhere. */
+/** Removes the value at a path; false if it doesn't exist. */
 function remove(shape: Shape, node: TreeNode, path: readonly string[], element: Deletion['element']): boolean {
   const [key, ...more] = path
   if (key === undefined) {

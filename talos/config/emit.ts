@@ -21,7 +21,7 @@ export function emit(documents: readonly MapNode[]): Emitted {
     sources.push(source)
   }
 
-  /** Entries of a mapping; `first` is what stands before the first key instead of spaces (the dash of a list's item). */
+  /** Writes a mapping. `first` replaces the indentation of the first key (the dash of a list item). */
   const writeMap = (map: MapNode, indent: number, first = ' '.repeat(indent)) => {
     let lead = first
     for (const [key, { value, source }] of map.entries) {
@@ -47,7 +47,7 @@ export function emit(documents: readonly MapNode[]): Emitted {
     let lead = first
     for (const item of items) {
       const dash = `${lead}- `
-      // Inside an item the next level begins right after the dash, whatever the indent is.
+      // Inside an item the next level starts right after the dash.
       if (item.is === 'scalar') writeScalar(dash, item, indent)
       else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item.source)
       else if (item.is === 'map') writeMap(item, indent + 2, dash)
@@ -80,14 +80,14 @@ function deeper(indent: number): number {
 }
 
 /**
- * go-yaml writes a literal that begins with white space with an indent that it doesn't read back itself (`|4`, relative to the wrong level), and the
- * configuration is lost with it. Such a text is quoted.
+ * go-yaml writes literals with leading white space with an indentation indicator that it can't read back (`|4`, relative to the wrong level), and the
+ * configuration is lost. Such text is quoted instead.
  */
 function literalAllowed(text: string): boolean {
   return !/^[ \t\n]/.test(text) && !/ (\n|$)/.test(text) && !hasSpecial(text)
 }
 
-/** A scalar on one line: plain where it reads back as the same string, else quoted. */
+/** A scalar on one line: plain if it reads back as the same string, else quoted. */
 function scalarText(value: string | number | bigint | boolean | null): string {
   if (value === null) return 'null'
   if (typeof value !== 'string') return String(value)

@@ -28,7 +28,7 @@ export interface GenerateInput {
   allowSchedulingOnControlPlanes?: boolean | undefined
 }
 
-/** Layer name of what is generated, in the sources of a merge. */
+/** Name of the generated layer in a merge's sources. */
 export const generatedLayer = 'generated'
 
 /** The whole configuration, as YAML of two documents. Throws an Error for a Talos version that isn't supported. */

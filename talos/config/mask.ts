@@ -7,12 +7,12 @@ import { ConfigError, type ConfigProblem, readDocuments, type ScalarNode, type T
 export const masked = '••••••••'
 
 /**
- * The reader. One who may read secrets sees everything except values that the model calls secret and private keys. Others see neither values that
+ * The reader's permission. Readers with access to secrets see everything except private keys and values that the model marks as secret. Others see neither values that
  * may contain a secret nor comments. Both see keys and structure.
  */
 export type Audience = 'may_read_secrets' | 'everybody'
 
-/** A stretch of a text and what is shown in its place. */
+/** A range of a text and its replacement. */
 export interface Hidden {
   /** First character, and the one after the last. */
   readonly from: number
@@ -51,8 +51,8 @@ export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
 }
 
 /**
- * A text as it is but for what is hidden of it.
- * @param hidden in order, none within another; see `hiddenIn`
+ * Replaces hidden ranges of a text.
+ * @param hidden in order, not nested; see `hiddenIn`
  */
 export function withHidden(text: string, hidden: readonly Hidden[]): string {
   const parts: string[] = []
@@ -67,7 +67,7 @@ export function withHidden(text: string, hidden: readonly Hidden[]): string {
 interface Reading {
   readonly audience: Audience
   readonly hide: (node: ScalarNode, by?: string) => void
-  /** How what stands around it is sensitive. */
+  /** Sensitivity inherited from the parent. */
   readonly inside: Shape['sensitive']
 }
 
@@ -108,14 +108,14 @@ const namesSecret = (key: string): boolean => {
   return secretWords.some((word) => lower.includes(word))
 }
 
-/** A URL with a user, a password or a query, wherever it stands in the text; or an argument such as `token=…`. */
+/** Whether a text contains a URL with a user, password or query, or an argument such as `token=…`. */
 function holdsCredentials(text: string): boolean {
   if (text.includes('://') && (text.includes('@') || text.includes('?'))) return true
   const at = text.indexOf('=')
   return at > 0 && namesSecret(text.slice(0, at))
 }
 
-/** Of `NAME=value` the name, which stays readable where it needs no quotes. */
+/** The name in `NAME=value`, which stays readable if it needs no quotes. */
 function variable(text: string): string {
   const at = text.indexOf('=')
   return at > 0 && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(text.slice(0, at)) ? `${text.slice(0, at)}=${masked}` : masked
@@ -128,7 +128,7 @@ const isSecretManifest = (text: string): boolean => /\bSecret(?:List)?\b|\\[xuU]
 const beforeScalar = '\u001f'
 const marks = new Set([beforeScalar, '\u0002', '\u0018'])
 
-/** Comments are written by people, who also put there what they took out. */
+/** Comments are hidden, because users comment out secrets. */
 function commentsOf(yaml: string): Hidden[] {
   const comments: Hidden[] = []
   let at = 0

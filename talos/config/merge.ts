@@ -47,7 +47,7 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
   )
   const all: ConfigProblem[] = [...problems, ...duplicates(patches)]
   if (all.length > 0) throw new ConfigError(all)
-  // Documents in their order, each one's deletions before the rest of it, so that one document can take out and put in anew.
+  // Documents in order, deletions of each first, so that one document can delete and add again.
   applyDeletions(
     documents,
     parts.flatMap(({ deletions }) => deletions),

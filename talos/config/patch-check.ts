@@ -53,7 +53,7 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, options.talosVersion)]
 }
 
-/** Whether the text begins as a list of operations does (RFC 6902), in JSON or YAML. Read line by line: the text may be anything. */
+/** Whether the text starts like a JSON patch (RFC 6902), in JSON or YAML. Works on lines, because the text may be anything. */
 function isJsonPatch(body: string): boolean {
   let isItem = false
   for (const line of body.split('\n')) {

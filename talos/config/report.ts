@@ -1,7 +1,7 @@
 import { problemAt } from './decode.ts'
 import { type ConfigProblem, join, type MapNode, type TreeNode } from './tree.ts'
 
-/** Collects what is wrong with one document, with the place of each. */
+/** Collects the errors of a document with their positions. */
 export class Report {
   readonly errors: ConfigProblem[] = []
   readonly warnings: string[] = []
@@ -11,7 +11,7 @@ export class Report {
     this.root = root
   }
 
-  /** An error about the value at a path; where there is none, about what would hold it. */
+  /** Adds an error at a path, or at its parent if the value is missing. */
   error(path: readonly string[], message: string): void {
     for (let length = path.length; length >= 0; length--) {
       const node = reach(this.root, path.slice(0, length))

@@ -1,4 +1,4 @@
-/** The form of a patch's body as JSON Schema: for the editor's completion and hover, and for those who write patches elsewhere. */
+/** JSON Schema of a patch body, for completion and hover in the editor and for other tools. */
 import { contractOf, has, isSince } from '../versions.ts'
 import { forbiddenDocuments, forbiddenPaths } from './forbidden.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'

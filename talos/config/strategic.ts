@@ -65,7 +65,7 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: stri
   return { ...left, items }
 }
 
-/** Values that only another program understands: merged by what they are, and refused where that differs. */
+/** Merges free-form values by kind. Values of different kinds are refused. */
 function mergeFree(left: TreeNode, right: TreeNode, path: string): TreeNode {
   if (left.is === 'map' && right.is === 'map') {
     return mergeMap(left, right, (l, r, key) => (l === undefined || isNull(l) ? clone(r) : isNull(r) ? l : mergeFree(l, r, join(path, key))))

@@ -1,5 +1,5 @@
 /**
- * YAML as Talos reads it, kept with the place of every value: what the editor marks and what tells which layer a line came from.
+ * YAML as Talos reads it, with the position of every value, for the editor and for the layer of each line.
  */
 import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, Parser, Scalar as AstScalar } from 'yaml'
 
@@ -20,7 +20,7 @@ export interface ScalarNode extends Place {
   plain: string | undefined
   /** Written as an octal number. */
   octal?: boolean
-  /** Where it stands in the text it was read from: first character, and the one after its last. */
+  /** Position in the source text: first character, and one past the last. */
   range?: [number, number]
 }
 
@@ -51,7 +51,7 @@ export interface ConfigProblem {
 /** A text can't be parsed, merged or validated. Has all problems. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
-  /** The layer that is at fault, where there are several. */
+  /** The layer with the error, if there are several. */
   readonly layer: string | undefined
 
   constructor(problems: readonly ConfigProblem[], layer?: string) {
@@ -62,7 +62,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Most values of a text, and what is said past it. */
+/** Maximum number of values, and the message above it. */
 export interface Bounds {
   readonly values: number
   readonly tooMany: string
@@ -222,7 +222,7 @@ export function at(node: TreeNode | undefined, ...path: string[]): TreeNode | un
   return here
 }
 
-/** Text of a scalar at a path; undefined where there is none or it is null. */
+/** Text of a scalar at a path; undefined if missing or null. */
 export function textAt(node: TreeNode | undefined, ...path: string[]): string | undefined {
   const found = at(node, ...path)
   return found?.is === 'scalar' && found.value !== null ? String(found.value) : undefined

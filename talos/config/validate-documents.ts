@@ -50,7 +50,7 @@ export function validateAgainstMain(document: ConfigDocument, main: MapNode, rep
 
 type Check = (report: Report) => void
 
-/** A value of one form, where there is one. */
+/** Checks the form of a value, if present. */
 function form(report: Report, path: string[], is: (text: string) => boolean, what: string): void {
   const text = report.text(...path)
   if (text !== '' && !is(text)) report.error(path, `${text} is not ${what}`)
@@ -61,7 +61,7 @@ const network = 'a network in CIDR notation'
 const address = 'an address'
 const routingTable = 'a routing table: a number from 1 to 252, default, main or local'
 
-/** A CEL expression that Talos can compile, where there is one. */
+/** Checks a CEL expression, if present. */
 function expression(report: Report, path: string[], scope: CelScope): void {
   const text = report.text(...path)
   const problem = text === '' ? undefined : celProblem(text, scope)

@@ -1,6 +1,6 @@
 /**
- * The form of Talos's documents, declared once: it says which keys there are, how two values of one key merge, what is written when a document
- * is written anew, what is secret, and what the editor offers. Order of keys is Talos's, since Talos writes in that order.
+ * The model of Talos's documents: which keys exist, how values merge, how a document
+ * is written, what is secret, and what the editor completes. Keys are in Talos's order, in which Talos writes them.
  */
 
 import type { Minor } from '../../versions.ts'
@@ -13,8 +13,8 @@ interface Common {
   /** Shown masked, to everybody. */
   secret?: boolean
   /**
-   * May carry a secret, so that it is shown masked to those who may not read secrets: all values in it (`values`), what follows the `=` of each text
-   * (`variables`), or the whole text where it is a manifest of a Kubernetes Secret (`manifest`).
+   * May contain a secret, so it is masked for readers without access to secrets: all values in it (`values`), the part after `=` of each text
+   * (`variables`), or the whole text if it is a manifest of a Kubernetes Secret (`manifest`).
    */
   sensitive?: 'values' | 'variables' | 'manifest'
   /** The first Talos minor that knows it. */
@@ -23,11 +23,11 @@ interface Common {
 
 export interface TextShape extends Common {
   is: 'text'
-  /** The only values, where there are few. */
+  /** Allowed values. */
   values?: readonly string[]
   /** The value that Talos takes for "not set": it can't replace another. */
   zero?: string
-  /** An empty text is a value of its own, which can replace another. */
+  /** An empty text is a value that can replace another. */
   optional?: boolean
   /** Held as bytes: replaced as a whole, in base64. */
   bytes?: boolean
@@ -37,7 +37,7 @@ export interface TextShape extends Common {
 
 export interface IntegerShape extends Common {
   is: 'integer'
-  /** Zero is a value of its own, which can replace another. */
+  /** Zero is a value that can replace another. */
   optional?: boolean
   min?: number
   max?: number
@@ -58,7 +58,7 @@ export interface FreeShape extends Common {
 export interface ListShape extends Common {
   is: 'list'
   of: Shape
-  /** How a patch's list joins: behind what is there (default), in its place, or element by element by the value of a key. */
+  /** How lists merge: appended (default), replaced, or element by element by the values of keys. */
   merge?: 'replace' | { by: readonly string[]; whole?: boolean }
   /** Written even when empty, but not when absent. */
   keepEmpty?: boolean
