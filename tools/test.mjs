@@ -65,10 +65,8 @@ suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
 for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli']) suite(room, node, vitest('--project', room))
 
-// Many backend tests wait for timers, other processes or the database, so a third worker uses the idle processor.
-const backend = (...files) => vitest('--project', 'backend', '--maxWorkers=3', ...files)
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-const onEmbedded = suite('backend', node, backend(), { TEST_STATEMENTS: statements })
+const onEmbedded = suite('backend', node, vitest('--project', 'backend'), { TEST_STATEMENTS: statements })
 /** The files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
 function filesAgain() {
   if (!onEmbedded) return []
@@ -79,11 +77,11 @@ function filesAgain() {
 }
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
-  suite('backend on the given PostgreSQL', node, backend())
+  suite('backend on the given PostgreSQL', node, vitest('--project', 'backend'))
 } else if (postgres) {
   if (only.length === 0 || only.some((o) => 'backend on PostgreSQL'.includes(o))) {
     const server = await startPostgres(postgres)
-    suite(`backend on PostgreSQL ${postgres.version}`, node, backend(...filesAgain()), { TEST_DATABASE_URL: server.url })
+    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend', ...filesAgain()), { TEST_DATABASE_URL: server.url })
     await server.stop()
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
