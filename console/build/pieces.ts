@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Rolldown } from 'vite'
 
 /** What somebody who isn't signed in sees first. The bundle of these pages is kept small; what they import isn't put into `app`. */
-const firstPages = ['routes/auth.login.tsx', 'layout/PublicFrame.tsx', 'features/home/SignedOut.tsx']
+const firstPages = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx']
 
 /** Folders that nearly every signed-in page uses: many small pieces compress badly and cost a request each. */
 const sharedFolders = /console\/src\/(ui\/(?!text\/|form\/)|lib|api|layout)|\/contract\/(?!network\/)|node_modules\/(zod|@tanstack)\//

@@ -2,7 +2,7 @@
 import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redirect, useRouterState } from '@tanstack/react-router'
 import type { PageModule, ParamsOf, SearchOf } from './api/page.ts'
 import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
-import { RootFrame } from './layout/RootFrame.tsx'
+import { RootFrame } from './layout/frame/RootFrame.tsx'
 import { everyText, texts } from './lib/search.ts'
 import { useSearch } from './lib/use-search.ts'
 

@@ -1,5 +1,5 @@
 import { createRouter } from '@tanstack/react-router'
-import { FailedPage, NotFoundPage, PendingPage } from './layout/pages.tsx'
+import { FailedPage, NotFoundPage, PendingPage } from './layout/frame/pages.tsx'
 import { parseSearch, stringifySearch } from './lib/search.ts'
 import { routeTree } from './route-tree.tsx'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import { serverList } from '#contract/servers/server.ts'
-import { askedOf, isNarrowed, narrowingOf, viewKeys, widened } from './list-search.ts'
+import { askedOf, isNarrowed, narrowingOf, sameView, showing, viewKeys, viewOf, widened } from './list-search.ts'
 
 const asked = (search: Record<string, string>) => askedOf(serverList, search)
 
@@ -59,4 +59,15 @@ test('resetting takes off what narrows the list, and leaves order and page size'
   const search = { q: 'x', status: 'ready', cluster: 'a', confirmed: 'false', sort: '-name', size: '50', page: '2' }
   const reset = Object.fromEntries(Object.entries({ ...search, ...widened(serverList.list) }).filter(([, value]) => value !== undefined))
   expect(reset).toEqual({ sort: '-name', size: '50' })
+})
+
+test('a view contains only the filters and the sort order', () => {
+  expect(viewOf(serverList.list, { q: '', status: 'ready', sort: '-name', page: '3', add: 'new' })).toEqual({ status: 'ready', sort: '-name' })
+  expect(sameView({ status: 'ready', sort: '-name' }, { sort: '-name', status: 'ready' })).toBe(true)
+  expect(sameView({ status: 'ready' }, { status: 'ready', sort: 'name' })).toBe(false)
+})
+
+test('showing a view removes the params that it doesn’t have', () => {
+  const keys = Object.fromEntries(viewKeys(serverList.list).map((key) => [key, undefined]))
+  expect(showing(serverList.list, { status: 'ready' })).toStrictEqual({ ...keys, status: 'ready', page: undefined })
 })

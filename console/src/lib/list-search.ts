@@ -2,9 +2,13 @@
 import * as z from 'zod/mini'
 import { type AnyList, filterKeys, type ListQuery } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
+import type { SavedView } from '#contract/sessions.ts'
 
 export type ListSearch = Readonly<Record<string, string | undefined>>
 export type ListOf<L extends AnyList> = Operation & { readonly list: L }
+
+/** What a list's preferences are stored under. */
+export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll(' ', '-')
 
 /** Page sizes that are offered. */
 export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
@@ -42,3 +46,16 @@ export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 's
 export const isNarrowed = (list: AnyList, search: ListSearch): boolean => narrowingKeys(list).some((key) => search[key] !== undefined)
 /** A change that shows the whole list again; order and page size stay. */
 export const widened = (list: AnyList): Record<string, undefined> => Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
+
+/** What a saved view keeps of a search: order, text and filters that are set. */
+export const viewOf = (list: AnyList, search: ListSearch): SavedView['search'] =>
+  Object.fromEntries(viewKeys(list).flatMap((key) => (search[key] ? [[key, search[key]]] : [])))
+
+/** Whether two views are equal, in any order of keys. */
+export function sameView(a: SavedView['search'], b: SavedView['search']): boolean {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
+}
+
+/** The change of search params that shows a view from its first page: keys that it doesn't have are removed. */
+export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({ ...widened(list), sort: undefined, ...view })

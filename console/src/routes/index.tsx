@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
 import type { Load } from '../api/page.ts'
 import { authStatus, useAuthStatus } from '../api/auth.ts'
-import { PendingPage } from '../layout/pages.tsx'
+import { PendingPage } from '../layout/frame/pages.tsx'
 
 const overview = () => import('../features/overview/Overview.tsx')
 const signedOut = () => import('../features/home/SignedOut.tsx')

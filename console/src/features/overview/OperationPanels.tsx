@@ -1,5 +1,5 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import { operationPage, Running } from '../../layout/RunningOperations.tsx'
+import { operationPage, Running } from '../../layout/navigation/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { Panel } from '../../ui/text/Panel.tsx'

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { useCommands } from '../../../layout/commands.ts'
+import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'

@@ -1,43 +1,37 @@
 import { useMemo } from 'react'
-import { type SavedView, viewLimits } from '#contract/sessions.ts'
+import type { AnyList } from '#contract/list.ts'
 import { no } from '#contract/rule.ts'
-import { useTablePreferences } from '../api/preferences.ts'
-import { sameView, showing, viewOf } from './views.ts'
-import { IconButton } from '../ui/inputs/Button.tsx'
-import { dialog } from '../ui/overlay/dialogs.ts'
-import { Menu, type MenuItem } from '../ui/overlay/Menu.tsx'
-import { toast } from '../ui/feedback/toast.ts'
-import { useCommands } from './commands.ts'
+import { type SavedView, viewLimits } from '#contract/sessions.ts'
+import type { SetSearch } from '../../api/page.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
+import { type ListSearch, sameView, showing, tableOf, viewOf } from '../../lib/list-search.ts'
+import { toast } from '../../ui/feedback/toast.ts'
+import { IconButton } from '../../ui/inputs/Button.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
+import { Menu, type MenuItem } from '../../ui/overlay/Menu.tsx'
+import { useCommands } from '../search/commands.ts'
 
 const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => void }>(() => import('./SaveView.tsx'))
 
-/** The saved views of a list: open one, save the current one, delete one. `keys` are the search params that make a view. */
-export function SavedViews({
-  table,
-  search,
-  keys,
-  onView,
-}: {
-  table: string
-  search: Readonly<Record<string, string | undefined>>
-  keys: readonly string[]
-  onView: (change: Record<string, string | undefined>, how: { push: boolean }) => void
-}) {
-  const { views, setViews } = useTablePreferences(table)
-  const now = viewOf(search, keys)
+/** The saved views of a list: open one, save the current one, delete one. */
+export function SavedViews({ list, search, setSearch }: { list: AnyList; search: ListSearch; setSearch: SetSearch<ListSearch> }) {
+  const { views, setViews } = useTablePreferences(tableOf(list))
+  const now = viewOf(list, search)
   const shown = views.find((view) => sameView(view.search, now))
   const forget = (view: SavedView) => {
     setViews((kept) => kept.filter((one) => one.name !== view.name))
     toast.success(`The view ${view.name} was forgotten`, { undo: () => setViews((kept) => [...kept.filter((one) => one.name !== view.name), view]) })
   }
-  const commands = useMemo(
-    () =>
-      views.map((view) => ({ label: view.name, icon: 'bookmark' as const, hint: 'saved view', run: () => onView(showing(view.search, keys), { push: true }) })),
-    [views, keys, onView],
+  const opening = useMemo(
+    () => views.map((view) => ({ label: view.name, run: () => setSearch(showing(list, view.search), { push: true }) })),
+    [views, list, setSearch],
   )
-  useCommands('Saved views', commands)
+  useCommands(
+    'Saved views',
+    useMemo(() => opening.map((command) => ({ ...command, icon: 'bookmark', hint: 'saved view' })), [opening]),
+  )
   const items: MenuItem[] = [
-    ...views.map((view) => ({ label: view.name, checked: view === shown, run: () => onView(showing(view.search, keys), { push: true }) })),
+    ...opening.map((item) => ({ ...item, checked: item.label === shown?.name })),
     ...(views.length > 0 ? (['rule'] as const) : []),
     {
       label: 'Save this view',

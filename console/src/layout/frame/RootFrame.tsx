@@ -1,8 +1,8 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { useAuthStatus } from '../api/auth.ts'
-import { paths } from '../lib/paths.ts'
-import { ToastHost } from '../ui/feedback/Toast.tsx'
+import { useAuthStatus } from '../../api/auth.ts'
+import { paths } from '../../lib/paths.ts'
+import { ToastHost } from '../../ui/feedback/Toast.tsx'
 import { LoadingScreen } from './pages.tsx'
 import css from './RootFrame.module.css'
 

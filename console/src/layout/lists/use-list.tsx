@@ -1,39 +1,20 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type AnyList, choicesOf, filterKeys, type ItemOf, type ListFilter } from '#contract/list.ts'
+import { type AnyList, choicesOf, filterKeys, type ItemOf, type List, type ListFilter } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
-import { useTablePreferences } from '../api/preferences.ts'
-import { isNarrowed, type ListSearch, viewKeys, widened } from '../lib/list-search.ts'
-import { sentence } from '../lib/text.ts'
-import { useMedia } from '../lib/use-media.ts'
-import { Stale } from '../ui/feedback/States.tsx'
-import { Search } from '../ui/inputs/Search.tsx'
-import { type Column, ColumnsMenu, type DataTableProps, SortMenu } from '../ui/table/DataTable.tsx'
-import { Filters, type OneFilter } from '../ui/table/Filters.tsx'
-import { Pager } from '../ui/table/Pager.tsx'
+import type { SetSearch } from '../../api/page.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
+import { isNarrowed, type ListSearch, tableOf, widened } from '../../lib/list-search.ts'
+import { sentence } from '../../lib/text.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import { Stale } from '../../ui/feedback/States.tsx'
+import { Search } from '../../ui/inputs/Search.tsx'
+import { type Column, ColumnsMenu, SortMenu } from '../../ui/table/DataTable.tsx'
+import { Filters, type OneFilter } from '../../ui/table/Filters.tsx'
+import { Pager } from '../../ui/table/Pager.tsx'
 import { SavedViews } from './SavedViews.tsx'
 
-export type SetListSearch = (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
-
-export interface ListState<Row> {
-  list: AnyList
-  search: ListSearch
-  setSearch: SetListSearch
-  /** Changes the order or a filter: the list begins at its first page again. */
-  set: (change: Record<string, string | undefined>) => void
-  columns: readonly Column<Row>[]
-  sort: string
-  shown: string[] | undefined
-  setShown: (ids: string[] | undefined) => void
-  total: number
-  /** There is nothing yet, and nothing narrows the list: it says itself how to begin. */
-  isEmpty: boolean
-  /** What the table is told of the list. */
-  table: Pick<
-    DataTableProps<Row>,
-    'label' | 'noun' | 'rows' | 'columns' | 'sort' | 'onSort' | 'shown' | 'filtered' | 'onReset' | 'error' | 'onRetry' | 'notice' | 'onFirstPage' | 'foot'
-  >
-}
+export type SetListSearch = SetSearch<ListSearch>
 
 /** A list as its URL asks for it: state of the toolbar and of the table. `columns` at module scope. */
 export function useList<L extends AnyList>(
@@ -41,10 +22,11 @@ export function useList<L extends AnyList>(
   columns: readonly Column<ItemOf<L>>[],
   { search, setSearch }: { search: ListSearch; setSearch: SetListSearch },
   { data, error, isRefetchError, dataUpdatedAt, refetch }: UseQueryResult<Page<ItemOf<L>>>,
-): ListState<ItemOf<L>> {
+) {
   const [one, many]: AnyList['nouns'] = list.nouns
-  const { shown, setShown } = useTablePreferences(many.replaceAll(' ', '-'))
-  const set = (change: Record<string, string | undefined>) => setSearch({ page: undefined, ...change })
+  const { shown, setShown } = useTablePreferences(tableOf(list))
+  /** Changes the order or a filter: the list begins at its first page again. */
+  const set = (change: ListSearch) => setSearch({ page: undefined, ...change })
   const sort: string = search['sort'] ?? list.order
   const total = data?.total ?? 0
   const onRetry = () => void refetch()
@@ -75,8 +57,11 @@ export function useList<L extends AnyList>(
     onFirstPage: total > 0 && (() => set({})),
     foot,
   }
-  return { list, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty: data?.total === 0 && !filtered, table }
+  /** There is nothing yet, and nothing narrows the list: it says itself how to begin. */
+  const isEmpty = data?.total === 0 && !filtered
+  return { list: list as AnyList, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty, table }
 }
+export type ListState<Row> = ReturnType<typeof useList<List<Row>>>
 
 type Options = OneFilter['options']
 
@@ -115,7 +100,7 @@ export function ListToolbar<Row>({
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
-  const saved = <SavedViews table={many.replaceAll(' ', '-')} search={search} keys={viewKeys(list)} onView={setSearch} />
+  const saved = <SavedViews list={list} search={search} setSearch={setSearch} />
   return (
     <div className="toolbar">
       <Search label={`Search ${many}`} placeholder={placeholder} value={search['q'] ?? ''} onValue={(q) => set({ q })} />

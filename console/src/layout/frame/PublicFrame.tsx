@@ -1,9 +1,9 @@
 import { useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { JoinButton } from '../features/home/JoinButton.tsx'
-import { paths } from '../lib/paths.ts'
-import { DialogHost } from '../ui/overlay/DialogHost.tsx'
-import { Mark } from './Mark.tsx'
+import { JoinButton } from '../../features/home/JoinButton.tsx'
+import { paths } from '../../lib/paths.ts'
+import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
+import { Mark } from '../../ui/pictures/Icon.tsx'
 import css from './PublicFrame.module.css'
 
 /** The frame for visitors: the prompt for an account, and the waitlist. */

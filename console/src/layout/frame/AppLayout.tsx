@@ -1,23 +1,23 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
-import { followEvents } from '../api/live.ts'
-import { usePreferences } from '../api/preferences.ts'
-import { queryClient } from '../api/query.ts'
-import { useStore } from '../lib/store.ts'
-import { hasThemeHere, setTheme } from '../lib/theme.ts'
-import { DialogHost } from '../ui/overlay/DialogHost.tsx'
-import { closeDialogs } from '../ui/overlay/dialogs.ts'
-import { StaleBand } from '../ui/feedback/States.tsx'
+import { followEvents } from '../../api/live.ts'
+import { usePreferences } from '../../api/preferences.ts'
+import { queryClient } from '../../api/query.ts'
+import { useStore } from '../../lib/store.ts'
+import { hasThemeHere, setTheme } from '../../lib/theme.ts'
+import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
+import { closeDialogs } from '../../ui/overlay/dialogs.ts'
+import { StaleBand } from '../../ui/feedback/States.tsx'
 import css from './AppLayout.module.css'
-import { paletteOpen } from './commands.ts'
-import { Header } from './Header.tsx'
+import { paletteOpen } from '../search/commands.ts'
+import { Header } from '../navigation/Header.tsx'
 import { useSessionWait } from './pages.tsx'
-import { Sidebar } from './Sidebar.tsx'
+import { Sidebar } from '../navigation/Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
-const Palette = lazy(() => import('./Palette.tsx'))
-const Restored = lazy(() => import('../features/restoration/Restored.tsx'))
+const Palette = lazy(() => import('../search/Palette.tsx'))
+const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
 
 /** The frame of every page for signed-in people. */
 export default function AppLayout({ children }: { children: ReactNode }) {

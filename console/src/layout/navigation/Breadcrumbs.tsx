@@ -1,11 +1,21 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useMatches, useRouterState } from '@tanstack/react-router'
 import { useCallback, useEffect, useSyncExternalStore } from 'react'
-import type { Crumb } from '../route-tree.tsx'
-import { IconLink } from '../ui/inputs/Button.tsx'
-import { useStore } from '../lib/store.ts'
+import type { Crumb } from '../../route-tree.tsx'
+import { IconLink } from '../../ui/inputs/Button.tsx'
+import { createStore, useStore } from '../../lib/store.ts'
 import css from './Breadcrumbs.module.css'
-import { pageCount } from './PageCount.tsx'
+
+const pageCount = createStore<number | null>(null)
+
+/** The number beside the page's title: "Servers 148". */
+export function PageCount({ n }: { n: number | undefined }) {
+  useEffect(() => {
+    pageCount.set(n ?? null)
+    return () => pageCount.set(null)
+  }, [n])
+  return null
+}
 
 interface Place {
   href: string

@@ -1,6 +1,6 @@
 import type { Scope } from '#contract/permissions.ts'
-import { paths } from '../lib/paths.ts'
-import type { IconName } from '../ui/pictures/Icon.tsx'
+import { paths } from '../../lib/paths.ts'
+import type { IconName } from '../../ui/pictures/Icon.tsx'
 
 export interface MenuEntry {
   label: string

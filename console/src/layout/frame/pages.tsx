@@ -1,15 +1,15 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import type { Query } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
-import { liveState } from '../api/live-state.ts'
-import { undecided } from '../api/patience.ts'
-import { report } from '../api/report.ts'
-import { paths } from '../lib/paths.ts'
-import { reasonOf } from '../lib/reason.ts'
-import { useStore } from '../lib/store.ts'
-import { clock } from '../lib/time.ts'
-import { Button, ButtonLink } from '../ui/inputs/Button.tsx'
-import { SkeletonRows, StaleBand } from '../ui/feedback/States.tsx'
+import { liveState } from '../../api/live-state.ts'
+import { undecided } from '../../api/patience.ts'
+import { report } from '../../api/report.ts'
+import { paths } from '../../lib/paths.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { useStore } from '../../lib/store.ts'
+import { clock } from '../../lib/time.ts'
+import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
+import { SkeletonRows, StaleBand } from '../../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
 /** Sentences about the wait for a decision about the session, or nothing. */
@@ -89,7 +89,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   useEffect(() => report(error), [error])
   const again = async () => {
     // Drops the failed answers, so that the page fetches them again.
-    const { queryClient } = await import('../api/query.ts')
+    const { queryClient } = await import('../../api/query.ts')
     await queryClient.resetQueries({ predicate: (query) => query.state.status === 'error' })
     reset()
     await router.invalidate()
@@ -99,7 +99,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
     // Retries in the background. The screen changes only when there is something new to show.
     const timer = setInterval(async () => {
       if (document.hidden) return
-      const { queryClient } = await import('../api/query.ts')
+      const { queryClient } = await import('../../api/query.ts')
       const failed = { predicate: (query: Query) => query.state.status === 'error' }
       await queryClient.refetchQueries(failed)
       if (queryClient.getQueryCache().findAll(failed).length > 0) return

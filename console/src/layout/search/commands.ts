@@ -1,6 +1,6 @@
 import { useEffect, useId } from 'react'
-import { createStore } from '../lib/store.ts'
-import type { Action } from '../ui/actions.ts'
+import { createStore } from '../../lib/store.ts'
+import type { Action } from '../../ui/actions.ts'
 
 export interface CommandGroup {
   id: string

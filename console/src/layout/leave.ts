@@ -1,8 +1,20 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useCallback, useEffect, useId, useRef } from 'react'
 import { authStatus } from '../api/auth.ts'
+import { logOut } from '../api/session.ts'
+import { createStore } from '../lib/store.ts'
 import { confirm } from '../ui/actions.ts'
-import { unsaved } from './log-out.ts'
+
+/** What the unsaved forms edit, such as "patch", by form. */
+const unsaved = createStore<ReadonlyMap<string, string>>(new Map())
+
+/** Logs out, which deletes this browser's drafts. Asks first if a form has unsaved changes. */
+export async function askAndLogOut(): Promise<void> {
+  const [what] = unsaved.get().values()
+  const text = `This ${what} is not saved. Logging out deletes its draft from this browser, and every other draft of yours.`
+  if (what !== undefined && !(await confirm({ title: 'Log out without saving?', label: 'Log out', danger: true, text }))) return
+  await logOut()
+}
 
 /** Asks before the user leaves a page while `dirty`. The returned function allows leaving, for instance after saving, or forbids it again. */
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
 import { overviewGet } from '#contract/overview.ts'
-import { query } from '../api/query.ts'
-import { heldScopes } from '../api/session.ts'
+import { query } from '../../api/query.ts'
+import { heldScopes } from '../../api/session.ts'
 import { isAt, menu, type MenuEntry, visible } from './menu.ts'
 
 export interface ShownEntry extends MenuEntry {

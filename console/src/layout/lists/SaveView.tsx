@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { SavedView } from '#contract/sessions.ts'
-import { readBy } from '../lib/fields.ts'
-import { fieldsFor } from '../ui/form/fields.tsx'
-import { FormDialog } from '../ui/form/FormDialog.tsx'
-import { useForm } from '../ui/form/use-form.ts'
-import { useDialog } from '../ui/overlay/dialogs.ts'
+import { readBy } from '../../lib/fields.ts'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import { FormDialog } from '../../ui/form/FormDialog.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
 
 const { Text } = fieldsFor<{ name: string }>()
 

@@ -1,9 +1,9 @@
-import { liveState } from '../api/live-state.ts'
-import { useStore } from '../lib/store.ts'
-import { clock, zone } from '../lib/time.ts'
-import { cx } from '../ui/cx.ts'
-import { StatusDot } from '../ui/feedback/Status.tsx'
-import { useInstallation } from '../api/installation.ts'
+import { liveState } from '../../api/live-state.ts'
+import { useStore } from '../../lib/store.ts'
+import { clock, zone } from '../../lib/time.ts'
+import { cx } from '../../ui/cx.ts'
+import { StatusDot } from '../../ui/feedback/Status.tsx'
+import { useInstallation } from '../../api/installation.ts'
 import css from './Strip.module.css'
 
 /** The strip at the bottom shows whether the page is live. Its right corner is free for the version label. */
