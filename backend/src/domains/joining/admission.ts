@@ -9,13 +9,11 @@ import type { Verdict } from '#contract/rule.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { Announcement } from './announcement.ts'
-import { oneTimeHostName } from './answers.ts'
-import { statusOf } from './present.ts'
-import { joinQueue, shardOf } from './shards.ts'
+import { type Announcement, oneTimeHostName } from './announcement.ts'
 import * as store from './store.ts'
+import { statusOf } from './tokens.ts'
 
-export interface Asked {
+interface Asked {
   readonly tokenId: string
   readonly announcement: Announcement
   /** Where it came from, in its one spelling, and whether that may be dialled. */
@@ -23,7 +21,7 @@ export interface Asked {
   readonly mayDial: Verdict
 }
 
-export type Admission =
+type Admission =
   /** `hostName`: the machine is dialled and has to show it; null: it can't be, and waits for nothing. */
   | { readonly kind: 'let_in'; readonly hostName: string | null }
   /** `over`: whatever it asks for next time. */
@@ -70,7 +68,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       result: mayDial.ok ? 'waiting' : 'failed',
       reason: mayDial.ok ? null : mayDial.reason,
       server_id: row?.server_id ?? null,
-      shard: shardOf(id),
+      shard: store.shardOf(id),
     }
     return { kind: 'let_in', hostName, written, isNewUse: mayDial.ok && !isUsed } as const
   }
@@ -100,7 +98,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id } })
     }
     const waiting = new Set([...written.values()].filter((a) => a.result === 'waiting').map((a) => a.shard))
-    for (const shard of [...waiting].toSorted((a, b) => a - b)) await engine.wake(tx, joinQueue, String(shard))
+    for (const shard of [...waiting].toSorted((a, b) => a - b)) await engine.wake(tx, store.joinQueue, String(shard))
     return admissions
   }
 

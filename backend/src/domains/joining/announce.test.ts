@@ -7,7 +7,7 @@ import { serverList } from '#contract/servers/servers.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { logger } from '../../log.ts'
 import { type Backend, type Call, startBackend } from '../../testing/backend.ts'
-import { harmless } from './answers.ts'
+import { harmless } from './announcement.ts'
 
 const lines: string[] = []
 const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })

@@ -1,4 +1,9 @@
-/** A booting server's announcement and its source address. Nothing in it is trusted until the machine's own API has confirmed it. */
+/**
+ * What a booting server announces, and the documents that it is answered with. Nothing in an announcement is trusted until the machine's own API has confirmed it.
+ * Talos boots into maintenance with any valid document that is no whole configuration; an empty answer or any status but 200 would keep it from there for
+ * hours (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal`, `pkg/download`).
+ */
+import { randomBytes } from 'node:crypto'
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 import { text } from '#talos/client/text.ts'
@@ -56,3 +61,15 @@ export function readSource(ip: string): string | undefined {
   const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
   return address ? formatAddress(address) : undefined
 }
+
+/** HostnameConfig is known from Talos 1.12 on, with exactly one of `auto` and `hostname` (`pkg/machinery/config/types/network/hostname.go`). */
+const head = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'
+
+/** For machines that are not registered: a host name from the machine's own identity, as Talos uses without any document. */
+export const harmless = `${head}auto: stable\n`
+
+/** The API of the machine that was given this must show the name before it is believed. */
+export const named = (hostName: string): string => `${head}hostname: ${hostName}\n`
+
+/** A DNS label with 80 random bits, which can't be guessed in the minutes of its validity. */
+export const oneTimeHostName = (): string => `sy-${randomBytes(10).toString('hex')}`

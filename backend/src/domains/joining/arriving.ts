@@ -2,7 +2,7 @@
  * Dials announced machines. A machine opens its API some seconds after it gets its document, so it is dialled repeatedly, at short intervals first.
  * It is registered when its API, at the address that the announcement came from, shows the announced identity and the host name that was given to that address.
  */
-import { Problem } from '#contract/errors.ts'
+import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { isDatabaseGone, type Tx } from '../../db/db.ts'
@@ -13,7 +13,6 @@ import type { Platform } from '../../platform.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
 import type { ForJoining } from '../servers/register/for-joining.ts'
-import { shardOf } from './shards.ts'
 import * as store from './store.ts'
 
 /** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
@@ -38,8 +37,7 @@ const crowdedLookMs = 2_000
 /** Milliseconds until the next try, by the time since the announcement. A machine should be seen within 10 s; later, seconds don't matter. */
 const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_000 : 10_000)
 
-/** What answered is not what announced itself. */
-class Contradiction extends Error {}
+const revoked = 'The join token was revoked while the machine was waited for'
 
 /** This process's state of an awaited machine. Without one it is dialled at once. */
 interface Try {
@@ -56,16 +54,18 @@ interface Answer {
   readonly reading: Reading
 }
 
-export function arriving({
-  db,
-  clock,
-  random,
-  log,
-  record,
-  tell,
-  fleet,
-  servers,
-}: Platform & { fleet: Fleet; servers: ForJoining }): (job: Job) => Promise<Outcome> {
+/** How what answers differs from what announced itself. */
+function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { found: { identity }, reading }: Answer): string | undefined {
+  if (identity.uuid !== uuid || identity.serial !== serial) {
+    const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
+    return `Another machine answers at ${address} than was announced from there: ${said}; announced was ${announced}`
+  }
+  if (mac === null || reading.inventory.interfaces.some((i) => i.hardware_addr === mac)) return undefined
+  return `The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`
+}
+
+export function arriving(parts: Platform & { fleet: Fleet; servers: ForJoining }): (job: Job) => Promise<Outcome> {
+  const { db, clock, random, log, record, tell, fleet, servers } = parts
   const tried = new Map<string, Try>()
   const tryOf = ({ id, host_name }: store.Waiting): Try => {
     const known = tried.get(id)
@@ -75,46 +75,32 @@ export function arriving({
     return fresh
   }
 
-  /** The token was revoked after the announcement, so the machine is refused, and the audit log records it. */
-  const refuse = async (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting): Promise<Parameters<typeof store.settle>[2]> => {
-    const reason = 'The join token was revoked while the machine was waited for'
-    const target = { kind: 'join_token', id: token_id, name: token_name }
-    await record(tx, system, { action: 'join.refused', target, result: 'forbidden', after: { reason, address, count: 1, uuid, serial, mac } })
-    return { result: 'refused', reason }
+  /** The audit entry of an end without a server. A refusal is counted, as those of `refusals.ts` are. */
+  const recordEnd = async (
+    tx: Tx,
+    { token_id, token_name, uuid, serial, mac, address }: store.Waiting,
+    action: 'join.failed' | 'join.refused',
+    result: ErrorCode,
+    reason: string,
+  ): Promise<store.End> => {
+    const after = { reason, address, ...(action === 'join.refused' && { count: 1 }), uuid, serial, mac }
+    await record(tx, system, { action, target: { kind: 'join_token', id: token_id, name: token_name }, result, after })
+    return { result: action === 'join.refused' ? 'refused' : 'failed', reason }
   }
 
   /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how, or null to go on waiting. */
-  const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<Parameters<typeof store.settle>[2] | null>) =>
+  const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<store.End | null>) =>
     write(async (tx) => {
       const current = await store.lockWaiting(tx, arrival)
       if (!current) return
-      const isOver = current.token_revoked_at !== null
-      const how = isOver ? await refuse(tx, current) : await act(tx, current)
+      const how = current.token_revoked_at !== null ? await recordEnd(tx, current, 'join.refused', 'forbidden', revoked) : await act(tx, current)
       if (!how) return
       await store.settle(tx, current.id, how)
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id: current.token_id } })
     })
 
-  type FailureCode = 'identity_changed' | 'server_unreachable' | 'dial_refused' | 'internal'
-  const recordFailure = (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting, reason: string, result: FailureCode) => {
-    const target = { kind: 'join_token', id: token_id, name: token_name }
-    return record(tx, system, { action: 'join.failed', target, result, after: { reason, address, uuid, serial, mac } })
-  }
-  const fail = (write: Fence['write'], arrival: store.Waiting, reason: string, code: FailureCode) =>
-    settle(write, arrival, async (tx, current) => {
-      await recordFailure(tx, current, reason, code)
-      return { result: 'failed', reason }
-    })
-
-  /** @throws Contradiction where the machine isn't the announced one */
-  const compare = ({ uuid, serial, mac, address }: store.Waiting, { found: { identity }, reading }: Answer): void => {
-    if (identity.uuid !== uuid || identity.serial !== serial) {
-      const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
-      throw new Contradiction(`Another machine answers at ${address} than was announced from there: ${said}; announced was ${announced}`)
-    }
-    if (mac !== null && !reading.inventory.interfaces.some((i) => i.hardware_addr === mac))
-      throw new Contradiction(`The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`)
-  }
+  const fail = (write: Fence['write'], arrival: store.Waiting, reason: string, code: ErrorCode) =>
+    settle(write, arrival, (tx, current) => recordEnd(tx, current, 'join.failed', code, reason))
 
   const register = async ({ signal }: Job, write: Fence['write'], arrival: store.Waiting, { found, reading }: Answer): Promise<void> => {
     const { address } = arrival
@@ -131,13 +117,12 @@ export function arriving({
       if (!joined) return null
       const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
-      await recordFailure(tx, current, sentence, 'identity_changed')
-      return { result: 'failed', reason: sentence, server_id: server.id }
+      return { ...(await recordEnd(tx, current, 'join.failed', 'identity_changed', sentence)), server_id: server.id }
     })
   }
 
   /** Retries a machine without a usable answer until its time is up. */
-  const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: FailureCode): Promise<void> => {
+  const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: ErrorCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
     if (state.wrongNameSince !== undefined && now - state.wrongNameSince >= wrongNameMs) return fail(write, arrival, why, 'identity_changed')
@@ -179,12 +164,8 @@ export function arriving({
       clearTimeout(timer)
     }
     state.isSilent = false
-    try {
-      compare(arrival, answer)
-    } catch (error) {
-      if (error instanceof Contradiction) return fail(write, arrival, error.message, 'identity_changed')
-      throw error
-    }
+    const contradiction = contradictionOf(arrival, answer)
+    if (contradiction !== undefined) return fail(write, arrival, contradiction, 'identity_changed')
     const shown = answer.reading.status.hostname
     if (shown === host_name) return register(job, write, arrival, answer)
     state.wrongNameSince ??= clock.now()
@@ -245,7 +226,7 @@ export function arriving({
     }
     if (failures.length > 0) throw failures[0]
     const ids = new Set(waiting.map((a) => a.id))
-    for (const id of tried.keys()) if (shardOf(id) === shard && !ids.has(id)) tried.delete(id)
+    for (const id of tried.keys()) if (store.shardOf(id) === shard && !ids.has(id)) tried.delete(id)
     if (waiting.length === 0) return undefined
     return { againMs: Math.max(0, Math.min(...waiting.map((a) => tryOf(a).dueAt)) - clock.now()) }
   }

@@ -7,13 +7,10 @@ import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
 import { hashOf } from './token-text.ts'
 
-type KnownToken = Awaited<ReturnType<typeof store.tokens>>[number]
-export type Directory = ReturnType<typeof directory>
-
 const readEveryMs = 100
 
 export function directory(db: Db) {
-  let known = new Map<string, KnownToken>()
+  let known = new Map<string, store.TokenRow>()
   let next: Promise<void> | undefined
   let running: Promise<unknown> = Promise.resolve()
   let readAt = -Infinity
@@ -32,7 +29,7 @@ export function directory(db: Db) {
 
   return {
     /** Undefined: there is no such token. A revoked or expired token never becomes good again, so that much may be cached; all else is decided under a lock. */
-    async find(text: string): Promise<KnownToken | undefined> {
+    async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)
       if (found) return found

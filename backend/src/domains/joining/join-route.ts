@@ -12,25 +12,20 @@ import { canUseJoinToken, joinPath, joinTokenPattern } from '#contract/join-toke
 import type { Verdict } from '#contract/rule.ts'
 import { bucket } from '../../http/limits.ts'
 import type { Platform } from '../../platform.ts'
-import type { Admission, Asked } from './admission.ts'
-import { readAnnouncement, readSource } from './announcement.ts'
-import { harmless, named } from './answers.ts'
-import type { Directory } from './directory.ts'
-import { statusOf } from './present.ts'
+import { admission } from './admission.ts'
+import { harmless, named, readAnnouncement, readSource } from './announcement.ts'
+import { directory } from './directory.ts'
 import type { Refusal, Refusals } from './refusals.ts'
-
-interface JoinRouteParts {
-  readonly directory: Directory
-  readonly refusals: Refusals
-  readonly admit: (asked: Asked) => Promise<Admission>
-  /** Whether Talos's API at an address may be dialled. */
-  readonly mayDial: (address: string) => Verdict
-}
+import { statusOf } from './tokens.ts'
 
 /** Announcements from one address that are let in: a machine asks once at each boot. Many machines behind one address can't be dialled anyway. */
 const perAddress = { perSecond: 0.5, burst: 30 }
 
-export function joinRoute(app: FastifyInstance, { clock, log, directory, refusals, admit, mayDial }: Platform & JoinRouteParts): void {
+/** @param parts `mayDial`: whether Talos's API at an address may be dialled */
+export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Refusals; mayDial: (address: string) => Verdict }): void {
+  const { db, clock, log, refusals, mayDial } = parts
+  const tokens = directory(db)
+  const admit = admission(parts)
   const paces = bucket({ ...perAddress, clock })
   const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
   const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
@@ -43,7 +38,7 @@ export function joinRoute(app: FastifyInstance, { clock, log, directory, refusal
     if (request.method === 'HEAD') return send(reply, harmless)
     const text = request.url.slice(joinPath.length).split('?', 1)[0]!
     if (!joinTokenPattern.test(text)) return refuse(request, reply, 'This is not a join token')
-    const token = await directory.find(text)
+    const token = await tokens.find(text)
     if (!token) return refuse(request, reply, 'There is no such join token')
     const read = readAnnouncement(request.url)
     const about = { token, announcement: read.ok ? read.announcement : undefined }
@@ -59,7 +54,7 @@ export function joinRoute(app: FastifyInstance, { clock, log, directory, refusal
     const dial = mayDial(address)
     const admission = await admit({ tokenId: token.id, announcement: read.announcement, address, mayDial: dial })
     if (admission.kind === 'refused') {
-      if (admission.over) directory.forget(text)
+      if (admission.over) tokens.forget(text)
       return refuse(request, reply, admission.reason, about)
     }
     if (!dial.ok) refusals.note({ action: 'join.failed', reason: dial.reason, ip: address, requestId: request.id, ...about })

@@ -8,7 +8,6 @@ import type { Caller } from '../../http/caller.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
 import type { Announcement } from './announcement.ts'
-import { shardOf } from './shards.ts'
 import * as store from './store.ts'
 
 export interface Refusal {
@@ -59,7 +58,18 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     if (action !== 'join.refused' || !token || !announcement) return
     const id = randomUUID()
     const { uuid, serial, mac } = announcement
-    const row = { id, token_id: token.id, uuid, serial, mac, address: ip, at: new Date(clock.now()), result: 'refused', reason, shard: shardOf(id) } as const
+    const row = {
+      id,
+      token_id: token.id,
+      uuid,
+      serial,
+      mac,
+      address: ip,
+      at: new Date(clock.now()),
+      result: 'refused',
+      reason,
+      shard: store.shardOf(id),
+    } as const
     await store.writeRefused(tx, { ...row, host_name: null, server_id: null }, mostShown)
   }
 

@@ -1,4 +1,4 @@
-/** SQL of join tokens and of what announced itself. Nothing else knows these tables. */
+/** SQL of join tokens and of what announced itself. Nothing else knows these tables; names of datacenters and servers are read beside them. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
 import type { Input } from '#contract/operation.ts'
@@ -6,36 +6,45 @@ import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
-export type TokenRow = Selectable<Tables['join_token']>
+export type TokenRow = Selectable<Tables['join_token']> & { datacenter_code: string | null }
 export type ArrivalRow = Selectable<Tables['join_arrival']>
 export type NewArrival = Insertable<Tables['join_arrival']> & { id: string }
 
-/** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
-export const tokens = (on: Db | Tx): Promise<TokenRow[]> => on.selectFrom('join_token').selectAll().orderBy('created_at', 'desc').orderBy('id').execute()
+/** Arrivals are split into shards, each worked on by one process at a time, so that a hanging machine delays few others. */
+export const joinQueue = 'join'
+export const shards = 8
+/** By the first digit of a random UUID. */
+export const shardOf = (arrivalId: string): number => Number.parseInt(arrivalId[0]!, 16) % shards
 
-export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => on.selectFrom('join_token').selectAll().where('id', '=', id).executeTakeFirst()
+const joinTokens = (on: Db | Tx) =>
+  on
+    .selectFrom('join_token')
+    .leftJoin('datacenter', 'datacenter.id', 'join_token.datacenter_id')
+    .selectAll('join_token')
+    .select('datacenter.code as datacenter_code')
+
+/** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
+export const tokens = (on: Db | Tx): Promise<TokenRow[]> => joinTokens(on).orderBy('join_token.created_at', 'desc').orderBy('join_token.id').execute()
+
+export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => joinTokens(on).where('join_token.id', '=', id).executeTakeFirst()
 
 /** In the order of ids: two that lock the same rows wait for each other instead of dead-locking. */
 export const lockTokens = (tx: Tx, ids: readonly string[]): Promise<TokenRow[]> =>
-  tx
-    .selectFrom('join_token')
-    .selectAll()
-    .where('id', 'in', [...ids])
-    .orderBy('id')
-    .forUpdate()
+  joinTokens(tx)
+    .where('join_token.id', 'in', [...ids])
+    .orderBy('join_token.id')
+    .forUpdate('join_token')
     .execute()
 
-export const insertToken = (tx: Tx, row: Insertable<Tables['join_token']>): Promise<TokenRow> =>
-  tx.insertInto('join_token').values(row).returningAll().executeTakeFirstOrThrow()
+export const insertToken = (tx: Tx, row: Insertable<Tables['join_token']>) => tx.insertInto('join_token').values(row).execute()
 
 /** A change by a person: counts the version up. */
-export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_token']>, at: Date): Promise<TokenRow> =>
+export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_token']>, at: Date) =>
   tx
     .updateTable('join_token')
     .set({ ...change, updated_at: at, version: sql<number>`version + 1` })
     .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+    .execute()
 
 /** What announcements change: the version stays, so that a person's revocation isn't refused as too late. */
 export const countUses = (tx: Tx, id: string, uses: number, at: Date) =>
@@ -48,8 +57,12 @@ const readers: SqlReaders<typeof joinTokenArrivals.list> = {
   tie: sql`id`,
 }
 
-export const arrivals = (db: Db, tokenId: string, query: Input<typeof joinTokenArrivals>['query']): Promise<{ rows: ArrivalRow[]; total: number }> =>
-  readPage(db.selectFrom('join_arrival').selectAll().where('token_id', '=', tokenId), joinTokenArrivals.list, readers, query)
+/** A page of the arrivals of a token, with the names of their servers, which may have been removed since. */
+export function arrivals(db: Db, tokenId: string, query: Input<typeof joinTokenArrivals>['query']) {
+  const serverName = sql<string | null>`(select name from server where server.id = join_arrival.server_id)`.as('server_name')
+  return readPage(db.selectFrom('join_arrival').selectAll().select(serverName).where('token_id', '=', tokenId), joinTokenArrivals.list, readers, query)
+}
+export type ShownArrival = Awaited<ReturnType<typeof arrivals>>['rows'][number]
 
 /** Rows of these UUIDs through these tokens. */
 export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly string[]): Promise<ArrivalRow[]> =>
@@ -98,7 +111,10 @@ export const waitingIn = (db: Db, shard: number): Promise<Waiting[]> =>
 export const lockWaiting = (tx: Tx, { id, host_name }: Pick<ArrivalRow, 'id' | 'host_name'>): Promise<Waiting | undefined> =>
   waiting(tx).where('join_arrival.id', '=', id).where('join_arrival.host_name', '=', host_name).forUpdate('join_arrival').executeTakeFirst()
 
-export const settle = (tx: Tx, id: string, how: { result: ArrivalRow['result']; reason: string | null; server_id?: string }) =>
+/** How the wait for a machine ended. */
+export type End = Pick<ArrivalRow, 'result' | 'reason'> & { readonly server_id?: string }
+
+export const settle = (tx: Tx, id: string, how: End) =>
   tx
     .updateTable('join_arrival')
     .set({ ...how, host_name: null })

@@ -24,19 +24,8 @@ import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Servers } from '../servers/servers.ts'
-import { present, presentArrival, statusOf } from './present.ts'
 import * as store from './store.ts'
 import { hashOf, textOf } from './token-text.ts'
-
-/** A join token as images need it. */
-export interface TokenForImage {
-  /** The token itself, for a kernel argument. Never into the database, the log, the audit log or an event. */
-  readonly text: string
-  readonly name: string
-  readonly status: JoinToken['status']
-  readonly datacenterId: string | null
-}
 
 export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
   const on = serve(app)
@@ -47,14 +36,11 @@ export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
   on(joinTokenArrivals, ({ params, query }) => tokens.arrivals(params.id, query))
 }
 
-export interface TokenParts {
-  readonly key: () => Promise<Uint8Array>
-  readonly datacenters: Pick<Datacenters, 'find' | 'names'>
-  readonly servers: Pick<Servers, 'namesOf'>
-}
 export type Tokens = ReturnType<typeof joinTokens>
 /** Joining as other domains see it. */
 export type Joining = Pick<Tokens, 'tokenFor'>
+/** A join token as images need it. */
+export type TokenForImage = NonNullable<Awaited<ReturnType<Tokens['tokenFor']>>>
 
 /** One that doesn't expire comes after all that do. */
 const never = '9999'
@@ -70,50 +56,74 @@ const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
   search: (t, wanted) => t.name.includes(wanted),
   ties: [(t) => t.name],
 }
-const unknown = () => new Problem('not_found', 'There is no such join token')
 
-export function joinTokens({ db, clock, record, config, key, datacenters, servers }: Platform & TokenParts) {
-  const codes = async () => new Map((await datacenters.names()).map((d) => [d.id, d.code]))
-  const shown = async (row: store.TokenRow): Promise<JoinToken> => present(row, { codes: await codes(), now: clock.now() })
+/** What ended it first in importance: a revoked one is revoked, whatever else it is. `now` in ms since 1970. */
+export function statusOf(
+  { revoked_at, expires_at, max_uses, uses }: Pick<store.TokenRow, 'revoked_at' | 'expires_at' | 'max_uses' | 'uses'>,
+  now: number,
+): JoinToken['status'] {
+  if (revoked_at !== null) return 'revoked'
+  if (expires_at !== null && expires_at.getTime() <= now) return 'expired'
+  return max_uses !== null && uses >= max_uses ? 'used_up' : 'usable'
+}
 
-  const create = async (tx: Tx, caller: Caller, { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken, id: string, hash: Buffer) => {
-    const datacenter = datacenter_id === null ? null : await datacenters.find(tx, datacenter_id)
-    if (datacenter_id !== null && !datacenter)
-      throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, { datacenter_id: 'There is no such datacenter' })
-    const at = new Date(clock.now())
-    const expires_at = lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
-    const created = { created_by: callerName(caller), created_at: at, updated_at: at }
-    const row = await store.insertToken(tx, { id, name, hash, datacenter_id, max_uses, expires_at, ...created })
-    const made = present(row, { codes: new Map(datacenter ? [[datacenter.id, datacenter.code]] : []), now: at.getTime() })
-    await record(tx, caller, { action: 'join_token.created', target: { kind: 'join_token', id, name }, after: made, event: { version: made.version } })
-    return made
-  }
+/** Row → contract. The only place where a join token's columns become its fields. */
+const present = ({ datacenter_id: id, datacenter_code: code, hash: _hash, updated_at: _updated, ...row }: store.TokenRow, now: number): JoinToken => ({
+  ...row,
+  status: statusOf(row, now),
+  datacenter: id !== null && code !== null ? { id, code } : null,
+  expires_at: row.expires_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+})
 
+function presentArrival(arrival: store.ShownArrival): Arrival {
+  const { token_id: _token, host_name: _secret, counted: _counted, shard: _shard, server_id: id, server_name: name, ...row } = arrival
+  return { ...row, at: row.at.toISOString(), server: id !== null && name !== null ? { id, name } : null }
+}
+
+const tokenOf = async (on: Db | Tx, id: string): Promise<store.TokenRow> => {
+  const row = await store.token(on, id)
+  if (!row) throw new Problem('not_found', 'There is no such join token')
+  return row
+}
+
+interface TokenParts extends Platform {
+  readonly key: () => Promise<Uint8Array>
+  readonly datacenters: Pick<Datacenters, 'find'>
+}
+
+export function joinTokens({ db, clock, record, config, key, datacenters }: TokenParts) {
   return {
     async list(query: Input<typeof joinTokenList>['query']): Promise<Page<JoinToken>> {
-      const [rows, known] = await Promise.all([store.tokens(db), codes()])
       const now = clock.now()
-      const all = rows.map((row) => present(row, { codes: known, now }))
+      const all = (await store.tokens(db)).map((row) => present(row, now))
       return memoryPage(joinTokenList.list, all, readers, query)
     },
 
     /** @throws Problem not_found */
-    async get(id: string): Promise<JoinToken> {
-      const row = await store.token(db, id)
-      if (!row) throw unknown()
-      return shown(row)
-    },
+    get: async (id: string): Promise<JoinToken> => present(await tokenOf(db, id), clock.now()),
 
     /** Only this answer holds the token. @throws Problem not_found for the datacenter; name_taken */
-    async create(caller: Caller, input: NewJoinToken): Promise<JoinToken & { token: string; kernel_argument: string }> {
+    async create(
+      caller: Caller,
+      { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken,
+    ): Promise<JoinToken & { token: string; kernel_argument: string }> {
       const id = randomUUID()
       const token = textOf(await key(), id)
       try {
-        return await inTransaction(db, async (tx) => ({
-          ...(await create(tx, caller, input, id, hashOf(token))),
-          token,
-          kernel_argument: joinArgument(config.publicUrl, token),
-        }))
+        return await inTransaction(db, async (tx) => {
+          if (datacenter_id !== null && !(await datacenters.find(tx, datacenter_id)))
+            throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, { datacenter_id: 'There is no such datacenter' })
+          const at = new Date(clock.now())
+          const expires_at = lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
+          const created = { created_by: callerName(caller), created_at: at, updated_at: at }
+          await store.insertToken(tx, { id, name, hash: hashOf(token), datacenter_id, max_uses, expires_at, ...created })
+          const made = present(await tokenOf(tx, id), at.getTime())
+          await record(tx, caller, { action: 'join_token.created', target: { kind: 'join_token', id, name }, after: made, event: { version: made.version } })
+          return { ...made, token, kernel_argument: joinArgument(config.publicUrl, token) }
+        })
       } catch (error) {
         if (violatedConstraint(error) !== 'join_token_name') throw error
         const { taken } = nameSentences('Join token')
@@ -123,37 +133,30 @@ export function joinTokens({ db, clock, record, config, key, datacenters, server
 
     /** @throws Problem not_found; stale; conflict if already revoked */
     async revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
-      const known = await codes()
       await inTransaction(db, async (tx) => {
-        const [row] = await store.lockTokens(tx, [id])
-        if (!row) throw unknown()
+        await store.lockTokens(tx, [id])
+        const row = await tokenOf(tx, id)
         checkVersion(ifMatch, row.version)
         const now = clock.now()
-        const before = present(row, { codes: known, now })
+        const before = present(row, now)
         const verdict = canRevokeJoinToken(before)
         if (!verdict.ok) throw new Problem('conflict', verdict.reason)
-        const after = await store.changeToken(tx, id, { revoked_at: new Date(now) }, new Date(now))
-        await record(tx, caller, {
-          action: 'join_token.revoked',
-          target: { kind: 'join_token', id, name: row.name },
-          before,
-          after: present(after, { codes: known, now }),
-          event: { name: 'join_token.updated', version: after.version },
-        })
+        await store.changeToken(tx, id, { revoked_at: new Date(now) }, new Date(now))
+        const after = present(await tokenOf(tx, id), now)
+        const target = { kind: 'join_token', id, name: row.name }
+        await record(tx, caller, { action: 'join_token.revoked', target, before, after, event: { name: 'join_token.updated', version: after.version } })
       })
     },
 
     /** @throws Problem not_found */
     async arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>> {
-      if (!(await store.token(db, id))) throw unknown()
+      await tokenOf(db, id)
       const { rows, total } = await store.arrivals(db, id, query)
-      const ids = rows.flatMap((r) => r.server_id ?? [])
-      const names = await servers.namesOf(db, ids)
-      return { items: rows.map((row) => presentArrival(row, names)), page: query.page, per_page: query.per_page, total }
+      return { items: rows.map(presentArrival), page: query.page, per_page: query.per_page, total }
     },
 
-    /** For images, of whatever status the token is; null: there is no such token. */
-    async tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null> {
+    /** For images, of whatever status the token is; null: there is no such token. `text` never goes into the database, the log, the audit log or an event. */
+    async tokenFor(on: Db | Tx, tokenId: string) {
       const row = await store.token(on, tokenId)
       return row ? { text: textOf(await key(), row.id), name: row.name, status: statusOf(row, clock.now()), datacenterId: row.datacenter_id } : null
     },
