@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count, counted } from './words.ts'
 
@@ -125,19 +125,15 @@ export const datacenterList = listOperation(datacenters, Datacenter, {
 export const datacenterGet = operation({
   name: 'datacenterGet',
   summary: 'One datacenter.',
-  method: 'GET',
-  path: '/v1/datacenters/{id}',
+  route: 'GET /v1/datacenters/{id}',
   scope: 'datacenters:read',
-  params: byId,
   answer: Datacenter,
-  errors: ['not_found'],
 })
 
 export const datacenterCreate = operation({
   name: 'datacenterCreate',
   summary: 'Add a datacenter; its code is made from country, city and index.',
-  method: 'POST',
-  path: '/v1/datacenters',
+  route: 'POST /v1/datacenters',
   scope: 'datacenters:write',
   body: creation,
   answer: Datacenter,
@@ -148,24 +144,19 @@ export const datacenterCreate = operation({
 export const datacenterUpdate = operation({
   name: 'datacenterUpdate',
   summary: 'Change a datacenter. Country, city and index are fixed while anything stands in it.',
-  method: 'PATCH',
-  path: '/v1/datacenters/{id}',
+  route: 'PATCH /v1/datacenters/{id}',
   scope: 'datacenters:write',
-  params: byId,
   body: change,
   answer: Datacenter,
-  errors: ['not_found', 'stale', 'datacenter_in_use', 'conflict'],
+  errors: ['stale', 'datacenter_in_use', 'conflict'],
 })
 
 export const datacenterRemove = operation({
   name: 'datacenterRemove',
   summary: 'Remove a datacenter that nothing stands in.',
-  method: 'DELETE',
-  path: '/v1/datacenters/{id}',
+  route: 'DELETE /v1/datacenters/{id}',
   scope: 'datacenters:write',
-  params: byId,
-  status: 204,
-  errors: ['not_found', 'datacenter_in_use', 'stale'],
+  errors: ['datacenter_in_use', 'stale'],
 })
 
 export function canRemoveDatacenter(d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>): Verdict {

@@ -36,8 +36,7 @@ export const eventStream = operation({
   name: 'eventStream',
   summary:
     'Server-sent events of every change that the caller may see, and a comment line at least every 2 s; resumes after `Last-Event-ID`, ends with the access token.',
-  method: 'GET',
-  path: '/v1/events',
+  route: 'GET /v1/events',
   scope: 'signed_in',
   answer: z.string(),
   media: 'text/event-stream',

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
 import { operation } from './operation.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { talosVersionText } from './versions.ts'
 
@@ -34,8 +34,7 @@ export const ImageFactory = z.object({
 export const imageFactoryGet = operation({
   name: 'imageFactoryGet',
   summary: 'The image factory: where it is, whether it answers, the versions it builds.',
-  method: 'GET',
-  path: '/v1/images/factory',
+  route: 'GET /v1/images/factory',
   scope: 'servers:read',
   answer: ImageFactory,
 })
@@ -170,18 +169,14 @@ export const imageList = listOperation(images, Image, {
 export const imageGet = operation({
   name: 'imageGet',
   summary: 'One prepared image.',
-  method: 'GET',
-  path: '/v1/images/{id}',
+  route: 'GET /v1/images/{id}',
   scope: 'servers:read',
-  params: byId,
   answer: Image,
-  errors: ['not_found'],
 })
 export const imageCreate = operation({
   name: 'imageCreate',
   summary: 'Prepare an image. Where the factory does not answer, the image is kept unregistered, with the reason, to be registered later.',
-  method: 'POST',
-  path: '/v1/images',
+  route: 'POST /v1/images',
   scope: 'servers:write',
   body: NewImage,
   answer: Image,
@@ -191,23 +186,18 @@ export const imageCreate = operation({
 export const imageRegister = operation({
   name: 'imageRegister',
   summary: "Give the factory an image's schematic again.",
-  method: 'POST',
-  path: '/v1/images/{id}/register',
+  route: 'POST /v1/images/{id}/register',
   scope: 'servers:write',
   kept: true,
-  params: byId,
   answer: Image,
-  errors: ['not_found', 'conflict', 'factory_refused', 'factory_unreachable'],
+  errors: ['conflict', 'factory_refused', 'factory_unreachable'],
 })
 export const imageRemove = operation({
   name: 'imageRemove',
   summary: 'Forget a prepared image. Its links go on working: the factory keeps what it was given.',
-  method: 'DELETE',
-  path: '/v1/images/{id}',
+  route: 'DELETE /v1/images/{id}',
   scope: 'servers:write',
-  params: byId,
-  status: 204,
-  errors: ['not_found', 'stale'],
+  errors: ['stale'],
 })
 
 /**

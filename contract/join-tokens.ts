@@ -85,18 +85,14 @@ export const joinTokenList = listOperation(joinTokens, JoinToken, {
 export const joinTokenGet = operation({
   name: 'joinTokenGet',
   summary: 'One join token.',
-  method: 'GET',
-  path: '/v1/join-tokens/{id}',
+  route: 'GET /v1/join-tokens/{id}',
   scope: 'servers:read',
-  params: byId,
   answer: JoinToken,
-  errors: ['not_found'],
 })
 export const joinTokenCreate = operation({
   name: 'joinTokenCreate',
   summary: 'Make a join token. The answer is the only one that holds it; images prepared with it carry it too.',
-  method: 'POST',
-  path: '/v1/join-tokens',
+  route: 'POST /v1/join-tokens',
   scope: 'servers:write',
   body: NewJoinToken,
   answer: z.extend(JoinToken, {
@@ -110,12 +106,9 @@ export const joinTokenCreate = operation({
 export const joinTokenRevoke = operation({
   name: 'joinTokenRevoke',
   summary: 'Revoke a join token: no server can announce itself with it any more. Servers that came through it stay.',
-  method: 'DELETE',
-  path: '/v1/join-tokens/{id}',
+  route: 'DELETE /v1/join-tokens/{id}',
   scope: 'servers:write',
-  params: byId,
-  status: 204,
-  errors: ['not_found', 'stale', 'conflict'],
+  errors: ['stale', 'conflict'],
 })
 
 /** joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: an invalid token or announcement; not a use. */

@@ -34,7 +34,7 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly kept: boolean
   /** Of the parameters of its query, for the documentation: those that mean the same in no other call. */
   readonly meanings?: Readonly<Record<string, string>>
-  /** What can go wrong beside what every call can answer: 400, 401, 403, 422, 429, 503. */
+  /** What can go wrong beside what every call can answer (400, 401, 403, 422, 429, 503), and 404 for an object in the path. */
   readonly errors: readonly ErrorCode[]
 }
 
@@ -54,29 +54,48 @@ export interface Asked<O extends Operation> {
 
 export type Answer<O extends Operation> = z.output<O['answer']>
 
-/** No parameters, no query: anything given is refused. */
+type Route = `${Operation['method']} ${Operation['path']}`
+type ParamsIn<R extends string> = R extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsIn<Rest> : never
+/** Path parameters are ids, where the call doesn't say otherwise. */
+type Ids<R extends string> = { [K in ParamsIn<R>]: z.ZodMiniUUID }
+const idsIn = <R extends Route>(route: R) => z.strictObject(Object.fromEntries([...route.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.uuid()])) as Ids<R>)
+
+/** No query: anything given is refused. */
 const none = z.strictObject({})
 type None = typeof none
 const noBody = z.undefined()
 type NoBody = typeof noBody
 
-type Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema> = Pick<Operation, 'name' | 'summary' | 'method' | 'path' | 'scope'> &
-  Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> & { params?: P; query?: Q; body?: B; answer?: A }
+interface Declared<R extends Route, P extends Schema, Q extends Schema, B extends Schema, A extends Schema>
+  extends Pick<Operation, 'name' | 'summary' | 'scope'>, Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> {
+  /** Method and path: `GET /v1/clusters/{id}`. */
+  readonly route: R
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  readonly answer?: A
+}
 
-export function operation<P extends Schema = None, Q extends Schema = None, B extends Schema = NoBody, A extends Schema = NoBody>(
-  declared: Declared<P, Q, B, A>,
-): Operation<P, Q, B, A> {
-  const defaults = { params: none, query: none, body: noBody, answer: noBody, media: 'application/json', status: 200, errors: [] } as const
-  const { method, scope, status = defaults.status } = declared
+/** Declares a call. Without an answer its status is 204, otherwise 200 where it says no other. */
+export function operation<
+  const R extends Route,
+  P extends Schema = z.ZodMiniObject<Ids<R>, z.core.$strict>,
+  Q extends Schema = None,
+  B extends Schema = NoBody,
+  A extends Schema = NoBody,
+>({ route, ...declared }: Declared<R, P, Q, B, A>): Operation<P, Q, B, A> {
+  const [method, path] = route.split(' ') as [Operation['method'], Operation['path']]
+  const defaults = { params: idsIn(route), query: none, body: noBody, answer: noBody, media: 'application/json', errors: [] } as const
+  const { scope, status = declared.answer ? 200 : 204 } = declared
   const kept = scope !== null && (status === 201 || status === 202 || method === 'DELETE')
-  return { ...defaults, kept, ...declared } as Operation<P, Q, B, A>
+  return { ...defaults, status, kept, ...declared, method, path } as Operation<P, Q, B, A>
 }
 
 const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'
 /** Whether the call takes a body. */
 export const takesBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success
 
-/** Everything that a call can be refused with: what each call can, what its session and its body bring with them, and its own `errors`. */
+/** Everything that a call can be refused with: what each call can, what its session, its body and the objects in its path bring with them, and its own `errors`. */
 export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const signedIn = operation.scope !== null
   return new Set<ErrorCode>([
@@ -89,6 +108,7 @@ export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
     ...(signedIn ? (['session_expired', 'forbidden'] as const) : []),
     ...(isRead(operation) ? [] : (['invalid'] as const)),
     ...(signedIn && !isRead(operation) ? (['conflict'] as const) : []),
+    ...(operation.path.includes('{') ? (['not_found'] as const) : []),
     ...(operation.kept ? (['idempotency_running', 'idempotency_mismatch'] as const) : []),
     ...operation.errors,
   ])

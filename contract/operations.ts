@@ -5,7 +5,7 @@ import { ConfirmedDisk, ConfirmedDisks, Disk } from './servers/disks.ts'
 import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { list, listOperation } from './list.ts'
 import { operation } from './operation.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 interface KindRow {
@@ -188,44 +188,35 @@ export const operationList = listOperation(operations, Operation, {
 export const operationGet = operation({
   name: 'operationGet',
   summary: 'One operation with its steps.',
-  method: 'GET',
-  path: '/v1/operations/{id}',
+  route: 'GET /v1/operations/{id}',
   scope: 'signed_in',
-  params: byId,
   answer: Operation,
-  errors: ['not_found'],
 })
 export const operationCancel = operation({
   name: 'operationCancel',
   summary: 'Ask an operation to stop at the next safe point.',
-  method: 'POST',
-  path: '/v1/operations/{id}/cancel',
+  route: 'POST /v1/operations/{id}/cancel',
   scope: 'signed_in',
   kept: true,
-  params: byId,
   answer: Operation,
-  errors: ['not_found', 'operation_ended'],
+  errors: ['operation_ended'],
 })
 export const operationRetry = operation({
   name: 'operationRetry',
   summary: 'Go on with a failed operation where it failed.',
-  method: 'POST',
-  path: '/v1/operations/{id}/retry',
+  route: 'POST /v1/operations/{id}/retry',
   scope: 'signed_in',
   kept: true,
-  params: byId,
   /** Disks that hold something by now, which a person agreed to wipe since. */
   body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
   answer: Operation,
-  errors: ['not_found', 'operation_ended', 'operation_running', 'disk_not_confirmed'],
+  errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],
 })
 export const operationRetryDisks = operation({
   name: 'operationRetryDisks',
   summary: 'Disks that a retry of a failed operation would wipe though nobody has agreed to what is on them now; `by` confirms each.',
-  method: 'GET',
-  path: '/v1/operations/{id}/retry',
+  route: 'GET /v1/operations/{id}/retry',
   scope: 'signed_in',
-  params: byId,
   answer: z.object({
     items: z.array(
       z.object({
@@ -238,5 +229,4 @@ export const operationRetryDisks = operation({
       }),
     ),
   }),
-  errors: ['not_found'],
 })

@@ -79,8 +79,7 @@ export type Overview = z.infer<typeof Overview>
 export const overviewGet = operation({
   name: 'overviewGet',
   summary: 'What stands, what runs, what failed and what needs attention now; parts that the caller may not read are empty.',
-  method: 'GET',
-  path: '/v1/overview',
+  route: 'GET /v1/overview',
   scope: 'signed_in',
   answer: Overview,
 })

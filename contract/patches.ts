@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
 import { list } from './list.ts'
 import { operation } from './operation.ts'
-import { byId, pageOf, time } from './page.ts'
+import { pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 
@@ -64,57 +64,47 @@ export const patchList = {
   ...operation({
     name: 'patchList',
     summary: 'The layers of a server in the order in which they are merged.',
-    method: 'GET',
-    path: '/v1/nodes/{id}/patches',
+    route: 'GET /v1/nodes/{id}/patches',
     scope: 'servers:read',
-    params: byId,
     answer: pageOf(Patch),
-    errors: ['not_found'],
   }),
   list: patches,
 }
 export const patchGet = operation({
   name: 'patchGet',
   summary: 'One patch.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/patches/{patchId}',
+  route: 'GET /v1/nodes/{id}/patches/{patchId}',
   scope: 'servers:read',
   params: ofPatch,
   answer: Patch,
-  errors: ['not_found'],
 })
 export const patchCreate = operation({
   name: 'patchCreate',
   summary: 'Add a patch to a server. On a server in a cluster it is applied.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/patches',
+  route: 'POST /v1/nodes/{id}/patches',
   scope: 'servers:write',
-  params: byId,
   body: NewPatch,
   answer: Patch,
   status: 201,
-  errors: ['not_found', 'name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
+  errors: ['name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 export const patchUpdate = operation({
   name: 'patchUpdate',
   summary: 'Change a patch.',
-  method: 'PATCH',
-  path: '/v1/nodes/{id}/patches/{patchId}',
+  route: 'PATCH /v1/nodes/{id}/patches/{patchId}',
   scope: 'servers:write',
   params: ofPatch,
   body: z.strictObject({ name: z.optional(nameOf('Patch')), weight: z.optional(weight), labels: z.optional(labels), body: z.optional(body) }),
   answer: Patch,
-  errors: ['not_found', 'name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
+  errors: ['name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 export const patchRemove = operation({
   name: 'patchRemove',
   summary: 'Remove a patch.',
-  method: 'DELETE',
-  path: '/v1/nodes/{id}/patches/{patchId}',
+  route: 'DELETE /v1/nodes/{id}/patches/{patchId}',
   scope: 'servers:write',
   params: ofPatch,
-  status: 204,
-  errors: ['not_found', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
+  errors: ['patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 
 export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })
@@ -152,10 +142,8 @@ export type Preview = z.infer<typeof Preview>
 export const patchPreview = operation({
   name: 'patchPreview',
   summary: 'What a patch would do, without saving it.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/patches/preview',
+  route: 'POST /v1/nodes/{id}/patches/preview',
   scope: 'servers:read',
-  params: byId,
   body: z.strictObject({
     /** Id of the patch that is edited. The merge replaces it. */
     patch_id: z.optional(z.string().check(z.maxLength(64))),
@@ -165,14 +153,12 @@ export const patchPreview = operation({
     body: z.string().check(z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB')),
   }),
   answer: Preview,
-  errors: ['not_found'],
 })
 
 export const patchSchema = operation({
   name: 'patchSchema',
   summary: 'JSON Schema of a patch body, the Talos versions it holds for, and the limits.',
-  method: 'GET',
-  path: '/v1/nodes/patches',
+  route: 'GET /v1/nodes/patches',
   scope: 'servers:read',
   answer: z.object({ schema: z.record(z.string(), z.unknown()), versions: z.array(z.string()), limits: z.record(z.string(), z.unknown()) }),
 })

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 export const HeldCluster = z.object({
@@ -39,28 +39,23 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
 export const restorationGet = operation({
   name: 'restorationGet',
   summary: 'What is held since a restore, as far as the caller may see it.',
-  method: 'GET',
-  path: '/v1/restoration',
+  route: 'GET /v1/restoration',
   scope: 'signed_in',
   answer: Restoration,
 })
 export const clusterResume = operation({
   name: 'clusterResume',
   summary: 'Let a cluster that is held since a restore go on, with the operations on it and its servers.',
-  method: 'POST',
-  path: '/v1/clusters/{id}/resume',
+  route: 'POST /v1/clusters/{id}/resume',
   scope: 'clusters:write',
-  params: byId,
   answer: z.object({ operations: z.array(Operation) }),
-  errors: ['not_found', 'transition_refused'],
+  errors: ['transition_refused'],
 })
 export const operationResume = operation({
   name: 'operationResume',
   summary: 'Let an operation that is held since a restore go on; one on a cluster, or on a server of it, with the whole cluster.',
-  method: 'POST',
-  path: '/v1/operations/{id}/resume',
+  route: 'POST /v1/operations/{id}/resume',
   scope: 'signed_in',
-  params: byId,
   answer: z.object({ operations: z.array(Operation) }),
-  errors: ['not_found', 'transition_refused'],
+  errors: ['transition_refused'],
 })

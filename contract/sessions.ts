@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { Scope } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
@@ -39,8 +39,7 @@ const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.ma
 export const authorize = operation({
   name: 'authorize',
   summary: 'Sign in with email and password.',
-  method: 'POST',
-  path: '/v1/authorize',
+  route: 'POST /v1/authorize',
   scope: null,
   body: z.strictObject({ email, password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')) }),
   answer: z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() }),
@@ -50,8 +49,7 @@ export const authorize = operation({
 export const authorizeRefresh = operation({
   name: 'authorizeRefresh',
   summary: 'Get a new access token. With `rotate`, the refresh token is replaced and the old one is spent.',
-  method: 'POST',
-  path: '/v1/authorize/refresh',
+  route: 'POST /v1/authorize/refresh',
   scope: null,
   body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)), rotate: z.optional(z.boolean()) }),
   answer: z.object({ access_token: z.string(), refresh_token: z.optional(z.string()) }),
@@ -61,18 +59,15 @@ export const authorizeRefresh = operation({
 export const authorizeLogout = operation({
   name: 'authorizeLogout',
   summary: 'End the session of a refresh token. Safe to repeat.',
-  method: 'POST',
-  path: '/v1/authorize/logout',
+  route: 'POST /v1/authorize/logout',
   scope: null,
   body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)) }),
-  status: 204,
 })
 
 export const sessionGet = operation({
   name: 'sessionGet',
   summary: 'Who is signed in, with which scopes, until when.',
-  method: 'GET',
-  path: '/v1/session',
+  route: 'GET /v1/session',
   scope: 'signed_in',
   answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
 })
@@ -102,16 +97,14 @@ export type Preferences = z.infer<typeof Preferences>
 export const preferencesGet = operation({
   name: 'preferencesGet',
   summary: "The user's preferences.",
-  method: 'GET',
-  path: '/v1/session/preferences',
+  route: 'GET /v1/session/preferences',
   scope: 'signed_in',
   answer: Preferences,
 })
 export const preferencesPut = operation({
   name: 'preferencesPut',
   summary: "Replace the user's preferences.",
-  method: 'PUT',
-  path: '/v1/session/preferences',
+  route: 'PUT /v1/session/preferences',
   scope: 'signed_in',
   body: Preferences,
   answer: Preferences,
@@ -120,11 +113,9 @@ export const preferencesPut = operation({
 export const passwordChange = operation({
   name: 'passwordChange',
   summary: "Change one's own password. All other sessions of the user end.",
-  method: 'POST',
-  path: '/v1/session/password',
+  route: 'POST /v1/session/password',
   scope: 'signed_in',
   body: z.strictObject({ password: oldPassword, new_password: newPassword }),
-  status: 204,
 })
 
 /** An active session: a signed-in device. */
@@ -166,12 +157,8 @@ export const sessionList = listOperation(sessions, Session, {
 export const sessionEnd = operation({
   name: 'sessionEnd',
   summary: "End a session: one's own, or with `users:manage` anybody's.",
-  method: 'DELETE',
-  path: '/v1/sessions/{id}',
+  route: 'DELETE /v1/sessions/{id}',
   scope: 'signed_in',
-  params: byId,
-  status: 204,
-  errors: ['not_found'],
 })
 
 /** Token of a link to set a password. */
@@ -179,8 +166,7 @@ const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
 export const passwordResetLook = operation({
   name: 'passwordResetLook',
   summary: 'Whose password the token of a link sets, and until when.',
-  method: 'POST',
-  path: '/v1/password-reset/look',
+  route: 'POST /v1/password-reset/look',
   scope: null,
   body: z.strictObject({ token: resetToken }),
   answer: z.object({ email: z.string(), expires_at: time }),
@@ -189,10 +175,8 @@ export const passwordResetLook = operation({
 export const passwordReset = operation({
   name: 'passwordReset',
   summary: 'Set a password by the token of a link, once. All sessions of the user end.',
-  method: 'POST',
-  path: '/v1/password-reset',
+  route: 'POST /v1/password-reset',
   scope: null,
   body: z.strictObject({ token: resetToken, new_password: newPassword }),
-  status: 204,
   errors: ['link_over'],
 })

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, time } from './page.ts'
+import { time } from './page.ts'
 import { Role } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { email, newPassword } from './sessions.ts'
@@ -52,8 +52,7 @@ export const userList = listOperation(users, Person, {
 export const userCreate = operation({
   name: 'userCreate',
   summary: 'Add a user.',
-  method: 'POST',
-  path: '/v1/users',
+  route: 'POST /v1/users',
   scope: 'users:manage',
   body: NewUser,
   answer: Person,
@@ -68,60 +67,47 @@ export const mayStopBeingAdmin = (admins: number): Verdict =>
 export const userUpdate = operation({
   name: 'userUpdate',
   summary: 'Rename a user, change the role, disable or enable. It takes effect within 5 s.',
-  method: 'PATCH',
-  path: '/v1/users/{id}',
+  route: 'PATCH /v1/users/{id}',
   scope: 'users:manage',
-  params: byId,
   body: z.strictObject({ name: z.optional(name), role: z.optional(Role), disabled: z.optional(z.boolean()) }),
   answer: Person,
-  errors: ['not_found', 'last_admin', 'stale'],
+  errors: ['last_admin', 'stale'],
 })
 export const userRemove = operation({
   name: 'userRemove',
   summary: 'Remove a user. All their sessions end; what they did stays in the audit log.',
-  method: 'DELETE',
-  path: '/v1/users/{id}',
+  route: 'DELETE /v1/users/{id}',
   scope: 'users:manage',
-  params: byId,
-  status: 204,
-  errors: ['not_found', 'last_admin'],
+  errors: ['last_admin'],
 })
 /** Life of a link to set a password. */
 export const resetLinkHours = 24
 export const userResetPassword = operation({
   name: 'userResetPassword',
   summary: 'Make a link by which the user sets a new password, once, within 24 h. It replaces an earlier one; the old password is good until then.',
-  method: 'POST',
-  path: '/v1/users/{id}/reset-password',
+  route: 'POST /v1/users/{id}/reset-password',
   scope: 'users:manage',
-  params: byId,
   answer: z.object({ url: z.string(), expires_at: time }),
-  errors: ['not_found'],
 })
 export const userUnlock = operation({
   name: 'userUnlock',
   summary: 'Forget the failed sign-ins at the account, so that nobody has to wait any more.',
-  method: 'POST',
-  path: '/v1/users/{id}/unlock',
+  route: 'POST /v1/users/{id}/unlock',
   scope: 'users:manage',
-  params: byId,
   answer: z.object({ failures_cleared: z.int() }),
-  errors: ['not_found'],
 })
 
 /** Joins the waitlist, for visitors. */
 export const waitlistJoin = operation({
   name: 'waitlistJoin',
   summary: 'Ask to join the waitlist. The same answer whether or not the email is known.',
-  method: 'POST',
-  path: '/v1/waitlist',
+  route: 'POST /v1/waitlist',
   scope: null,
   body: z.strictObject({
     name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
     company: z.string().check(z.trim(), z.maxLength(80), seen()),
     email,
   }),
-  status: 204,
   errors: ['throttled'],
 })
 
@@ -147,8 +133,7 @@ export const waitlistList = listOperation(waitlist, WaitlistEntry, {
 export const installationGet = operation({
   name: 'installationGet',
   summary: 'Version of this installation, and what in it is simulated.',
-  method: 'GET',
-  path: '/v1/installation',
+  route: 'GET /v1/installation',
   scope: null,
   answer: z.object({
     version: z.string(),

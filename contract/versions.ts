@@ -33,8 +33,7 @@ export type OfferedTalos = z.infer<typeof OfferedTalos>
 export const versionList = operation({
   name: 'versionList',
   summary: 'Versions of Talos that clusters are made of, newest first, each with the Kubernetes versions that it runs; the first of each is the default.',
-  method: 'GET',
-  path: '/v1/images/versions',
+  route: 'GET /v1/images/versions',
   scope: 'signed_in',
   query: z.strictObject({ prereleases: z.optional(z.enum(['true', 'false'])) }),
   answer: z.object({

@@ -7,7 +7,7 @@ import { list, listOperation } from '../list.ts'
 import { operation } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
-import { byId, time } from '../page.ts'
+import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
@@ -177,18 +177,14 @@ export const clusterList = listOperation(clusters, Cluster, { name: 'clusterList
 export const clusterGet = operation({
   name: 'clusterGet',
   summary: 'One cluster.',
-  method: 'GET',
-  path: '/v1/clusters/{id}',
+  route: 'GET /v1/clusters/{id}',
   scope: 'clusters:read',
-  params: byId,
   answer: Cluster,
-  errors: ['not_found'],
 })
 export const clusterCreate = operation({
   name: 'clusterCreate',
   summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
-  method: 'POST',
-  path: '/v1/clusters',
+  route: 'POST /v1/clusters',
   scope: 'clusters:write',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
@@ -198,8 +194,7 @@ export const clusterCreate = operation({
 export const clusterPreview = operation({
   name: 'clusterPreview',
   summary: 'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
-  method: 'POST',
-  path: '/v1/clusters/preview',
+  route: 'POST /v1/clusters/preview',
   scope: 'clusters:write',
   body: NewCluster,
   answer: z.object({
@@ -212,71 +207,57 @@ export const clusterPreview = operation({
 export const clusterDelete = operation({
   name: 'clusterDelete',
   summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, they are forgotten as they are.',
-  method: 'DELETE',
-  path: '/v1/clusters/{id}',
+  route: 'DELETE /v1/clusters/{id}',
   scope: 'clusters:write',
-  params: byId,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'operation_running', 'stale'],
+  errors: ['operation_running', 'stale'],
 })
 export const clusterServerReplace = operation({
   name: 'clusterServerReplace',
   summary: 'Give the place of a server that failed during the creation to another one.',
-  method: 'POST',
-  path: '/v1/clusters/{id}/servers/{node_id}/replace',
+  route: 'POST /v1/clusters/{id}/servers/{node_id}/replace',
   scope: 'clusters:write',
-  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
   body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
+  errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
 /** Talos keeps its log in memory, so only this call has what a server logged before a restart. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
   summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
-  method: 'GET',
-  path: '/v1/clusters/{id}/servers/{node_id}/failure',
+  route: 'GET /v1/clusters/{id}/servers/{node_id}/failure',
   scope: 'servers:read',
-  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
   answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),
-  errors: ['not_found'],
 })
 export const clusterKubeconfig = operation({
   name: 'clusterKubeconfig',
   summary: 'A kubeconfig, minted for this download and valid 24 h.',
-  method: 'GET',
-  path: '/v1/clusters/{id}/kubeconfig',
+  route: 'GET /v1/clusters/{id}/kubeconfig',
   scope: 'secrets:read',
-  params: byId,
   answer: z.string(),
   media: 'application/yaml',
-  errors: ['not_found', 'cluster_not_ready'],
+  errors: ['cluster_not_ready'],
 })
 export const clusterTalosconfig = operation({
   name: 'clusterTalosconfig',
   summary: 'A talosconfig, minted for this download and valid 24 h.',
-  method: 'GET',
-  path: '/v1/clusters/{id}/talosconfig',
+  route: 'GET /v1/clusters/{id}/talosconfig',
   scope: 'secrets:read',
-  params: byId,
   answer: z.string(),
   media: 'application/yaml',
-  errors: ['not_found', 'cluster_not_ready'],
+  errors: ['cluster_not_ready'],
 })
 
 export const ClusterEvent = z.object({ id: z.string(), at: time, type: z.string(), message: z.string(), by: z.nullable(z.string()) })
 export const clusterEvents = operation({
   name: 'clusterEvents',
   summary: 'What was done to a cluster and by whom, newest first.',
-  method: 'GET',
-  path: '/v1/clusters/{id}/events',
+  route: 'GET /v1/clusters/{id}/events',
   scope: 'clusters:read',
-  params: byId,
   answer: z.object({ items: z.array(ClusterEvent) }),
-  errors: ['not_found'],
 })
 
 /** A talosconfig works as soon as one server answers. It is needed to debug a creation that hangs. */

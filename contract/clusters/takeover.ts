@@ -7,7 +7,6 @@ import { Check, Cluster, ClusterRole } from './clusters.ts'
 import { nameOf } from '../names.ts'
 import { operation } from '../operation.ts'
 import { Operation } from '../operations.ts'
-import { byId } from '../page.ts'
 
 const file = (what: string) => z.optional(z.string().check(z.minLength(1, `The ${what} is empty`), z.maxLength(128 * 1024, `A ${what} is at most 128 KiB`)))
 
@@ -66,8 +65,7 @@ export type Takeover = z.infer<typeof Takeover>
 export const clusterImportPreview = operation({
   name: 'clusterImportPreview',
   summary: 'Looks at a cluster that others made and says what taking it over would do. Only asks its machines; changes nothing.',
-  method: 'POST',
-  path: '/v1/clusters/import/preview',
+  route: 'POST /v1/clusters/import/preview',
   scope: 'clusters:write',
   body: z.strictObject(ImportedCluster).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
   answer: Takeover,
@@ -76,8 +74,7 @@ export const clusterImportPreview = operation({
 export const clusterImport = operation({
   name: 'clusterImport',
   summary: 'Takes over a cluster that others made, as it was previewed: it is ready at once, and nothing is sent to its machines.',
-  method: 'POST',
-  path: '/v1/clusters/import',
+  route: 'POST /v1/clusters/import',
   scope: 'clusters:write',
   body: z
     .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Take `seen` from the preview that you looked at')) })
@@ -90,13 +87,11 @@ export const clusterSecretsImport = operation({
   name: 'clusterSecretsImport',
   summary:
     "Imports a cluster's new secrets after its authorities were changed by others, such as with `talosctl rotate-ca`, once its machines have taken them.",
-  method: 'POST',
-  path: '/v1/clusters/{id}/secrets',
+  route: 'POST /v1/clusters/{id}/secrets',
   scope: 'clusters:write',
-  params: byId,
   body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
   answer: Cluster,
-  errors: ['not_found', 'server_unreachable', 'operation_running', 'cluster_not_ready'],
+  errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],
 })
 
 /** Why a cluster's machines refuse Steelyard. */

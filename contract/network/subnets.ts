@@ -8,7 +8,7 @@ import { list, listOperation, narrowingOf } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { type Answer, operation } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { byId, time } from '../page.ts'
+import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { Subnet, subnetPurposes, subnetStatuses } from './subnet.ts'
 import { mostExclusions, subnetProblems, type SubnetText, tooManyExclusions } from './subnet-rules.ts'
@@ -104,18 +104,14 @@ export const subnetList = listOperation(subnets, Subnet, {
 export const subnetGet = operation({
   name: 'subnetGet',
   summary: 'One subnet.',
-  method: 'GET',
-  path: '/v1/subnets/{id}',
+  route: 'GET /v1/subnets/{id}',
   scope: 'network:read',
-  params: byId,
   answer: Subnet,
-  errors: ['not_found'],
 })
 export const subnetCreate = operation({
   name: 'subnetCreate',
   summary: 'Add a subnet. Overlap is refused inside a datacenter for private space, everywhere for public space.',
-  method: 'POST',
-  path: '/v1/subnets',
+  route: 'POST /v1/subnets',
   scope: 'network:write',
   body: NewSubnet,
   answer: Subnet,
@@ -125,23 +121,18 @@ export const subnetCreate = operation({
 export const subnetUpdate = operation({
   name: 'subnetUpdate',
   summary: 'Change a subnet. Its CIDR is fixed while it is assigned, and no address in use can be excluded.',
-  method: 'PATCH',
-  path: '/v1/subnets/{id}',
+  route: 'PATCH /v1/subnets/{id}',
   scope: 'network:write',
-  params: byId,
   body: change,
   answer: Subnet,
-  errors: ['not_found', 'name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
+  errors: ['name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
 })
 export const subnetRemove = operation({
   name: 'subnetRemove',
   summary: 'Remove a subnet that no cluster has.',
-  method: 'DELETE',
-  path: '/v1/subnets/{id}',
+  route: 'DELETE /v1/subnets/{id}',
   scope: 'network:write',
-  params: byId,
-  status: 204,
-  errors: ['not_found', 'subnet_in_use', 'subnet_assigned', 'stale'],
+  errors: ['subnet_in_use', 'subnet_assigned', 'stale'],
 })
 
 /** A run of neighbouring addresses with one state. Addresses in use are a run each. */
@@ -158,22 +149,17 @@ export type AddressRun = z.infer<typeof AddressRun>
 export const subnetAddresses = operation({
   name: 'subnetAddresses',
   summary: 'Every address of a subnet as runs of one state, in order: the address map.',
-  method: 'GET',
-  path: '/v1/subnets/{id}/addresses',
+  route: 'GET /v1/subnets/{id}/addresses',
   scope: 'network:read',
-  params: byId,
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
-  errors: ['not_found'],
 })
 
 /** For programs that draw the map. For a subnet in full use the texts take a quarter of the bytes of runs, and a fifth of the time to parse. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
-  method: 'GET',
-  path: '/v1/subnets/{id}/map',
+  route: 'GET /v1/subnets/{id}/map',
   scope: 'network:read',
-  params: byId,
   answer: z.object({
     cidr: z.string(),
     observed_at: z.nullable(time),
@@ -184,7 +170,6 @@ export const subnetMap = operation({
     /** In order. If such an address is also in `used`, that entry takes precedence. */
     servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),
   }),
-  errors: ['not_found'],
 })
 export type SubnetMap = Answer<typeof subnetMap>
 
@@ -193,8 +178,7 @@ export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
 export const subnetExport = operation({
   name: 'subnetExport',
   summary: 'The subnets of a list as CSV, which can be imported again without a change.',
-  method: 'GET',
-  path: '/v1/subnets/export',
+  route: 'GET /v1/subnets/export',
   scope: 'network:read',
   query: z.strictObject(narrowingOf(subnets)),
   answer: z.string(),
@@ -207,8 +191,7 @@ export const subnetImport = operation({
   name: 'subnetImport',
   summary:
     'Add and change subnets from CSV. Every row is checked, all problems are told, and nothing is written unless there are none; `dry_run` writes nothing.',
-  method: 'POST',
-  path: '/v1/subnets/import',
+  route: 'POST /v1/subnets/import',
   scope: 'network:write',
   kept: true,
   body: z.strictObject({
@@ -234,35 +217,28 @@ const wanted = { subnet_ids: z.array(z.uuid()).check(z.maxLength(200)) }
 export const clusterSubnets = operation({
   name: 'clusterSubnets',
   summary: 'The subnets of a cluster, and the manifest that its load balancer is given.',
-  method: 'GET',
-  path: '/v1/clusters/{id}/subnets',
+  route: 'GET /v1/clusters/{id}/subnets',
   scope: 'network:read',
-  params: byId,
   answer: z.object({ items: z.array(Subnet), provider: z.nullable(z.enum(poolProviders)), manifest: z.string() }),
-  errors: ['not_found'],
 })
 export const clusterSubnetsPreview = operation({
   name: 'clusterSubnetsPreview',
   summary: 'What clusterSubnetsAssign would change in the cluster.',
-  method: 'POST',
-  path: '/v1/clusters/{id}/subnets/preview',
+  route: 'POST /v1/clusters/{id}/subnets/preview',
   scope: 'network:write',
-  params: byId,
   body: z.strictObject(wanted),
   answer: PoolChange,
-  errors: ['not_found', 'subnet_assigned', 'conflict'],
+  errors: ['subnet_assigned', 'conflict'],
 })
 export const clusterSubnetsAssign = operation({
   name: 'clusterSubnetsAssign',
   summary: 'Give a cluster exactly these subnets. Those that go are drained first; with `force`, Services lose their addresses at once.',
-  method: 'PUT',
-  path: '/v1/clusters/{id}/subnets',
+  route: 'PUT /v1/clusters/{id}/subnets',
   scope: 'network:write',
-  params: byId,
   body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
+  errors: ['subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
 })
 
 type Assigned = Pick<Subnet, 'clusters' | 'used'>

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
-import { byId, time } from '../page.ts'
+import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import type { Server } from './servers.ts'
 
@@ -37,34 +37,28 @@ const Chosen = z.strictObject({ seen: z.string().check(z.regex(/^[0-9a-f]{64}$/,
 export const serverDrift = operation({
   name: 'serverDrift',
   summary: 'Asks a server of a cluster for its configuration and compares it with what it was given last.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/drift',
+  route: 'GET /v1/nodes/{id}/drift',
   scope: 'servers:read',
-  params: byId,
   answer: Drift,
-  errors: ['not_found', 'server_not_in_cluster'],
+  errors: ['server_not_in_cluster'],
 })
 export const serverDriftKeep = operation({
   name: 'serverDriftKeep',
   summary: 'Keeps what others have changed in the configuration of a server: it becomes a patch, or the base of its configuration. Nothing is sent.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/drift/keep',
+  route: 'POST /v1/nodes/{id}/drift/keep',
   scope: 'servers:write',
-  params: byId,
   body: Chosen,
   answer: Drift,
-  errors: ['not_found', 'server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
+  errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
 })
 export const serverDriftOverwrite = operation({
   name: 'serverDriftOverwrite',
   summary: 'Overwrites what others have changed in the configuration of a server with what it should be, if it still is what was looked at.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/drift/overwrite',
+  route: 'POST /v1/nodes/{id}/drift/overwrite',
   scope: 'servers:write',
-  params: byId,
   body: Chosen,
   answer: Drift,
-  errors: ['not_found', 'server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
+  errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
 })
 
 /** The sentence for a server that has drifted. */

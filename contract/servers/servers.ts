@@ -5,7 +5,7 @@ import { type MachineCommand, machineCommandKinds, machineCommands } from './mac
 import { nameOf } from '../names.ts'
 import { operation } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { byId, time, wholeInQuery } from '../page.ts'
+import { time, wholeInQuery } from '../page.ts'
 import { all, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
 import { Server, type ServerStatus } from './server.ts'
@@ -30,12 +30,9 @@ export const serverName = nameOf('Server')
 export const serverGet = operation({
   name: 'serverGet',
   summary: 'One server with its hardware.',
-  method: 'GET',
-  path: '/v1/nodes/{id}',
+  route: 'GET /v1/nodes/{id}',
   scope: 'servers:read',
-  params: byId,
   answer: Server,
-  errors: ['not_found'],
 })
 
 /** Most addresses of a CIDR: a /22. */
@@ -46,8 +43,7 @@ export const addressesListed = 1000
 export const serverAdd = operation({
   name: 'serverAdd',
   summary: 'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
-  method: 'POST',
-  path: '/v1/nodes',
+  route: 'POST /v1/nodes',
   scope: 'servers:write',
   body: z
     .strictObject({
@@ -71,52 +67,44 @@ export const serverAdd = operation({
 export const serverUpdate = operation({
   name: 'serverUpdate',
   summary: 'Rename a server or move it to another datacenter.',
-  method: 'PATCH',
-  path: '/v1/nodes/{id}',
+  route: 'PATCH /v1/nodes/{id}',
   scope: 'servers:write',
-  params: byId,
   body: z.strictObject({ name: z.optional(serverName), datacenter_id: z.optional(z.nullable(z.uuid())) }),
   answer: Server,
-  errors: ['not_found', 'name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
+  errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
 })
 
 export const serverConfirm = operation({
   name: 'serverConfirm',
   summary: 'A person says that the hardware shown is this machine. Also ends an identity alarm.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/confirm',
+  route: 'POST /v1/nodes/{id}/confirm',
   scope: 'servers:write',
-  params: byId,
   body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
   answer: Server,
-  errors: ['not_found', 'identity_changed', 'conflict', 'stale'],
+  errors: ['identity_changed', 'conflict', 'stale'],
 })
 
 export const serverRemove = operation({
   name: 'serverRemove',
   summary:
     'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays. The operation is done when it is answered.',
-  method: 'DELETE',
-  path: '/v1/nodes/{id}',
+  route: 'DELETE /v1/nodes/{id}',
   scope: 'servers:write',
-  params: byId,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+  errors: ['server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
 const commandCall = (kind: MachineCommand) =>
   operation({
     name: kind,
     summary: machineCommands[kind].summary,
-    method: 'POST',
-    path: `/v1/nodes/{id}/${machineCommands[kind].verb}`,
+    route: `POST /v1/nodes/{id}/${machineCommands[kind].verb}`,
     scope: 'servers:write',
-    params: byId,
     answer: begun,
     status: 202,
-    errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+    errors: ['server_not_in_cluster', 'operation_running'],
   })
 /** The calls of the machine commands. */
 export const serverCommands = Object.fromEntries(machineCommandKinds.map((kind) => [kind, commandCall(kind)])) as Record<
@@ -127,45 +115,36 @@ export const serverCommands = Object.fromEntries(machineCommandKinds.map((kind) 
 export const serverReset = operation({
   name: 'serverReset',
   summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/reset',
+  route: 'POST /v1/nodes/{id}/reset',
   scope: 'servers:write',
-  params: byId,
   body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+  errors: ['server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
 export const serverTalosconfig = operation({
   name: 'serverTalosconfig',
   summary: 'A talosconfig for this server, minted for this download and valid 24 h.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/talosconfig',
+  route: 'GET /v1/nodes/{id}/talosconfig',
   scope: 'secrets:read',
-  params: byId,
   answer: z.string(),
   media: 'application/yaml',
-  errors: ['not_found', 'server_not_in_cluster'],
+  errors: ['server_not_in_cluster'],
 })
 export const serverConfig = operation({
   name: 'serverConfig',
   summary: 'The merged machine configuration, secrets masked.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/config',
+  route: 'GET /v1/nodes/{id}/config',
   scope: 'servers:read',
-  params: byId,
   answer: z.string(),
   media: 'application/yaml',
-  errors: ['not_found'],
 })
 export const serverLogs = operation({
   name: 'serverLogs',
   summary: "A service's log; with `follow`, until the caller hangs up.",
-  method: 'GET',
-  path: '/v1/nodes/{id}/logs',
+  route: 'GET /v1/nodes/{id}/logs',
   scope: 'servers:read',
-  params: byId,
   query: z.strictObject({
     service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
     follow: z.optional(z.enum(['true', 'false'])),
@@ -173,7 +152,7 @@ export const serverLogs = operation({
   }),
   answer: z.string(),
   media: 'text/plain',
-  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
+  errors: ['server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
 
 export const ServerEvent = z.object({
@@ -188,23 +167,18 @@ export const ServerEvent = z.object({
 export const serverEvents = operation({
   name: 'serverEvents',
   summary: "What happened to a server: ours, and Talos's own while it answers.",
-  method: 'GET',
-  path: '/v1/nodes/{id}/events',
+  route: 'GET /v1/nodes/{id}/events',
   scope: 'servers:read',
-  params: byId,
   answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
-  errors: ['not_found'],
 })
 /** The Talos services of a server, for the log view's list. */
 export const serverServices = operation({
   name: 'serverServices',
   summary: 'Talos services of a server and their state, asked now.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/services',
+  route: 'GET /v1/nodes/{id}/services',
   scope: 'servers:read',
-  params: byId,
   answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
-  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
+  errors: ['server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
 
 /** In maintenance mode Talos accepts only reads, a configuration and a disk wipe. */
