@@ -5,7 +5,9 @@
 import type { FastifyInstance } from 'fastify'
 import { audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
-import { clusterDomain } from './domains/clusters/domain.ts'
+import { clusters as makeClusters } from './domains/clusters/clusters.ts'
+import { clusterCore } from './domains/clusters/core.ts'
+import { clusterRoutes } from './domains/clusters/routes.ts'
 import { datacenters as makeDatacenters, type Datacenters } from './domains/datacenters/datacenters.ts'
 import { type Content, nothing } from './domains/datacenters/present.ts'
 import { datacenterRoutes } from './domains/datacenters/routes.ts'
@@ -19,22 +21,22 @@ import { joinDomain } from './domains/joining/domain.ts'
 import { operations as makeOperations } from './domains/operations/operations.ts'
 import { operationRoutes } from './domains/operations/routes.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
-import { patches as makePatches } from './domains/patches/patches.ts'
+import { patches as makePatches, patchRendering } from './domains/patches/patches.ts'
 import { patchRoutes } from './domains/patches/routes.ts'
-import { poolRoutes, pools as makePools } from './domains/pools/pools.ts'
+import { poolRoutes, pools as makePools, wakePools } from './domains/pools/pools.ts'
 import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
-import { lateClusterAccess } from './domains/servers/for-clusters.ts'
+import { clusterUse as makeClusterUse } from './domains/servers/cluster-use.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
 import { sessionRoutes } from './domains/sessions/routes.ts'
 import { sessions as makeSessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { subnetRoutes } from './domains/subnets/routes.ts'
-import { subnets as makeSubnets, type Subnets } from './domains/subnets/subnets.ts'
+import { subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { userRoutes } from './domains/users/routes.ts'
 import { users as makeUsers } from './domains/users/users.ts'
@@ -63,7 +65,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const accounts = makeAccounts({ ...platform, open, throttle: slowed })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
-  const access = lateClusterAccess()
   const factory = makeFactory({ ...platform, url: config.imageFactoryUrl })
   const versions = makeVersions({ factory, clock })
   const datacenters: Datacenters = makeDatacenters({
@@ -71,10 +72,19 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db), await subnets.countByDatacenter(db)),
   })
   const fleet = serverFleet(platform)
-  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
-  const patches = makePatches({ ...platform, servers, access })
-  const subnets: Subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => pools.changed(tx, ids) } })
-  const { clusters, domain: clustersDomain } = clusterDomain(platform, {
+  // Servers, patches and clusters use each other, so the parts that need the least are made first.
+  const clusterUse = makeClusterUse({ ...platform, recorder: platform, fleet })
+  const rendering = patchRendering({ vault, servers: clusterUse })
+  const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })
+  const { access } = core
+  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, clusterUse, fleet })
+  const patches = makePatches({ ...platform, servers, access, rendering })
+  const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
+  const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })
+  platform.engine.register(pools.reconciler)
+  const clusters = makeClusters({
+    ...platform,
+    ...core,
     operations,
     audit,
     datacenters,
@@ -85,9 +95,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     dial: fleet.policy,
     onRemoved: (tx, id) => pools.release(tx, id),
   })
-  access.bind(clusters.access)
-  const pools = makePools({ ...platform, operations, clusters: clusters.pools, subnets })
-  platform.engine.register(pools.reconciler)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({ ...platform, factory, datacenters, joining })
   const events = makeEvents(platform)
@@ -102,7 +109,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'images', routes: (app) => imageRoutes(app, images, versions), start: () => Promise.resolve(void versions.refresh()) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
-    clustersDomain,
+    { name: 'clusters', routes: (app) => clusterRoutes(app, clusters), start: () => clusters.resume() },
     { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
     { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
@@ -134,8 +141,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     pools,
     joining,
     images,
-    /** What servers ask of clusters. */
-    clusterAccess: access,
+    clusterCore: core,
     all,
   }
 }

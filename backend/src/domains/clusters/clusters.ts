@@ -10,28 +10,21 @@ import type { Page } from '#contract/page.ts'
 import { kubeconfig } from '#talos/access/kubeconfig.ts'
 import { talosconfig } from '#talos/access/talosconfig.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
-import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { creation } from './create/creation.ts'
 import { waitingForMembers } from './whole/decide-cluster.ts'
 import { failureAnswer } from './member/failure-log.ts'
-import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
-import { type Leaving, leaving } from './leave/leaving.ts'
+import type { Leaving } from './leave/leaving.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from './parts.ts'
 import { deletionSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
 import { memberReconciler } from './member/reconcile.ts'
-import { reach } from './reach.ts'
-import { outside } from './outside/outside.ts'
-import { rendering } from './render.ts'
 import { replacing } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
-import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 import { secretsImporting } from './takeover/secrets-import.ts'
 import { type TakingOver, takingOver } from './takeover/takeover.ts'
@@ -62,12 +55,6 @@ export interface Clusters {
   readonly takeover: TakingOver
   /** Imports new authorities after somebody else changed them. @throws Problem */
   importSecrets(caller: Caller, id: string, handed: Input<typeof clusterSecretsImport>['body']): Promise<Cluster>
-  /** Interface for other domains. */
-  readonly access: ClusterAccess
-  /** Interface for the pools domain. */
-  readonly pools: ForPools
-  /** To be registered with the engine. */
-  readonly reconcilers: readonly Reconciler[]
   /** Resumes a cluster that was held after a restore. The time of the hold doesn't count as waiting. */
   goOn(tx: Tx, caller: Caller, id: string): Promise<void>
   /** At start: wakes clusters whose wake-ups were lost. */
@@ -77,16 +64,14 @@ export interface Clusters {
 const unknown = (id: string) => new Problem('not_found', `Cluster ${id} not found`)
 
 export function clusters(parts: ClusterParts): Clusters {
-  const { db, clock, servers, operations, recorder, engine, audit } = parts
-  const secrets = clusterSecrets(parts)
-  const rendered = rendering(parts, secrets)
+  const { db, clock, servers, operations, record, tell, engine, audit, access, secrets, rendered, reached, left, outside } = parts
   const made = creation(parts, secrets, rendered)
-  const reached = reach(parts, secrets)
-  const left = leaving(parts, secrets, reached)
-  const kept = outside(parts, secrets)
-  const imports = secretsImporting(parts, secrets, kept, rendered)
+  const imports = secretsImporting(parts, secrets, outside, rendered)
   guardRetries(parts)
   tellTroubles(parts)
+  engine.register(clusterReconciler(parts, secrets, reached))
+  engine.register(memberReconciler(parts, secrets, rendered, reached))
+  operations.worksPerServer(clusterQueue, memberQueue)
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
     const row = await store.find(on, id)
@@ -104,16 +89,6 @@ export function clusters(parts: ClusterParts): Clusters {
     return rows.map((row) => present(row, now, subnets.get(row.id), troubles.get(row.id)?.slice()))
   }
 
-  const controlPlaneAddresses = async (clusterId: string): Promise<string[]> => {
-    const members = (await store.members(db, clusterId)).filter((m) => m.role === 'control_plane' && m.released_at === null && m.wanted === 'joined')
-    return (
-      await servers.forPlan(
-        db,
-        members.map((m) => m.node_id),
-      )
-    ).map((f) => f.address)
-  }
-
   const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
   /** Checks and records a download of credentials. */
@@ -123,7 +98,7 @@ export function clusters(parts: ClusterParts): Clusters {
     if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
     const text = await mint(row)
     await inTransaction(db, (tx) =>
-      recorder.record(tx, caller, {
+      record(tx, caller, {
         action: `cluster.${what}_downloaded`,
         target: { kind: 'cluster', id, name: row.name },
         after: { as: isAdmin(caller) ? 'admin' : 'operator', lifetime_hours: 24 },
@@ -208,7 +183,7 @@ export function clusters(parts: ClusterParts): Clusters {
           at_since: now,
         })
         if (!force) for (const m of members) await servers.hold(tx, m.node_id, operation.id)
-        await recorder.record(tx, caller, {
+        await record(tx, caller, {
           action: force ? 'cluster.delete_forced' : 'cluster.delete_requested',
           target: { kind: 'cluster', id, name: row.name },
           after: { servers: members.map((m) => m.name) },
@@ -235,7 +210,7 @@ export function clusters(parts: ClusterParts): Clusters {
       download(caller, id, 'talosconfig', async (row) => {
         const credentials = await secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
         // No nodes, like Talos's own: otherwise a bare `talosctl reset` would reset the whole cluster.
-        return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id) })
+        return talosconfig({ ...credentials!, context: row.name, endpoints: await access.controlPlaneAddresses(id) })
       }),
 
     async summary() {
@@ -265,28 +240,11 @@ export function clusters(parts: ClusterParts): Clusters {
 
     countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
 
-    access: {
-      talosCredentials: (clusterId, { role, lifetimeMs }) => secrets.mintTalos(clusterId, [role], lifetimeMs),
-      controlPlaneAddresses,
-      generated: rendered.generated,
-      async renderedConfig(clusterId, nodeId) {
-        const config = await store.newestConfig(db, clusterId, nodeId)
-        return config ? secrets.openConfig(db, clusterId, config.sealed) : null
-      },
-      renderAgain: rendered.renderAgain,
-      outside: kept,
-      forgetServer: (caller, nodeId, options) => left.forgetServer(caller, nodeId, options),
-    },
-
-    takeover: takingOver(parts, secrets, kept),
+    takeover: takingOver(parts, secrets, outside),
     async importSecrets(caller, id, handed) {
       await imports(caller, id, handed)
       return (await shown([await found(db, id)]))[0]!
     },
-
-    pools: forPools(parts, secrets),
-
-    reconcilers: [clusterReconciler(parts, secrets, reached), memberReconciler(parts, secrets, rendered, reached)],
 
     async goOn(tx, caller, id) {
       const now = new Date(clock.now())
@@ -295,7 +253,7 @@ export function clusters(parts: ClusterParts): Clusters {
         await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
       }
       const row = await store.update(tx, id, { reason: null, updated_at: now })
-      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
+      await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
       await engine.wake(tx, clusterQueue, id)
       await engine.wake(tx, sweepQueue, id)
     },

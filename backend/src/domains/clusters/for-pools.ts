@@ -4,9 +4,8 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { load } from './facts.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
-import type { ClusterParts } from './parts.ts'
-import { reach } from './reach.ts'
-import type { ClusterSecrets } from './secrets.ts'
+import type { CoreParts } from './core.ts'
+import type { Reach } from './reach.ts'
 import * as store from './store.ts'
 
 export interface PoolCluster {
@@ -36,10 +35,7 @@ export interface ForPools {
   api(id: string): Promise<Kubernetes>
 }
 
-export function forPools(parts: ClusterParts, secrets: ClusterSecrets): ForPools {
-  const { db, clock, recorder } = parts
-  const reached = reach(parts, secrets)
-
+export function forPools({ db, clock, tell }: Pick<CoreParts, 'db' | 'clock' | 'tell'>, reached: Reach): ForPools {
   const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
     const row = await store.find(on, id)
     if (!row) return undefined
@@ -63,7 +59,7 @@ export function forPools(parts: ClusterParts, secrets: ClusterSecrets): ForPools
     lock: async (tx, id) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
     async touch(tx, caller, id) {
       const { version } = await store.update(tx, id, { updated_at: new Date(clock.now()) })
-      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
+      await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
       return version
     },
     async api(id) {

@@ -5,7 +5,7 @@ import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import type { EtcdMembers } from './leave/decide-leaving.ts'
 import type { State } from './facts.ts'
 import { type Kubernetes, kubernetes, type KubernetesTarget } from '../../kubernetes/client.ts'
-import type { ClusterParts } from './parts.ts'
+import type { CoreParts } from './core.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import type * as store from './store.ts'
 
@@ -27,7 +27,7 @@ export interface Reach {
 /** Host of `https://10.0.0.3:2380`; '' if it is no URL. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
 
-export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers' | 'dial'>, secrets: ClusterSecrets): Reach {
+export function reach({ db, servers, dial }: Pick<CoreParts, 'db' | 'servers' | 'dial'>, secrets: ClusterSecrets): Reach {
   const targetsOf = async (state: State): Promise<KubernetesTarget[]> => {
     const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null)
     const facts = await servers.forPlan(

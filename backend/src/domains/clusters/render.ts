@@ -9,6 +9,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images } from '#talos/versions.ts'
+import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { RenderContext } from '../patches/layers.ts'
@@ -16,7 +17,7 @@ import type { Rendered } from '../patches/render.ts'
 import type { ChosenServer, Resolved } from './create/check.ts'
 import { selectorWwid } from './create/disks.ts'
 import { load, type State } from './facts.ts'
-import type { ClusterParts } from './parts.ts'
+import type { CoreParts } from './core.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as outsideStore from './outside/store.ts'
 import * as store from './store.ts'
@@ -25,8 +26,12 @@ import * as store from './store.ts'
 const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
 /** The installer image with the schematic that the server booted, so that extensions and kernel arguments survive the installation. */
-export const installImage = (server: { schematic: string | null; secure_boot: boolean }, talosVersion: string, factory: string): string =>
-  images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, { secureBoot: server.secure_boot, factory })
+export const installImage = (
+  server: { schematic: string | null; secure_boot: boolean },
+  talosVersion: string,
+  { imageFactoryUrl }: Pick<Config, 'imageFactoryUrl'>,
+): string =>
+  images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, { secureBoot: server.secure_boot, factory: new URL(imageFactoryUrl).host })
 
 /** Input of a generated configuration, for existing and previewed clusters. */
 export interface Blueprint {
@@ -71,7 +76,7 @@ export interface Rendering {
 }
 
 export function rendering(
-  { clock, servers, patches, imageFactory }: Pick<ClusterParts, 'clock' | 'servers' | 'patches' | 'imageFactory'>,
+  { clock, config, servers, patches }: Pick<CoreParts, 'clock' | 'config' | 'servers' | 'patches'>,
   secrets: ClusterSecrets,
 ): Rendering {
   const base = (blueprint: Blueprint, server: BlueprintServer, bundle: SecretsBundle): { yaml: string; context: RenderContext } => {
@@ -160,7 +165,7 @@ export function rendering(
       const placed = {
         ...server,
         install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
-        install_image: installImage(server.candidate, resolved.talos_version, imageFactory),
+        install_image: installImage(server.candidate, resolved.talos_version, config),
       }
       const { yaml, context } = base({ ...resolved, name, controlPlaneAddresses }, placed, bundle)
       return patches.render(on, server.node_id, yaml, context, patch ? [patch] : [])

@@ -2,11 +2,12 @@
  * Secrets of clusters: generation, sealing, escrow, and the short-lived certificates minted from them. Certificates are
  * only kept in memory.
  */
+import { readFileSync } from 'node:fs'
 import type { Credentials, TalosRole } from '#talos/pki/clients.ts'
 import { mintKubernetesClient, mintTalosClient } from '#talos/pki/clients.ts'
-import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
+import { generateSecrets, type ReadyKeys, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { ClusterParts } from './parts.ts'
+import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
 const hour = 3_600_000
@@ -42,7 +43,9 @@ const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_
 const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column: 'sealed', owner: clusterId })
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
-export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterParts, 'db' | 'clock' | 'vault' | 'readyKeys'>): ClusterSecrets {
+export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>): ClusterSecrets {
+  /** Prepared private keys of authorities for simulated servers, which needn't wait for RSA-4096. */
+  const keys = config.simulatedKeysFile === undefined ? undefined : (JSON.parse(readFileSync(config.simulatedKeysFile, 'utf8')) as ReadyKeys)
   const own = new Map<string, { from: number; until: number; of: number | undefined; minted: Promise<Credentials | null> }>()
 
   const open = async (on: Db | Tx, clusterId: string, kind: store.SecretKind): Promise<Buffer | null> => {
@@ -95,7 +98,7 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
   }
 
   return {
-    generate: (talosVersion) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(readyKeys && { keys: readyKeys }) }),
+    generate: (talosVersion) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
     sealBundle: (tx, clusterId, secrets) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
     sealChainKey: (tx, clusterId, privateKey) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
     bundle,

@@ -29,6 +29,7 @@ import { verdictOf } from './verdict.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface PatchParts {
+  readonly rendering: PatchRendering
   readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'>
   readonly access: ClusterAccess
 }
@@ -46,10 +47,33 @@ const isSystem = (id: string): id is keyof typeof systemLayers => Object.hasOwn(
 const missing = () => new Problem('not_found', 'There is no such patch')
 const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { name: nameSentences('Patch').taken })
 
-export function patches(platform: Platform & PatchParts) {
-  const { config, db, clock, record, engine, vault, servers, access } = platform
-  const store = patchStore({ vault })
+/** Reads for other domains, which limit their own concurrency. */
+const ours: For = { caller: system }
 
+export type PatchRendering = ReturnType<typeof patchRendering>
+
+/** Renders configurations. It is made before clusters, which use it; the other use cases of patches are made after them, because they use clusters. */
+export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { servers: Pick<Servers, 'forPlan'> }) {
+  const store = patchStore({ vault })
+  const read = reader()
+  return {
+    store,
+    read,
+    /**
+     * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
+     * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
+     * @throws Problem `invalid` naming the layer, where Talos would refuse the result
+     */
+    render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> => {
+      const [server] = (await servers.forPlan(on, [nodeId])) as [ServerFacts]
+      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
+    },
+  }
+}
+
+export function patches(platform: Platform & PatchParts) {
+  const { config, db, clock, record, engine, servers, access, rendering } = platform
+  const { store, read } = rendering
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
 
   /** The base of a server's layers, and whether it is of the server's cluster or a placeholder. */
@@ -58,12 +82,9 @@ export function patches(platform: Platform & PatchParts) {
     return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
   }
 
-  const read = reader()
   const drift = drifts({ ...platform, read, store })
   engine.register({ queue: configuringQueue, reconcile: configuring({ ...platform, drifts: drift }), concurrency: 8 })
   engine.register({ queue: sweepQueue, reconcile: sweeping({ ...platform, drifts: drift }), concurrency: 4 })
-  /** What clusters ask for: they answer for how much at once. */
-  const ours: For = { caller: system }
   const shownRows = async (caller: Caller, rows: readonly PatchRow[]): Promise<Patch[]> => {
     const shown: Patch[] = []
     // One after another: each waits in the caller's line, which is short.
@@ -299,14 +320,6 @@ export function patches(platform: Platform & PatchParts) {
     /** A merged configuration as everybody may see it. */
     mask: async (yaml: string): Promise<string> => (await read(ours, 'mask', yaml, 'everybody')).text,
 
-    /**
-     * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
-     * @throws Problem `invalid` naming the layer, where Talos would refuse the result
-     */
-    async render(on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> {
-      const server = await factsOf(on, nodeId)
-      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
-    },
+    render: rendering.render,
   }
 }

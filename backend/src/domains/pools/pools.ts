@@ -25,6 +25,12 @@ export function poolRoutes(app: FastifyInstance, pools: Pools): void {
   on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) => pools.assign(caller, params.id, body, ifMatch))
 }
 
+/** Wakes the clusters of changed subnets after the transaction. */
+export async function wakePools({ engine }: Pick<PoolParts, 'engine'>, tx: Tx, subnetIds: readonly string[]): Promise<void> {
+  if (subnetIds.length === 0) return
+  for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)
+}
+
 export function pools(parts: PoolParts) {
   const { db, clock, record, engine, operations, clusters, subnets } = parts
 
@@ -100,12 +106,6 @@ export function pools(parts: PoolParts) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
         throw (await takenBy(db, await subnets.find(db, wanted), clusterId, clock.now())) ?? error
       }
-    },
-
-    /** Wakes the clusters of changed subnets after the transaction. */
-    async changed(tx: Tx, subnetIds: readonly string[]): Promise<void> {
-      if (subnetIds.length === 0) return
-      for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)
     },
 
     /** A cluster is removed: its subnets are free again. */

@@ -19,7 +19,7 @@ const credentialsKeptMs = credentialsLifetimeMs / 2
 export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
   makeFleet({ policy: dialPolicy({ networks: config.dialNetworks, own: ownAddresses, simulate: config.simulate !== undefined }), budget: budget() })
 
-export interface ServerDomainParts extends Pick<ServerParts, 'operations' | 'datacenters' | 'audit' | 'access' | 'fleet'> {
+export interface ServerDomainParts extends Pick<ServerParts, 'operations' | 'datacenters' | 'audit' | 'access' | 'clusterUse' | 'fleet'> {
   /** Speed factor of contacts for tests; 1 in production. */
   readonly pace?: number
 }

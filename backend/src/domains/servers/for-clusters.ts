@@ -15,7 +15,7 @@ import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { Hardware } from '../../db/columns.ts'
-import { lateOutside, type Outside } from './outside.ts'
+import type { Outside } from './outside.ts'
 
 /** A cluster's requirements for a server. Without them eligibility means joining any cluster. */
 export interface Wanted {
@@ -191,21 +191,4 @@ export interface ClusterAccess {
    * @throws Problem `transition_refused` if it answers or the cluster can't lose it; `stale`
    */
   forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
-}
-
-/** Breaks the mutual dependency of servers and clusters: servers get this first, and clusters bind it later. */
-export function lateClusterAccess(): ClusterAccess & { bind(access: ClusterAccess): void } {
-  let bound: ClusterAccess | undefined
-  return {
-    outside: lateOutside(() => bound?.outside),
-    bind(access) {
-      bound = access
-    },
-    talosCredentials: async (clusterId, options) => (await bound?.talosCredentials(clusterId, options)) ?? null,
-    controlPlaneAddresses: async (clusterId) => (await bound?.controlPlaneAddresses(clusterId)) ?? [],
-    generated: async (on, clusterId, nodeId) => (await bound?.generated(on, clusterId, nodeId)) ?? null,
-    renderedConfig: async (clusterId, nodeId) => (await bound?.renderedConfig(clusterId, nodeId)) ?? null,
-    renderAgain: async (tx, clusterId, nodeId) => (await bound?.renderAgain(tx, clusterId, nodeId)) ?? null,
-    forgetServer: async (caller, nodeId, options) => (await bound?.forgetServer(caller, nodeId, options)) ?? null,
-  }
 }

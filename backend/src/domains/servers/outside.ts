@@ -46,17 +46,3 @@ export interface Outside {
   /** Records that the cluster's machines refuse Steelyard, or null. */
   noteLockedOut(clusterId: string, why: LockedOut | null): Promise<void>
 }
-
-/** Before the clusters domain is bound, there are no records. */
-export const lateOutside = (bound: () => Outside | undefined): Outside => ({
-  configs: async (on, clusterId, nodeId) => (await bound()?.configs(on, clusterId, nodeId)) ?? null,
-  noteHeld: async (...given) => bound()?.noteHeld(...given),
-  keep: async (...given) => bound()?.keep(...given),
-  adopt: async (...given) => bound()?.adopt(...given),
-  rebase: async (...given) => bound()?.rebase(...given),
-  noteImages: async (...given) => bound()?.noteImages(...given),
-  noteVersions: async (clusterId) => bound()?.noteVersions(clusterId),
-  allowOverwrite: async (...given) => bound()?.allowOverwrite(...given),
-  joined: async (clusterId) => (await bound()?.joined(clusterId)) ?? [],
-  noteLockedOut: async (...given) => bound()?.noteLockedOut(...given),
-})

@@ -36,7 +36,6 @@ import type { Operations } from '../operations/operations.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
 import { addressesOf, type ServerAddress } from './list/addresses.ts'
 import { catalogue } from './list/catalogue.ts'
-import { clusterUse } from './cluster-use.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
 import { forJoining, type ForJoining } from './register/for-joining.ts'
@@ -91,6 +90,7 @@ export interface ServerParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly audit: Pick<Audit, 'events'>
   readonly fleet: Fleet
+  readonly clusterUse: ForClusters
   /** From the clusters domain. */
   readonly access: ClusterAccess
 }
@@ -98,10 +98,9 @@ export interface ServerParts {
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
 
 export function servers(parts: ServerParts): Servers {
-  const { db, clock, recorder, engine, operations, datacenters, audit, fleet, access } = parts
+  const { db, clock, recorder, engine, operations, datacenters, audit, fleet, access, clusterUse } = parts
   const { record, tell } = recorder
   const shelf = catalogue({ db, clock })
-  const forClusters = clusterUse({ db, clock, recorder, fleet })
   const asking = questions({ fleet, access })
   const observing = observer({ db, clock, tell, catalogue: shelf })
   const register = registering(parts)
@@ -110,7 +109,7 @@ export function servers(parts: ServerParts): Servers {
     reconcile: adding({ db, fleet, operations, datacenters, register, atAddress: (address) => shelf.atAddress(address) }),
     concurrency: 2,
   })
-  engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
+  engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse }), concurrency: 8 })
   const now = () => new Date(clock.now())
 
   const known = async (id: string): Promise<store.ServerRow> => {
@@ -152,7 +151,7 @@ export function servers(parts: ServerParts): Servers {
   }
 
   return {
-    ...forClusters,
+    ...clusterUse,
     ...forJoining({ db, fleet, register }),
     ...serverFiles({ db, recorder, access }),
     list: (query) => shelf.page(query),
@@ -277,7 +276,7 @@ export function servers(parts: ServerParts): Servers {
         demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
         if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
         const operation = await operations.create(tx, caller, { kind, target: row, steps: commandSteps(kind, row), queue: commandQueue })
-        await forClusters.hold(tx, id, operation.id)
+        await clusterUse.hold(tx, id, operation.id)
         return { operation }
       }),
 

@@ -13,7 +13,7 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 
 export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, wait, change, end, api }: ClusterRun) {
-  const { db, servers, recorder } = parts
+  const { db, servers, record } = parts
 
   const makeSecrets = (job: Job, state: State): Promise<void> =>
     job.effect('secrets', async () => {
@@ -125,7 +125,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       await parts.engine.wake(tx, sweepQueue, state.row.id)
       // A cluster that was taken over ran before.
       if (state.row.taken_over_at !== null) return
-      await recorder.record(tx, system, {
+      await record(tx, system, {
         action: 'cluster.ready',
         target: { kind: 'cluster', id: state.row.id, name: state.row.name },
         after: { chainAddress: state.row.chain_address },

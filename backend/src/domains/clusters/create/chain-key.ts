@@ -2,6 +2,7 @@
  * The key of a cluster: a secp256k1 pair whose address lets software in the cluster act for its offer. The private key is sealed at
  * rest and is sent only into the cluster; the address is public.
  */
+import { randomBytes } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
@@ -12,10 +13,10 @@ export interface ChainKey {
   readonly address: string
 }
 
-/** Makes a pair. `random` returns the given number of uniformly random bytes. */
-export function makeChainKey(random: (bytes: number) => Uint8Array): ChainKey {
+/** Makes a pair. */
+export function makeChainKey(): ChainKey {
   // 48 bytes reduced modulo the order have a bias below 2^-128 (FIPS 186-5, A.2.1).
-  const privateKey = secp256k1.utils.randomSecretKey(random(48))
+  const privateKey = secp256k1.utils.randomSecretKey(randomBytes(48))
   return { privateKey, address: addressOf(privateKey) }
 }
 

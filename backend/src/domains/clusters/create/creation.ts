@@ -25,7 +25,7 @@ export interface Creation {
 }
 
 export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering): Creation {
-  const { db, clock, servers, patches, operations, recorder, engine } = parts
+  const { db, clock, servers, patches, operations, record, engine } = parts
   /** Secrets for previews, which show none. Made once, because generating the keys takes a second. */
   let anyBundle: Promise<SecretsBundle> | undefined
   const previewBundle = () =>
@@ -77,7 +77,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     const resolved = judgement.resolved!
     const now = new Date(clock.now())
     const id = randomUUID()
-    const key = makeChainKey(parts.randomBytes)
+    const key = makeChainKey()
     const { servers: chosen, ...columns } = resolved
     await store.insert(tx, {
       id,
@@ -119,7 +119,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
         name: s.name,
         interface: s.interface,
         install_disk: s.install_disk,
-        install_image: installImage(s.candidate, resolved.talos_version, parts.imageFactory),
+        install_image: installImage(s.candidate, resolved.talos_version, parts.config),
         workload_disks: [...s.workload_disks],
         install_wwid: selectorWwid(s.candidate.disks, s.install_disk),
         disk_wwids: JSON.stringify(wwidsOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
@@ -129,7 +129,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     )
     for (const { node_id, patch } of asked.servers) if (patch) await patches.createIn(tx, caller, node_id, patch)
     const cluster = present((await store.find(tx, id))!, clock.now())
-    await recorder.record(tx, caller, {
+    await record(tx, caller, {
       action: 'cluster.created',
       target: { kind: 'cluster', id, name: asked.name },
       after: cluster,

@@ -30,7 +30,7 @@ function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, c
 export function replacing(
   parts: ClusterParts,
 ): (caller: Caller, id: string, nodeId: string, by: string, confirmed: readonly ConfirmedDisk[]) => Promise<{ operation: Operation }> {
-  const { db, clock, servers, operations, recorder, engine } = parts
+  const { db, clock, servers, operations, tell, engine } = parts
   return (caller, id, nodeId, by, confirmed) =>
     inTransaction(db, async (tx) => {
       const row = await store.lock(tx, id)
@@ -73,7 +73,7 @@ export function replacing(
         name: facts!.name,
         interface: facts!.link,
         install_disk: disk,
-        install_image: installImage(facts!, row.talos_version, parts.imageFactory),
+        install_image: installImage(facts!, row.talos_version, parts.config),
         workload_disks: [],
         install_wwid: selectorWwid(facts!.disks, disk),
         disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
@@ -101,7 +101,7 @@ export function replacing(
       await store.insertMembers(tx, [fresh])
       await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
       const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
-      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: after.version })
+      await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: after.version })
       await wakeMembers(engine, tx, here)
       await engine.wake(tx, memberQueue, memberKey(id, by))
       return { operation }

@@ -16,11 +16,11 @@ import * as store from '../store.ts'
 export type Obeyed = 'go-on' | 'changed' | 'rest'
 
 export function leavingAlone(parts: ClusterParts, reached: Reach) {
-  const { db, engine, servers, operations, recorder } = parts
+  const { db, engine, servers, operations, record, tell } = parts
 
   const tellCluster = async (tx: Tx, id: string): Promise<void> => {
     const row = await store.update(tx, id, { updated_at: new Date(parts.clock.now()) })
-    await recorder.tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
+    await tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
     await engine.wake(tx, clusterQueue, id)
   }
 
@@ -105,7 +105,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
     async done(tx: Tx, state: State, m: store.MemberRow): Promise<void> {
       const stay = state.members.filter((other) => other.role === 'control_plane' && other.wanted === 'joined' && other.released_at === null).length
       await operations.set(tx, m.operation_id!, { status: 'done', reason: m.role === 'control_plane' ? afterLeaving(stay) : null })
-      await recorder.record(tx, system, {
+      await record(tx, system, {
         action: 'server.reset',
         target: { kind: 'server', id: m.node_id, name: m.name },
         after: { cluster: state.row.name, kept_disks: (await keepsDisks(tx, m)) ? m.workload_disks : [] },

@@ -16,7 +16,8 @@ import type { Seen } from '../member/decide-server.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
 import { whyNotNow } from './leaving-alone.ts'
 import { look, unseen } from '../member/look.ts'
-import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
+import type { CoreParts } from '../core.ts'
+import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { resetSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import type { Reach } from '../reach.ts'
@@ -37,7 +38,7 @@ export interface Leaving {
   forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
-export function leaving({ db, clock, servers, operations, recorder, engine }: ClusterParts, secrets: ClusterSecrets, reached: Reach): Leaving {
+export function leaving({ db, clock, servers, operations, record, tell, engine }: CoreParts, secrets: ClusterSecrets, reached: Reach): Leaving {
   const refuse = (verdict: Verdict, facts: ServerFacts): void => {
     if (verdict.ok) return
     if (verdict.reason === onlyInCluster) throw new Problem('server_not_in_cluster', verdict.reason)
@@ -74,7 +75,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
 
   const tellCluster = async (tx: Tx, caller: Caller, id: string): Promise<void> => {
     const row = await store.update(tx, id, { updated_at: new Date(clock.now()) })
-    await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
+    await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
   }
 
   return {
@@ -154,7 +155,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         })
         const operation = await operations.done(tx, caller, 'serverRemove', { id: nodeId, name: m.name })
         await servers.removeByForce(tx, caller, nodeId)
-        await recorder.record(tx, caller, {
+        await record(tx, caller, {
           action: 'cluster.server_forgotten',
           target: { kind: 'cluster', id: m.cluster_id, name: now.name },
           after: { node_id: nodeId, name: m.name },

@@ -15,7 +15,7 @@ import { type MemberRun, pollMs } from './run.ts'
 
 export function configuring(run: MemberRun) {
   const { note, fail, unsent, correct, stillWanted, secrets } = run
-  const { db, servers, recorder } = run.parts
+  const { db, servers, record } = run.parts
 
   /** A permanent refusal fails the server. Other errors are retried after a look at its state. */
   const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
@@ -56,7 +56,7 @@ export function configuring(run: MemberRun) {
       was_installed: m.was_installed ?? wasInstalled,
     }
     // It accepted a configuration before, so that installation failed.
-    const wasLost = m.sent_at === null ? undefined : (tx: Tx) => recorder.record(tx, system, installFailed(m, state.row.name))
+    const wasLost = m.sent_at === null ? undefined : (tx: Tx) => record(tx, system, installFailed(m, state.row.name))
     if (!(await note(job, state, m, 'apply', running(why), intent, wasLost))) return 'again'
     try {
       const connection = await servers.connection(m.node_id)

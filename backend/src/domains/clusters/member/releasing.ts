@@ -15,7 +15,7 @@ import { type MemberChange, type MemberRun, pollMs } from './run.ts'
 
 export function releasing(run: MemberRun) {
   const { note, fail, unsent, stillWanted, operationOf, steps, alone, secrets } = run
-  const { db, engine, servers, recorder } = run.parts
+  const { db, engine, servers, record } = run.parts
 
   const reset = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, graceful: boolean): Promise<Outcome | 'again'> => {
     // The server was seen a moment ago; it doesn't answer while it wipes and restarts.
@@ -69,7 +69,7 @@ export function releasing(run: MemberRun) {
       const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }
       await servers.release(tx, system, m.node_id, { wiped: m.reset_intent_at !== null, ...why })
       await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, 'done', running(), false))
-      await recorder.record(tx, system, {
+      await record(tx, system, {
         action: 'cluster.server_released',
         target: { kind: 'cluster', id: m.cluster_id, name: state.row.name },
         after: { node_id: m.node_id, name: m.name, was_reset: m.reset_intent_at !== null },

@@ -50,7 +50,7 @@ export const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberCha
 export type MemberRun = ReturnType<typeof memberRun>
 
 export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
-  const { db, engine, servers, operations, recorder } = parts
+  const { db, engine, servers, operations, record } = parts
   const steps = progress(parts.operations)
   const alone = leavingAlone(parts, reached)
 
@@ -107,7 +107,7 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
     // No order was sent or the server still runs, so it stays in its cluster.
     const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
     const also = async (tx: Tx) => {
-      await recorder.record(tx, system, serverFailed(m, state.row.name, reason))
+      await record(tx, system, serverFailed(m, state.row.name, reason))
       if (seen?.kind === 'maintenance') await servers.noteRunning(tx, m.node_id, false)
       if (m.operation_id !== null && m.wanted === 'released') await alone.failed(tx, job, m, reason, isUntouched)
     }

@@ -5,7 +5,7 @@ import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import type { KeptConfig, LockedOut, Outside } from '../../servers/outside.ts'
-import type { ClusterParts } from '../parts.ts'
+import type { CoreParts } from '../core.ts'
 import type { ClusterSecrets } from '../secrets.ts'
 import * as clusterStore from '../store.ts'
 import * as store from './store.ts'
@@ -13,8 +13,8 @@ import { byVersion, versionOf } from './versions.ts'
 
 const lowest = (versions: readonly string[]): string | undefined => versions.toSorted(byVersion)[0]
 
-export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 'servers'>, secrets: ClusterSecrets): Outside {
-  const { db, clock, recorder, servers } = parts
+export function outside(parts: Pick<CoreParts, 'db' | 'clock' | 'record' | 'servers'>, secrets: ClusterSecrets): Outside {
+  const { db, clock, record, servers } = parts
   const now = () => new Date(clock.now())
 
   const opened = async (on: Db | Tx, clusterId: string, { generation, sealed, created_at, held_at }: store.ConfigRow): Promise<KeptConfig> => ({
@@ -97,7 +97,7 @@ export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 
         const after = await clusterStore.update(tx, clusterId, { talos_version: seen.talos, kubernetes_version: seen.kubernetes, updated_at: now() })
         for (const m of await clusterStore.members(tx, clusterId))
           await clusterStore.updateMember(tx, clusterId, m.node_id, { install_image: m.install_image.replace(/:v\d+\.\d+\.\d+$/, `:${seen.talos}`) })
-        await recorder.record(tx, system, {
+        await record(tx, system, {
           action: 'cluster.versions_changed_outside',
           target: { kind: 'cluster', id: clusterId, name: row.name },
           before: { talos_version: row.talos_version, kubernetes_version: row.kubernetes_version },
@@ -126,7 +126,7 @@ export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 
         const row = await clusterStore.lock(tx, clusterId)
         if (!row || row.locked_out === why) return
         const after = await clusterStore.update(tx, clusterId, { locked_out: why, locked_out_since: why === null ? null : now(), updated_at: now() })
-        await recorder.record(tx, system, {
+        await record(tx, system, {
           action: why === null ? 'cluster.let_in_again' : 'cluster.locked_out',
           target: { kind: 'cluster', id: clusterId, name: row.name },
           after: { authority: why ?? row.locked_out },

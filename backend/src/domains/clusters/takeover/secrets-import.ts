@@ -19,7 +19,7 @@ const wholeMs = 60_000
 const ownLifetimeMs = 3_600_000
 
 export function secretsImporting(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside, rendering: Rendering) {
-  const { db, clock, servers, operations, recorder, engine } = parts
+  const { db, clock, servers, operations, record, engine } = parts
 
   return async (caller: Caller, clusterId: string, handed: Pick<Handed, 'secrets' | 'talosconfig'>): Promise<void> => {
     const row = await store.find(db, clusterId)
@@ -84,7 +84,7 @@ export function secretsImporting(parts: ClusterParts, secrets: ClusterSecrets, o
       }
       // The escrow file is rewritten with the new secrets.
       const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
-      await recorder.record(tx, caller, {
+      await record(tx, caller, {
         action: 'cluster.secrets_imported',
         target: { kind: 'cluster', id: clusterId, name: row.name },
         after: { from: field, servers: found.size },

@@ -53,7 +53,7 @@ beforeAll(async () => {
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   const params = { id: made.cluster.id }
   files = { talosconfig: (await admin.call(clusterTalosconfig, { params })).text, kubeconfig: (await admin.call(clusterKubeconfig, { params })).text }
-  const keys = (await backend.domains.clusters.access.talosCredentials(params.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
+  const keys = (await backend.domains.clusterCore.access.talosCredentials(params.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
   bundle = secretsOfControlPlane(await held(nodes[0]!, keys))
   const deleted = await admin.call(clusterDelete, { params, query: { force: 'true' } })
   await world.ended(deleted.answer!.operation.id)

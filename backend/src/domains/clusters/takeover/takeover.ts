@@ -53,7 +53,7 @@ const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { n
   })
 
 export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside): TakingOver {
-  const { db, clock, servers, operations, recorder, engine } = parts
+  const { db, clock, servers, operations, record, engine } = parts
 
   const problemOf = (m: SurveyedMachine, facts: readonly ServerFacts[], datacenterId: string): string | null => {
     if (m.told === null) return m.problem
@@ -154,7 +154,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
     const now = new Date(clock.now())
     const id = randomUUID()
     const cluster = { id, name: takeover.name }
-    const key = makeChainKey(parts.randomBytes)
+    const key = makeChainKey()
     const operation = await operations.done(tx, caller, 'clusterImport', cluster)
     await store.insert(tx, {
       ...cluster,
@@ -184,7 +184,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
     await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
     await store.confirmBootstrap(tx, id, now)
     const shown = present((await store.find(tx, id))!, clock.now())
-    await recorder.record(tx, caller, {
+    await record(tx, caller, {
       action: 'cluster.imported',
       target: { kind: 'cluster', id, name: takeover.name },
       after: shown,
@@ -214,7 +214,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
         name,
         interface: null,
         install_disk: disk,
-        install_image: images.install ?? installImage(facts!, reading.status.version, parts.imageFactory),
+        install_image: images.install ?? installImage(facts!, reading.status.version, parts.config),
         install_wwid: selectorWwid(facts!.disks, disk),
         disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
         workload_disks: [],

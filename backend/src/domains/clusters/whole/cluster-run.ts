@@ -22,7 +22,7 @@ export type Turn = Outcome | 'again'
 export type ClusterRun = ReturnType<typeof clusterRun>
 
 export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
-  const { db, engine, operations, recorder } = parts
+  const { db, engine, operations, tell } = parts
   const steps = progress(operations)
   const at = (job: Job) => new Date(job.now())
   /** A fenced transaction that first locks the cluster's row. @throws Overtaken if users have changed the wanted state since `state` was read */
@@ -57,7 +57,7 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
     const differs = Object.entries(columns).some(([key, value]) => state.row[key as keyof store.ClusterRow] !== value)
     if (!differs) return
     const row = await store.update(tx, state.row.id, { ...columns, updated_at: new Date(parts.clock.now()) })
-    await recorder.tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version: row.version })
+    await tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version: row.version })
   }
 
   const end = async (tx: Tx, state: State, how: 'done' | 'failed' | 'cancelled', reason: string | null = null): Promise<void> => {

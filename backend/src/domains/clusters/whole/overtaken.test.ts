@@ -41,7 +41,7 @@ test('a look at a cluster that ends after its deletion was asked for does not ca
   )
   const taken = await held(clusterQueue, cluster.id)
   world.machine(nodes[1]!).lifecycle.powerOn()
-  const kubernetes = await world.backend.domains.clusters.pools.api(cluster.id)
+  const kubernetes = await world.backend.domains.clusterCore.forPools.api(cluster.id)
   await world.until(
     () => kubernetes.nodes(AbortSignal.timeout(10_000)),
     (all) => all.length === 2 && all.every((node) => node.ready),

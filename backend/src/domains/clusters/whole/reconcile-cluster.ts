@@ -21,7 +21,7 @@ import { watching, watchMs } from './watch.ts'
 import { goesOn, wishes } from './wishes.ts'
 
 export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach): Reconciler {
-  const { db, servers, operations, recorder } = parts
+  const { db, servers, operations, record } = parts
   const run = clusterRun(parts, secrets, reached)
   const { at, write, show, wait, change, end } = run
   const { makeSecrets, escrow, checkControlPlane, checkNodes, applyKey, applyAccess } = bringUp(run)
@@ -54,7 +54,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
       await end(tx, state, operation?.kind === 'clusterDelete' ? 'done' : 'cancelled')
       await parts.onRemoved(tx, state.row.id)
       const row = await store.update(tx, state.row.id, { deleted_at: at(job), updated_at: at(job) })
-      await recorder.record(tx, system, {
+      await record(tx, system, {
         action: 'cluster.removed',
         target: { kind: 'cluster', id: row.id, name: row.name },
         after: { forgotten: left.map((m) => m.name) },

@@ -40,13 +40,13 @@ export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): 
 }
 
 /** Emits a cluster event when one of its troubles appears, changes or disappears. */
-export function tellTroubles({ engine, recorder }: Pick<ClusterParts, 'engine' | 'recorder'>): void {
+export function tellTroubles({ engine, tell }: Pick<ClusterParts, 'engine' | 'tell'>): void {
   engine.onTrouble(async (tx, work) => {
     const { clusterId, nodeId } = placeOf(work) ?? {}
     const id = clusterId ?? (nodeId === undefined ? undefined : (await store.presentMembers(tx)).find((m) => m.node_id === nodeId)?.cluster_id)
     const row = id === undefined ? undefined : await store.lock(tx, id)
     if (!row) return
     const { version } = await store.update(tx, row.id, {})
-    await recorder.tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version })
+    await tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version })
   })
 }

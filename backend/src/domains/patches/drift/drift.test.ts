@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { status, reason } = await world.ended(made.operation.id, 90_000)
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   cluster = await world.cluster(made.cluster.id)
-  keys = (await backend.domains.clusters.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
+  keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
 }, 120_000)
 
 /** As talosctl does: with an admin's certificate, past Steelyard. */
@@ -133,7 +133,7 @@ test('a change after the person looked is not overwritten', async () => {
   await patchOutside(sysctl('kernel.b', '2'))
   expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
   // Allowed for what was looked at, and changed before the order went out.
-  const { outside: kept } = backend.domains.clusters.access
+  const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
     await kept.allowOverwrite(tx, cluster.id, node.id, seen)
     await backend.platform.engine.wake(tx, configuringQueue, node.id)

@@ -40,7 +40,7 @@ export const hostOf = ({ cidr }: { cidr: string }, host: number): string => cidr
 export async function poolWorld(): Promise<PoolWorld> {
   const backend = await startBackend()
   const fakes = new Map<string, FakeKubernetes>()
-  Object.assign(backend.domains.clusters.pools, { api: (id: string) => Promise.resolve(fakes.get(id)!) })
+  Object.assign(backend.domains.clusterCore.forPools, { api: (id: string) => Promise.resolve(fakes.get(id)!) })
   let admin = await backend.signIn({ role: 'admin' })
   const signInAgain = async () => {
     admin = await backend.signIn({ role: 'admin' })

@@ -28,7 +28,7 @@ import { startBackend } from '../../../testing/backend.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
 import type { RenderContext } from '../../patches/layers.ts'
-import { lateOutside } from '../outside.ts'
+import type { ClusterAccess } from '../for-clusters.ts'
 import { commandQueue } from './commanding.ts'
 import { buildCluster, buildServer } from '../testing.ts'
 
@@ -43,20 +43,20 @@ const kept = (generation: number, yaml: string) => ({ generation, yaml, created_
 const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
   prepare: (_platform, domains) =>
-    domains.clusterAccess.bind({
+    void Object.assign<ClusterAccess, ClusterAccess>(domains.clusterCore.access, {
       talosCredentials: async (id, { role, lifetimeMs }) =>
         id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null,
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => ({ yaml: generated, context }),
       renderedConfig: async () => rendered,
-      outside: {
-        ...lateOutside(() => undefined),
+      // The same object: those who need it have taken it already.
+      outside: Object.assign(domains.clusterCore.access.outside, {
         configs: async () =>
           rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
         noteHeld: async () => {
           held = rendered
         },
-      },
+      } satisfies Partial<ClusterAccess['outside']>),
       renderAgain: async (tx, _cluster, nodeId) => {
         rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
         return { yaml: rendered }
