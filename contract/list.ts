@@ -1,39 +1,39 @@
 /**
- * A list is declared once: columns, sort keys, filters. The API's query, the console's URL state, table heads and filter bar, and the CLI's flags and table
- * follow from the declaration; the readers on the server are typed by it, so that a key without a reader does not compile.
+ * Each list is declared once, with its columns, sort keys and filters. The API's query, the console's URL, table and filter bar, and the CLI's flags and table
+ * follow from the declaration. The readers on the server are typed by it, so a key without a reader does not compile.
  */
 import * as z from 'zod/mini'
 import { type Operation, operation } from './operation.ts'
 import { type Page, pageOf, wholeInQuery } from './page.ts'
 
-/** Null: the item has none, or it is not known. */
+/** Null: the item has no value, or the value is unknown. */
 export type Value = string | number | null
 
 export interface ListColumn<Item> {
   readonly label: string
   /** Explains the label. */
   readonly help?: string
-  /** How `value` is written; text by default. A word is of the contract (`control_plane`); memory and disk are bytes, in binary and in decimal units; a time is ISO 8601. */
+  /** How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory, disk: bytes, in binary or decimal units. time: ISO 8601. */
   readonly kind?: 'text' | 'word' | 'mono' | 'number' | 'memory' | 'disk' | 'time'
   /** The column's key is a sort key. */
   readonly sort?: true
-  /** Shown only where somebody asks for the column. */
+  /** The column shows only when a person turns it on. */
   readonly hidden?: true
-  /** The value in the item. A column without it needs a cell of its own wherever the list is shown. */
+  /** Reads the value from an item. A column without it needs its own cell wherever the list is shown. */
   readonly value?: (item: Item) => Value
 }
 
 export interface ListFilter {
   readonly label: string
-  /** "Only …": what it leaves in the list. */
+  /** "Only …": which items pass. */
   readonly help: string
-  /** The values that may be asked for, or each with its words for people. Without them, any text. */
+  /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
-  /** What a text must be; by default it has at most 40 characters. */
+  /** Schema of the text; by default at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
-  /** Stands for the value in the CLI's help: CODE. */
+  /** Placeholder of the value in the CLI's help, such as CODE. */
   readonly value?: string
-  /** The CLI's option, where the key doesn't read well as one. */
+  /** Name of the CLI's option, where the key doesn't read well as one. */
   readonly flag?: string
 }
 
@@ -45,23 +45,24 @@ type Sorts<C> = { [K in keyof C & string]: C[K] extends { readonly sort: true } 
 export type Order<S extends string> = S | `-${S}`
 
 export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends Filters = Filters> {
-  /** What an item is called, and several of them. */
+  /** The noun in singular and plural. */
   readonly nouns: readonly [one: string, many: string]
   readonly columns: C
   readonly filters: F
-  /** The order where none is asked for. */
+  /** The default order. */
   readonly order: Order<Sorts<C>>
   readonly perPage: number
 }
-// Items are both read from and given to the declaration's functions, so only `any` stands for each of them.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type AnyList = List<any, any, any>
+/** Any declared list. `value` takes its item as an argument, so a list of any item is a list of `never`. */
+export interface AnyList extends Omit<List<never>, 'order'> {
+  readonly order: string
+}
 
 export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, infer _F> ? Item : never
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
-/** Columns whose value can't be read from the item plainly. */
+/** Columns without `value`. */
 export type BareColumn<L extends AnyList> = {
   [K in ColumnKey<L>]: L['columns'][K] extends { readonly value: unknown } ? never : K
 }[ColumnKey<L>]
@@ -74,7 +75,7 @@ type FilterText<F> = F extends { readonly schema: z.ZodMiniType<infer V> }
       : string
 export type FilterValue<L extends AnyList, K extends FilterKey<L>> = FilterText<L['filters'][K]> & string
 
-/** Declares a list. The functions name the type of their item: TypeScript infers which columns sort only where it need not infer that as well. */
+/** Declares a list. Two calls, because the caller names the item's type while TypeScript infers the columns and filters. */
 export const list =
   <Item>() =>
   <const C extends Columns<Item>, const F extends Filters = None>(declared: {
@@ -85,10 +86,10 @@ export const list =
     perPage?: number
   }): List<Item, C, F> => ({ perPage: 50, filters: {} as F, ...declared })
 
-export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] => Object.keys(of.columns).filter((key) => of.columns[key].sort) as SortKey<L>[]
-export const filterKeys = <L extends AnyList>(of: L): FilterKey<L>[] => Object.keys(of.filters)
+export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] => Object.entries(of.columns).flatMap(([key, { sort }]) => (sort ? [key as SortKey<L>] : []))
+export const filtersOf = <L extends AnyList>(of: L) => Object.entries(of.filters) as [key: FilterKey<L>, filter: ListFilter][]
 
-/** The values of a filter with their words; undefined where any text may be asked for. */
+/** The allowed values of a filter with their labels; undefined where any text is allowed. */
 export function choicesOf({ choices }: ListFilter): [value: string, words: string | undefined][] | undefined {
   if (choices === undefined) return undefined
   return Array.isArray(choices) ? choices.map((value: string) => [value, undefined]) : Object.entries(choices)
@@ -100,6 +101,7 @@ const schemaOf = (filter: ListFilter) => {
   return z.optional(filter.schema ?? (choices ? z.enum(choices.map(([value]) => value)) : shortText))
 }
 
+type Shape = Readonly<Record<string, z.core.$ZodType>>
 type TextType<T extends string> = z.ZodMiniOptional<z.ZodMiniType<T, T>>
 type QueryShape<L extends AnyList> = {
   q: TextType<string>
@@ -109,56 +111,55 @@ type QueryShape<L extends AnyList> = {
 } & { [K in FilterKey<L>]: TextType<FilterValue<L, K>> }
 
 const search = z.optional(z.string().check(z.trim(), z.maxLength(200)))
-/** What narrows a list, as a schema's shape: search and filters, which are exact. */
-export const narrowingOf = <L extends AnyList>(of: L): Omit<QueryShape<L>, 'sort' | 'page' | 'per_page'> =>
-  ({ q: search, ...Object.fromEntries(filterKeys(of).map((key) => [key, schemaOf(of.filters[key])])) }) as unknown as QueryShape<L>
+/** Schema shape of the search and the filters. */
+export function narrowingOf<L extends AnyList>(of: L): Omit<QueryShape<L>, 'sort' | 'page' | 'per_page'> {
+  const shape: Shape = { q: search, ...Object.fromEntries(filtersOf(of).map(([key, filter]) => [key, schemaOf(filter)])) }
+  return shape as QueryShape<L>
+}
 
-/** The query of a list as a schema's shape. */
-const queryOf = <L extends AnyList>(of: L): QueryShape<L> =>
-  ({
+/** Schema shape of the whole query. */
+function queryOf<L extends AnyList>(of: L): QueryShape<L> {
+  const shape: Shape = {
     sort: z.optional(z.enum(sortKeys(of).flatMap((key) => [key, `-${key}`]))),
     page: z._default(wholeInQuery(1, 1_000_000), 1),
     per_page: z._default(wholeInQuery(1, 1000), of.perPage),
     ...narrowingOf(of),
-  }) as unknown as QueryShape<L>
-
-/** The part of a query that every list has, where the list isn't known. */
-export interface PlainQuery {
-  readonly q?: string | undefined
-  readonly sort?: never
-  readonly page: number
-  readonly per_page: number
+  }
+  return shape as QueryShape<L>
 }
 
-/** What a list is asked for, as the server gets it. */
-export type ListQuery<L extends AnyList> = z.output<z.ZodMiniObject<QueryShape<L>>>
-
-type Shape = Readonly<Record<string, z.core.$ZodType>>
+/** The parsed query of a list: the output of `queryOf`. */
+export type ListQuery<L extends AnyList> = {
+  q?: string | undefined
+  sort?: Order<SortKey<L>> | undefined
+  page: number
+  per_page: number
+} & { [K in FilterKey<L>]?: FilterValue<L, K> | undefined }
 type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> & Partial<Pick<Operation, 'errors'>>
 
-/** The call that answers a list in pages. `more`: parameters of its query that filter nothing. */
+/** Declares the API call that answers a list in pages. `more`: query parameters that don't filter. */
 export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M extends Shape = None, P extends z.core.$ZodType = z.ZodMiniObject>(
   of: L,
   item: A,
   { more, path, ...declared }: Declared & { more?: M; params?: P },
 ): Operation<P, z.ZodMiniObject<QueryShape<L> & M, z.core.$strict>, z.ZodMiniUndefined, ReturnType<typeof pageOf<A>>> & { readonly list: L } => ({
   ...operation({ ...declared, route: `GET ${path}`, query: z.strictObject({ ...queryOf(of), ...(more as M) }), answer: pageOf(item) }),
-  meanings: Object.fromEntries(filterKeys(of).map((key) => [key, `${of.filters[key].help}.`])),
+  meanings: Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`])),
   list: of,
 })
 
-/** The sort key and direction that are asked for, or else the list's own order. */
+/** The requested sort key and direction, or the list's default. */
 export function orderOf<L extends AnyList>(of: L, sort: Order<SortKey<L>> | undefined): { key: SortKey<L>; direction: 'asc' | 'desc' } {
   const wanted: string = sort ?? of.order
   return wanted.startsWith('-') ? { key: wanted.slice(1) as SortKey<L>, direction: 'desc' } : { key: wanted as SortKey<L>, direction: 'asc' }
 }
 
-/** Of a list in memory: the value of each sort key. */
+/** For lists in memory: reads the value of each sort key. */
 export type SortReaders<L extends AnyList, Row> = { readonly [K in SortKey<L>]: (row: Row) => Value }
-/** Of a list in memory: whether a row is left in the list by each filter. */
+/** For lists in memory: whether a row passes each filter. */
 export type FilterReaders<L extends AnyList, Row> = { readonly [K in FilterKey<L>]: (row: Row, wanted: FilterValue<L, K>) => boolean }
 
-/** Orders rows in memory; equal ones by `ties`, upwards. What has no value comes last in both directions. */
+/** Compares rows by the sort key, then by `ties`, ascending. Rows without a value come last in both directions. */
 export function comparing<L extends AnyList, Row>(
   of: L,
   readers: SortReaders<L, Row>,
@@ -179,17 +180,17 @@ export function comparing<L extends AnyList, Row>(
   }
 }
 
-/** Whether a row passes every filter that is asked for. */
+/** Returns a test for whether a row passes every requested filter. */
 export function passing<L extends AnyList, Row>(of: L, readers: FilterReaders<L, Row>, query: Partial<ListQuery<L>>): (row: Row) => boolean {
   const asked = query as Readonly<Record<string, string | undefined>>
-  const checks = filterKeys(of).flatMap((key) => {
+  const checks = filtersOf(of).flatMap(([key]) => {
     const [wanted, passes] = [asked[key], readers[key] as (row: Row, wanted: string) => boolean]
     return wanted === undefined ? [] : [(row: Row) => passes(row, wanted)]
   })
   return (row) => checks.every((passes) => passes(row))
 }
 
-/** How a list in memory is read: by `ties`, upwards, where rows are equal by the sort key. */
+/** Readers of a list in memory. `ties` order rows with equal sort keys, ascending. */
 export interface MemoryReaders<L extends AnyList, Row> {
   readonly sort: SortReaders<L, Row>
   readonly filters: FilterReaders<L, Row>
@@ -197,11 +198,11 @@ export interface MemoryReaders<L extends AnyList, Row> {
   readonly ties: readonly ((row: Row) => Value)[]
 }
 
-/** One page of a list that is in memory whole. */
+/** One page of a list that is held in memory. */
 export function memoryPage<L extends AnyList, Row>(of: L, rows: readonly Row[], readers: MemoryReaders<L, Row>, query: ListQuery<L>): Page<Row> {
-  const { q, sort, page, per_page } = query as unknown as PlainQuery
+  const { q, sort, page, per_page } = query
   const wanted = q?.toLowerCase()
-  const passes = passing(of, readers.filters, query as Partial<ListQuery<L>>)
+  const passes = passing(of, readers.filters, query)
   const matching = rows
     .filter((row) => (wanted === undefined || readers.search(row, wanted)) && passes(row))
     .toSorted(comparing(of, readers.sort, sort, readers.ties))

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { isTest, sourceFiles } from './imports.ts'
 
@@ -69,6 +69,18 @@ test('no source file has more than 500 lines', () => {
     .map((f) => [f, readFileSync(f, 'utf8').split('\n').length] as const)
     .filter(([, lines]) => lines > 500)
   expect(long).toEqual([])
+})
+
+/** Folders with more than 25 files of their own. Tests, styles and migrations don't count: they stand beside the file they belong to, or are never looked for. */
+const fullFolders = (files: readonly string[]) => {
+  const own = files.filter((f) => !/\.(test\.tsx?|e2e\.ts|css)$|\/(migrations|gen|fixtures)\//.test(f))
+  return [...Map.groupBy(own, dirname)].filter(([, inside]) => inside.length > 25).map(([folder]) => folder)
+}
+
+test('no folder has more than 25 files of its own', () => {
+  expect(fullFolders(tracked())).toEqual([])
+  const many = Array.from({ length: 26 }, (_, n) => `room/${n}.ts`)
+  expect([fullFolders(many), fullFolders([...many.slice(1), 'room/a.test.ts', 'room/a.css', 'room/deep/b.ts'])]).toEqual([['room'], []])
 })
 
 test('no test is skipped or run alone, no type error is suppressed', () => {

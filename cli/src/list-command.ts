@@ -1,14 +1,4 @@
-import {
-  type AnyList,
-  type BareColumn,
-  choicesOf,
-  type ColumnKey,
-  filterKeys,
-  type ItemOf,
-  type ListColumn,
-  type ListFilter,
-  sortKeys,
-} from '#contract/list.ts'
+import { type AnyList, type BareColumn, choicesOf, type ColumnKey, filtersOf, type ItemOf, type ListColumn, type ListFilter, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { command, type Command, type Context, type Given, given, type Operands, type Options, type Read, type TextOption } from './command.ts'
@@ -49,10 +39,10 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
 
 /** The options that narrow a list by its filters. */
 export const narrowingOptions = (list: AnyList): Options =>
-  Object.fromEntries(filterKeys(list).map((key) => [flagOf(key, list.filters[key]), filterOption(key, list.filters[key])]))
+  Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
 /** The filters of a query, as those options were given. */
 export const narrowingOf = (list: AnyList, options: Read['options']): Record<string, string> =>
-  given(Object.fromEntries(filterKeys(list).map((key) => [key, options[flagOf(key, list.filters[key])]]))) as Record<string, string>
+  given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
 
 const writers = {
   text: String,
@@ -82,7 +72,8 @@ export function listCommand<
   const P extends Operands = Record<string, never>,
   const O extends Options = Record<string, never>,
 >({ operation, shown, cells, ask, options, ...declared }: Declared<L, C, P, O>): Command {
-  const { columns, nouns }: AnyList = operation.list
+  const { nouns } = operation.list
+  const columns = operation.list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>
   const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
   const sorts = sortKeys(operation.list)
   return command<P, Options>({

@@ -1,19 +1,19 @@
-/** Pages of a declared list from the database: each of its sort keys and filters has its SQL, or the program does not compile. */
+/** Reads pages of a declared list from the database. A sort key or filter without SQL does not compile. */
 import { type Expression, type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
-import { type AnyList, filterKeys, type FilterKey, type FilterValue, type ListQuery, orderOf, type PlainQuery, type SortKey } from '#contract/list.ts'
+import { type AnyList, type FilterKey, filtersOf, type FilterValue, type ListQuery, orderOf, type SortKey } from '#contract/list.ts'
 import { likePattern } from './db.ts'
 
 export interface SqlReaders<L extends AnyList> {
   readonly sort: { readonly [K in SortKey<L>]: RawBuilder<unknown> }
   readonly filters: { readonly [K in FilterKey<L>]: (wanted: FilterValue<L, K>) => Expression<SqlBool> }
   readonly search: (q: string) => Expression<SqlBool>
-  /** Orders rows that are equal by the sort key. */
+  /** Orders rows with equal sort keys. */
   readonly tie: RawBuilder<unknown>
-  /** Rows without a value come last in both directions; an index serves only the order that PostgreSQL has by itself. */
+  /** Rows without a value come last in both directions. An index doesn't serve this order: by default PostgreSQL sorts nulls last ascending, first descending. */
   readonly nullsLast?: true
 }
 
-/** The search by a text that one of these columns contains. */
+/** A search that matches rows with the text in any of these columns. */
 export const containing =
   (...columns: readonly string[]) =>
   (q: string): RawBuilder<SqlBool> =>
@@ -30,18 +30,18 @@ export function narrowed<L extends AnyList, DB, TB extends keyof DB, O>(
   query: Partial<ListQuery<L>>,
 ): SelectQueryBuilder<DB, TB, O> {
   const { q, ...asked } = query as Readonly<Record<string, string | undefined>>
-  const wanted = filterKeys(list).flatMap((key) => (asked[key] === undefined ? [] : [(filters[key] as (value: string) => Expression<SqlBool>)(asked[key])]))
+  const wanted = filtersOf(list).flatMap(([key]) => (asked[key] === undefined ? [] : [(filters[key] as (value: string) => Expression<SqlBool>)(asked[key])]))
   return [...(q ? [search(q)] : []), ...wanted].reduce((rows, condition) => rows.where(condition), from)
 }
 
-/** One page of the rows that match, and how many match on all pages. */
+/** One page of the matching rows, and the number of matching rows on all pages. */
 export async function readPage<L extends AnyList, DB, TB extends keyof DB, O>(
   from: SelectQueryBuilder<DB, TB, O>,
   list: L,
   readers: SqlReaders<L>,
   query: ListQuery<L>,
 ): Promise<{ rows: O[]; total: number }> {
-  const { sort, page, per_page } = query as unknown as PlainQuery
+  const { sort, page, per_page } = query
   const { key, direction } = orderOf(list, sort)
   const matching = narrowed(from, list, readers, query)
   const [rows, count] = await Promise.all([
@@ -54,7 +54,8 @@ export async function readPage<L extends AnyList, DB, TB extends keyof DB, O>(
     matching
       .clearSelect()
       .select(sql<number>`count(*)::int`.as('n'))
+      .$castTo<{ n: number }>()
       .executeTakeFirstOrThrow(),
   ])
-  return { rows, total: (count as unknown as { n: number }).n }
+  return { rows, total: count.n }
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allOperations } from '#contract/all.ts'
-import { type AnyList, choicesOf, filterKeys, type ListFilter, sortKeys } from '#contract/list.ts'
+import { type AnyList, choicesOf, filtersOf, type ListFilter, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import { startBackend } from '../testing/backend.ts'
 
@@ -23,7 +23,7 @@ test.each(lists.map((l) => [l.name, l] as const))('%s is answered in each order 
   const queries = [
     'q=a%25b',
     ...sortKeys(list).flatMap((key: string) => [`sort=${key}`, `sort=-${key}`]),
-    ...filterKeys(list).flatMap((key: string) => valuesOf(list.filters[key]).map((value) => `${key}=${value}`)),
+    ...filtersOf(list).flatMap(([key, filter]: [string, ListFilter]) => valuesOf(filter).map((value) => `${key}=${value}`)),
   ]
   for (const query of queries) {
     const response = await backend.app.inject({ method: 'GET', url: `${path}?${query}`, headers: { authorization: `Bearer ${accessToken}` } })

@@ -1,6 +1,6 @@
 /** The search params of a list, from its declaration. Anybody can write a URL: values that the contract does not take stay in the URL and are not sent. */
 import * as z from 'zod/mini'
-import { type AnyList, filterKeys, type ListQuery } from '#contract/list.ts'
+import { type AnyList, filtersOf, type ListQuery } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SavedView } from '#contract/sessions.ts'
 
@@ -13,11 +13,11 @@ export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll
 /** Page sizes that are offered. */
 export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 
-const narrowingKeys = (list: AnyList): string[] => ['q', ...filterKeys(list)]
+const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(([key]) => key)]
 
 /** Those of the params that the call takes. */
 function taken({ query }: Operation, keys: readonly string[], search: ListSearch): Record<string, string> {
-  const { shape } = query as unknown as { shape: Readonly<Record<string, z.core.$ZodType>> }
+  const shape = query instanceof z.ZodMiniObject ? query.shape : {}
   const values: ListSearch = { ...search, q: search['q']?.slice(0, 200) }
   return Object.fromEntries(
     keys.flatMap((key) => {

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type AnyList, choicesOf, filterKeys, type ItemOf, type List, type ListFilter } from '#contract/list.ts'
+import { type AnyList, choicesOf, filtersOf as declaredFilters, type ItemOf, type List } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
 import type { SetSearch } from '../../api/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
@@ -71,8 +71,7 @@ function filtersOf(
   options: Readonly<Record<string, Options>>,
   inline: readonly string[],
 ): OneFilter[] {
-  return filterKeys(list).map((key) => {
-    const filter: ListFilter = list.filters[key]
+  return declaredFilters(list).map(([key, filter]) => {
     const value = search[key] ?? ''
     const choices = choicesOf(filter)?.map(([choice, words]) => ({ value: choice, text: words ?? sentence(choice) }))
     const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])

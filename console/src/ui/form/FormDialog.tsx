@@ -7,7 +7,7 @@ import { useDialog } from '../overlay/dialogs.ts'
 import { fieldsFor, Form } from './fields.tsx'
 import type { Form as FormState } from './use-form.ts'
 
-/** A form in a dialog: its fields, the way out and the button that sends it. It can't be closed while it is sent. */
+/** A form in a dialog with its Cancel and submit buttons. The dialog can't be closed while the form is sent. */
 export function FormDialog<Values, Body>({
   form,
   title,
@@ -22,15 +22,15 @@ export function FormDialog<Values, Body>({
 }: {
   form: FormState<Values, Body>
   title: ReactNode
-  /** What the button says. */
+  /** Label of the submit button. */
   submit: string
   busyText?: string
   danger?: boolean
-  /** Whether it may be sent at all; what is wrong with the fields is said at the fields. */
+  /** Whether the person may send the form at all. Errors of fields show at the fields. */
   can?: Verdict | undefined
   wayOut?: string | undefined
   width?: string
-  /** The form as a command. */
+  /** The same action as a CLI command. */
   command?: ReactNode
   children: ReactNode
 }) {

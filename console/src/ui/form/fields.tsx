@@ -1,18 +1,17 @@
 import { type ComponentProps, createContext, type ReactNode, useContext, useEffect } from 'react'
 import { Checkbox, Field, Select, type SelectOption, TextArea, TextInput } from '../inputs/Field.tsx'
-import type { Form as FormState } from './use-form.ts'
+import type { FormFields, Form as FormState } from './use-form.ts'
 
-// Every form goes through one context; `fieldsFor` gives each form's fields the names that it has.
-type AnyForm = FormState<Record<string, unknown>>
-const FormContext = createContext<AnyForm | null>(null)
+// All forms share one context, which knows fields by plain strings. `fieldsFor` restores each form's own names.
+const FormContext = createContext<FormFields | null>(null)
 
-function useFormState(): AnyForm {
-  const form = useContext(FormContext)
-  if (form === null) throw new Error('A field stands outside of Form')
-  return form
+function useFormFields(): FormFields {
+  const fields = useContext(FormContext)
+  if (fields === null) throw new Error('A field stands outside of Form')
+  return fields
 }
 
-/** The form element: its fields stand in it, and a submit button in it or anywhere with `form={form.id}`. `focusFirst`: it is what the page is for. */
+/** The form element. It contains the fields; a submit button outside of it names it by `form={form.id}`. `focusFirst`: the first field gets the focus when the page opens. */
 export function Form<Values, Body>({
   form,
   className,
@@ -23,7 +22,7 @@ export function Form<Values, Body>({
   form: FormState<Values, Body>
   className?: string | undefined
   focusFirst?: boolean
-  /** Id of the heading that names the form. */
+  /** Id of the heading that labels the form. */
   label?: string
   children: ReactNode
 }) {
@@ -32,7 +31,7 @@ export function Form<Values, Body>({
     if (focusFirst) element.current?.querySelector('input')?.focus({ preventScroll: true })
   }, [element, focusFirst])
   return (
-    <FormContext value={form as unknown as AnyForm}>
+    <FormContext value={form.fields}>
       <form ref={element} id={form.id} className={className} aria-labelledby={label} noValidate onSubmit={(event) => void form.submit(event)}>
         {children}
       </form>
@@ -45,18 +44,18 @@ interface Look {
   hint?: ReactNode
   optional?: boolean
   note?: ReactNode
-  /** Of the field, label and sentence included. */
+  /** CSS class of the whole field: label, control and error. */
   fieldClass?: string | undefined
 }
 
-/** What is wrong is said once the field was left with something in it, so that one may pass through an empty form. */
-function useWiring(name: string) {
-  const form = useFormState()
+/** Connects a control to its field. A field that is left empty shows no error yet, so that Tab can pass through an empty form. */
+function useField(name: string) {
+  const form = useFormFields()
   const value = form.values[name]
   return { form, value, error: form.errorOf(name), onBlur: () => (value === '' ? undefined : form.leave(name)) }
 }
 
-/** One line of text. `eager`: what is wrong is said while it is typed. */
+/** One line of text. `eager`: shows errors while the user types. */
 function Text({
   name,
   label,
@@ -67,7 +66,7 @@ function Text({
   eager = false,
   ...rest
 }: Look & { name: string; eager?: boolean } & Omit<ComponentProps<typeof TextInput>, 'name' | 'value' | 'onValue' | 'onBlur'>) {
-  const { form, value, error, onBlur } = useWiring(name)
+  const { form, value, error, onBlur } = useField(name)
   return (
     <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
       <TextInput
@@ -96,7 +95,7 @@ function Area({
   fieldClass,
   ...rest
 }: Look & { name: string } & Omit<ComponentProps<typeof TextArea>, 'name' | 'value' | 'onValue' | 'onBlur'>) {
-  const { form, value, error, onBlur } = useWiring(name)
+  const { form, value, error, onBlur } = useField(name)
   return (
     <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
       <TextArea spellCheck={rest.mono !== true} {...rest} name={name} value={value as string} onValue={(to) => form.set({ [name]: to })} onBlur={onBlur} />
@@ -104,10 +103,10 @@ function Area({
   )
 }
 
-/** What a select says for "none": '' would be "nothing chosen yet". */
+/** The select's value for "none": to Radix, '' means that nothing is chosen yet. */
 const none = 'none'
 
-/** One of several. `none`: the words of the choice that stands for ''. `onValue` takes the place of setting the value alone. */
+/** A select. `none`: label of the option whose value is ''. `onValue`: called instead of setting the value. */
 function Choose({
   name,
   label,
@@ -123,11 +122,12 @@ function Choose({
   name: string
   options: readonly SelectOption<string>[]
   none?: string
-  onValue?: (value: string) => void
+  // A method, so that a form may handle fewer values than any string.
+  onValue?(this: void, value: string): void
   placeholder?: string
   disabled?: boolean
 }) {
-  const { form, value, error } = useWiring(name)
+  const { form, value, error } = useField(name)
   const set = (to: string) => (onValue === undefined ? form.set({ [name]: to }) : onValue(to))
   return (
     <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
@@ -144,20 +144,20 @@ function Choose({
 }
 
 function Check({ name, label }: { name: string; label: ReactNode }) {
-  const { form, value } = useWiring(name)
+  const { form, value } = useField(name)
   return <Checkbox label={label} checked={value === true} onChange={(to) => form.set({ [name]: to })} />
 }
 
-/** A control of the form's own inside a labelled field. */
+/** A labelled field around a control that the form supplies. */
 function Custom({ name, label, hint, optional = false, note, fieldClass, children }: Look & { name: string; children: ReactNode }) {
   return (
-    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={useFormState().errorOf(name)}>
+    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={useFormFields().errorOf(name)}>
       {children}
     </Field>
   )
 }
 
-/** Names of the values that are of a type. */
+/** Names of the values of one type. */
 type NameOf<Values, Of> = { [Name in keyof Values]: Values[Name] extends Of ? Name : never }[keyof Values] & string
 
 interface FieldsFor<Values> {
@@ -167,7 +167,7 @@ interface FieldsFor<Values> {
     props: Omit<ComponentProps<typeof Choose>, 'name' | 'options' | 'onValue'> & {
       name: Name
       options: readonly SelectOption<Values[Name] & string>[]
-      onValue?: (value: Values[Name]) => void
+      onValue?: (value: Values[Name] & string) => void
     },
   ) => ReactNode
   Check: (props: Omit<ComponentProps<typeof Check>, 'name'> & { name: NameOf<Values, boolean> }) => ReactNode
@@ -176,5 +176,5 @@ interface FieldsFor<Values> {
 
 const all = { Text, Area, Choose, Check, Custom }
 
-/** The fields of a form, typed by its values: `const { Text, Choose } = fieldsFor<Typed>()` beside the form's component. */
-export const fieldsFor = <Values extends object>(): FieldsFor<Values> => all as unknown as FieldsFor<Values>
+/** The field components, typed by a form's values: `const { Text, Choose } = fieldsFor<Typed>()` beside the form's component. */
+export const fieldsFor = <Values extends object>(): FieldsFor<Values> => all

@@ -65,7 +65,7 @@ const save = () => userEvent.click(screen.getByRole('button', { name: 'Save' }))
 
 afterEach(cleanup)
 
-test('what is wrong is said once the field was left, and no longer once it is right', async () => {
+test('shows an error after the field loses focus, and hides it when the value is valid', async () => {
   render(<Example send={sending()} />)
   await userEvent.type(field('VLAN ID'), 'x')
   expect(field('VLAN ID').getAttribute('aria-invalid')).toBeNull()
@@ -76,14 +76,14 @@ test('what is wrong is said once the field was left, and no longer once it is ri
   expect(field('VLAN ID').getAttribute('aria-invalid')).toBeNull()
 })
 
-test('an empty field that is passed through says nothing', async () => {
+test('shows no error when Tab passes through an empty field', async () => {
   render(<Example send={sending()} />)
   await userEvent.click(field('Name'))
   await userEvent.tab()
   expect(said('Name')).toBe('A short one')
 })
 
-test('a form that is wrong is not sent: everything wrong is said, and the first wrong field has the focus', async () => {
+test('does not send invalid values: shows all errors and focuses the first invalid field', async () => {
   const send = sending()
   render(<Example send={send} />)
   await userEvent.type(field('VLAN ID'), 'x')
@@ -93,7 +93,7 @@ test('a form that is wrong is not sent: everything wrong is said, and the first 
   expect(send).not.toHaveBeenCalled()
 })
 
-test('values are sent trimmed, as the schema reads them', async () => {
+test('sends the values as the schema parses them, trimmed', async () => {
   const send = sending()
   render(<Example send={send} />)
   await userEvent.type(field('Name'), ' poz ')
@@ -104,7 +104,7 @@ test('values are sent trimmed, as the schema reads them', async () => {
   await waitFor(() => expect(send).toHaveBeenCalledWith({ name: 'poz', vlan_id: 7, exclude: ['a', 'b'], first: true }, expect.any(String)))
 })
 
-test('what the API refuses stands at its field, which has the focus, until something is changed', async () => {
+test('shows the error of the API at its field, focused, until a value changes', async () => {
   render(<Example send={() => Promise.reject(new Refused('Not valid', 422, { 'exclude.1': 'Line 2 is no address' }))} />)
   await userEvent.type(field('Name'), 'poz')
   await save()
@@ -115,14 +115,14 @@ test('what the API refuses stands at its field, which has the focus, until somet
   expect(field('Exclude').getAttribute('aria-invalid')).toBeNull()
 })
 
-test('a refusal that is about no field stands above the form', async () => {
+test('shows an error that names no field at the end of the form', async () => {
   render(<Example send={() => Promise.reject(new Refused('It is in use', 409, { elsewhere: 'no' }))} />)
   await userEvent.type(field('Name'), 'poz')
   await save()
   expect((await screen.findByRole('alert')).textContent).toBe('It is in use')
 })
 
-test('the same values are tried again under the same key; other values, or a refusal, make another', async () => {
+test('retries the same values with the same key, and uses a new key for other values or after a refusal', async () => {
   const keys: string[] = []
   let failure: Error | null = new Refused('No answer', 0)
   const send = (_: unknown, key: string) => {
@@ -148,7 +148,7 @@ test('the same values are tried again under the same key; other values, or a ref
   expect(new Set(keys.slice(5)).size).toBe(2)
 })
 
-test('a form that is being sent takes no second press', async () => {
+test('ignores a second click while it sends', async () => {
   let answer = () => undefined as void
   const send = sending().mockImplementation(() => new Promise<void>((resolve) => (answer = resolve)))
   const done = vi.fn<() => void>()
@@ -164,7 +164,7 @@ test('a form that is being sent takes no second press', async () => {
   expect(done).toHaveBeenCalledTimes(1)
 })
 
-test('a form knows whether it was changed, and goes back to where it began', async () => {
+test('knows whether a value was changed, and resets to its initial values', async () => {
   render(<Example send={sending()} />)
   expect(state().dirty).toBe(false)
   await userEvent.type(field('Name'), 'a')

@@ -6,52 +6,61 @@ import { isRefused, reasonOf, refusedFields } from '../../lib/reason.ts'
 
 export interface FormOptions<Values, Body, Answer> {
   initial: Values
-  /** What is sent of the values, or a sentence per field. Called at every change, so that a form can say at once what is wrong. */
+  /** Turns the values into the request body, or into an error sentence per field. Called at every change. */
   read: (values: Values) => Read<Body>
-  /** Puts in what is known only when it is sent, such as what a person has confirmed. */
+  /** Adds what is known only at sending, such as what a person has confirmed. */
   complete?: (body: Body) => Body
-  /** Asks before it is sent. A no sends nothing. */
+  /** Asks for confirmation. False sends nothing. */
   ask?: (body: Body) => Promise<boolean>
-  /** Sends it. `key`: the Idempotency-Key, the same while the same body is tried again. */
+  /** Sends the body. `key`: the Idempotency-Key, which stays the same while the same body is retried. */
   send: (body: Body, key: string) => Promise<Answer> | Answer
-  /** After it was sent. */
+  /** Called after a success. */
   done?: (answer: Answer, body: Body) => unknown
-  /** After it was refused or got no answer. */
+  /** Called after a refusal or when no answer came. */
   failed?: (error: unknown) => unknown
-  /** It was tried and may not be sent. By default the first field that is marked as wrong gets the focus. */
+  /** Called when the user submits values that `read` rejects. The first invalid field gets the focus anyway. */
   invalid?: (fields: Readonly<Record<string, string>>) => unknown
-  /** What the API refused, by the form's fields, where they are not the first parts of the API's paths ("exclude.3"). */
+  /** Maps the API's errors to fields, where a field isn't the first part of the API's path ("exclude.3"). */
   at?: (refused: Readonly<Record<string, string>>, values: Values) => Readonly<Record<string, string | undefined>>
 }
 
+/** A form as its field components use it. */
+export interface FormFields {
+  readonly values: Readonly<Record<string, unknown>>
+  set(change: Readonly<Record<string, unknown>>): void
+  /** Marks a field as touched: from then on its errors show at once. */
+  leave(field: string): void
+  /** The error shown at a field: the API's, or after the field was touched or the form submitted, that of `read`. */
+  errorOf(field: string): string | undefined
+}
+
 export interface Form<Values, Body = unknown> {
-  /** Of the form element, for a submit button that stands outside of it. */
+  readonly fields: FormFields
+  /** Id of the form element, for a submit button outside of it. */
   id: string
   element: RefObject<HTMLFormElement | null>
   values: Values
   read: Read<Body>
-  /** Changes some values. What was refused is forgotten. */
+  /** Changes some values and clears the API's errors. */
   set: (change: Partial<Values> | ((now: Values) => Partial<Values>)) => void
-  /** Marks a field as left: from then on what is wrong with it is said at once. */
   leave: (field: keyof Values & string) => void
-  /** What is said under a field: what the API refused, or what is wrong once it was left or the form was tried. */
   errorOf: (field: keyof Values & string) => string | undefined
-  /** Shows a sentence at a field that the rules don't know, such as a file that is too large. */
+  /** Shows an error that `read` can't find, such as a file that is too large. */
   refuse: (field: keyof Values & string, sentence: string) => void
-  /** Why it was not sent, where no field is to blame. */
+  /** Why sending failed, where no field is the reason. */
   problem: string | null
-  /** The last failure itself, until something is changed or sent again. */
+  /** The last failure, until a value changes or the form is sent again. */
   failure: unknown
   busy: boolean
-  /** Differs from the initial values. */
+  /** Whether the values differ from the initial ones. */
   dirty: boolean
-  /** Sends the form where it may be sent; else goes to the first wrong field. True once it is done. */
+  /** Sends valid values; otherwise focuses the first invalid field. True after a success. */
   submit: (event?: FormEvent) => Promise<boolean>
-  /** Begins anew, from these values or the initial ones. */
+  /** Starts over from these values, or from the initial ones. */
   reset: (initial?: Values) => void
-  /** Puts values in that differ from the initial ones, such as a draft. */
+  /** Sets all values without changing the initial ones, for a kept draft. */
   restore: (values: Values) => void
-  /** The first wrong field gets the focus, or the one that is named. */
+  /** Focuses the named field, or the first invalid one. */
   focus: (field?: keyof Values & string) => void
 }
 
@@ -59,8 +68,8 @@ const none: Readonly<Record<string, string>> = {}
 const wrong = '[aria-invalid="true"]'
 
 /**
- * A form's state: values, what is wrong with them, what the API refused, and the call under way. react-hook-form keeps the values and what was touched;
- * the rules are those of `read`, which is judged whole, so that two fields that depend on each other are never of two opinions.
+ * A form's state: values, errors and the running call. react-hook-form holds the values and the touched fields. Errors come from `read`, which judges all
+ * values together, because fields depend on each other.
  */
 export function useForm<Values extends object, Body, Answer>(options: FormOptions<Values, Body, Answer>): Form<Values, Body> {
   const { initial, read, complete = (body) => body, ask, send, done, failed, invalid, at } = options
@@ -74,9 +83,10 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
       return now.ok ? { values, errors: {} } : { values: {}, errors: Object.fromEntries(Object.keys(now.fields).map((name) => [name, { type: 'rule' }])) }
     },
   })
-  const values = useWatch({ control: hook.control }) as Values
+  const watched = useWatch({ control: hook.control })
+  const values = watched as Values
   const { isDirty, isSubmitted, submitCount, touchedFields } = hook.formState
-  // Not while it asks: nothing is on its way then.
+  // False while `ask` waits for an answer: no call runs then.
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const [refused, setRefused] = useState(none)
@@ -85,35 +95,36 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   const now = read(values)
 
   const { getValues, reset, setValue } = hook
-  // The same from one rendering to the next.
+  // Stable between renders.
   const stable = useMemo(() => {
     const forget = () => {
       setFailure(null)
       setRefused(none)
     }
+    const change = (part: object) => {
+      forget()
+      for (const [name, value] of Object.entries(part)) setValue(name, value, { shouldDirty: true })
+    }
+    const leave = (field: string) => setValue(field, getValues(field), { shouldTouch: true })
     const methods: Pick<Form<Values>, 'set' | 'leave' | 'refuse' | 'restore' | 'focus'> = {
-      set: (change) => {
-        forget()
-        const part = typeof change === 'function' ? change(getValues() as Values) : change
-        for (const [name, value] of Object.entries(part)) setValue(name, value, { shouldDirty: true })
-      },
-      leave: (field) => setValue(field, getValues(field), { shouldTouch: true }),
+      set: (part) => change(typeof part === 'function' ? part(getValues() as Values) : part),
+      leave,
       refuse: (field, sentence) => setRefused({ [field]: sentence }),
       restore: (to) => reset(to, { keepDefaultValues: true }),
       focus: (field) => element.current?.querySelector<HTMLElement>(field === undefined ? wrong : `[name="${field}"]`)?.focus(),
     }
-    return { ...methods, forget }
+    return { methods, forget, change, leave }
   }, [getValues, reset, setValue])
-  const { forget, ...methods } = stable
-  const { focus } = stable
-  // Once what is wrong is marked.
+  const { methods, forget, change, leave } = stable
+  const { focus } = methods
+  // After the invalid fields are marked.
   useEffect(() => {
     if (submitCount > 0) focus()
   }, [submitCount, focus])
 
   const submit = async (event?: FormEvent) => {
     event?.preventDefault()
-    // A second press comes before the first one is drawn.
+    // A double click arrives before `busy` is rendered.
     if (going.current) return false
     going.current = true
     forget()
@@ -149,13 +160,16 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     }
     return isDone
   }
+  const errorOf = (field: string) =>
+    refused[field] ?? (!now.ok && (isSubmitted || touchedFields[field] === true) ? ofForm(now.fields, initial)[field] : undefined)
   return {
     ...methods,
+    fields: { values: watched, set: change, leave, errorOf },
     id,
     element,
     values,
     read: now,
-    errorOf: (field) => refused[field] ?? (!now.ok && (isSubmitted || touchedFields[field] === true) ? ofForm(now.fields, initial)[field] : undefined),
+    errorOf,
     problem: failure === null || Object.keys(refused).length > 0 ? null : reasonOf(failure),
     failure,
     busy,
