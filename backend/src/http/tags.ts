@@ -39,6 +39,13 @@ export function checkVersion(ifMatch: Versions, version: number): void {
   if (!isVersion(ifMatch, version)) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
 }
 
+/** The row that a call names. @throws Problem not_found; stale as `checkVersion` */
+export function existing<Row extends { readonly version: number }>(row: Row | undefined, noun: string, ifMatch?: Versions): Row {
+  if (!row) throw new Problem('not_found', `There is no such ${noun}`)
+  checkVersion(ifMatch, row.version)
+  return row
+}
+
 /** Whether `If-None-Match` names `etag`, so that 304 is enough; compared weakly (RFC 9110 §13.1.2). */
 export function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false

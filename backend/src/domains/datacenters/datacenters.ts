@@ -1,5 +1,17 @@
 /** What can be done with datacenters. Each change is one transaction: rows, audit entry and event together. */
-import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, datacenterList, lastIndex } from '#contract/datacenters.ts'
+import type { FastifyInstance } from 'fastify'
+import {
+  canRemoveDatacenter,
+  type Datacenter,
+  type DatacenterChange,
+  datacenterCreate,
+  datacenterGet,
+  type DatacenterInput,
+  datacenterList,
+  datacenterRemove,
+  datacenterUpdate,
+  lastIndex,
+} from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
@@ -7,12 +19,40 @@ import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { checkVersion, type Versions } from '../../http/tags.ts'
+import { serve } from '../../http/serve.ts'
+import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
-import { type Content, nothing, present } from './present.ts'
 import * as store from './store.ts'
 
 export type Datacenters = ReturnType<typeof datacenters>
+
+export function datacenterRoutes(app: FastifyInstance, datacenters: Datacenters): void {
+  const on = serve(app)
+  on(datacenterList, ({ query }) => datacenters.list(query))
+  on(datacenterGet, ({ params }) => datacenters.get(params.id))
+  on(datacenterCreate, ({ caller, body }) => datacenters.create(caller, body))
+  on(datacenterUpdate, ({ caller, params, body, ifMatch }) => datacenters.update(caller, params.id, body, ifMatch))
+  on(datacenterRemove, ({ caller, params, ifMatch }) => datacenters.remove(caller, params.id, ifMatch).then(() => undefined))
+}
+
+/** The contents of a datacenter, counted by the domains that own them. */
+export interface Content {
+  readonly servers: number
+  readonly clusters: number
+  readonly subnets: number
+  readonly compute_units: { readonly total: number; readonly free: number }
+}
+export const nothing: Content = { servers: 0, clusters: 0, subnets: 0, compute_units: { total: 0, free: 0 } }
+
+/** Row → contract. The only place where a datacenter's columns become its fields. */
+const present = ({ index: _index, ...row }: store.DatacenterRow, content: Content): Datacenter => ({
+  ...row,
+  tier: row.tier as Datacenter['tier'],
+  ...content,
+  compute_units: { total: content.compute_units.total, free: content.compute_units.free },
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
 
 const byCode = (d: Datacenter) => `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`
 const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
@@ -28,7 +68,6 @@ const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
   ties: [byCode],
 }
 const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({ kind: 'datacenter', id, name: code })
-const unknown = () => new Problem('not_found', 'There is no such datacenter')
 const codeOf = (city: { readonly country_code: string; readonly city_code: string }, index: number): string => `${city.country_code}-${city.city_code}-${index}`
 /** An emptied text becomes null. */
 const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
@@ -42,7 +81,6 @@ const sentence = 'Enter both latitude and longitude, or neither'
 /** @param parts `contents`: counts of objects by datacenter id, from their domains */
 export function datacenters({ db, clock, record, contents }: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
   const now = () => new Date(clock.now())
-  const whole = async (row: store.DatacenterRow): Promise<Datacenter> => present(row, (await contents()).get(row.id) ?? nothing)
   const taken = (error: unknown, code: string): unknown =>
     violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
 
@@ -55,7 +93,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
   }
 
   /** @throws Problem datacenter_in_use. The row is locked. */
-  const demandEmpty = async (tx: Tx, id: string): Promise<store.Referring> => {
+  const demandEmpty = async (tx: Tx, id: string) => {
     const found = await store.referring(tx, id, now())
     const verdict = canRemoveDatacenter(found)
     if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
@@ -71,11 +109,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     },
 
     /** @throws Problem not_found */
-    async get(id: string): Promise<Datacenter> {
-      const row = await store.get(db, id)
-      if (!row) throw unknown()
-      return whole(row)
-    },
+    get: async (id: string): Promise<Datacenter> => present(existing(await store.get(db, id), 'datacenter'), (await contents()).get(id) ?? nothing),
 
     /** @throws Problem conflict where the code is taken */
     async create(caller: Caller, { index: wanted, ...input }: DatacenterInput): Promise<Datacenter> {
@@ -99,9 +133,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
-          const row = await store.lock(tx, id)
-          if (!row) throw unknown()
-          checkVersion(ifMatch, row.version)
+          const row = existing(await store.lock(tx, id), 'datacenter', ifMatch)
           const next = {
             country_code: change.country_code ?? row.country_code,
             city_code: change.city_code ?? row.city_code,
@@ -128,9 +160,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     /** @throws Problem not_found, stale, datacenter_in_use */
     async remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       await inTransaction(db, async (tx) => {
-        const row = await store.lock(tx, id)
-        if (!row) throw unknown()
-        checkVersion(ifMatch, row.version)
+        const row = existing(await store.lock(tx, id), 'datacenter', ifMatch)
         const { join_tokens: tokens } = await demandEmpty(tx, id)
         if (tokens > 0)
           throw new Problem(

@@ -17,22 +17,13 @@ export const hold = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined
 export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
   tx.selectFrom('datacenter').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
-export interface Referring {
-  readonly servers: number
-  readonly clusters: number
-  readonly subnets: number
-  /** Operations under way that add servers to it. */
-  readonly additions: number
-  /** Join tokens that can still be used and put servers there. */
-  readonly join_tokens: number
-}
-
 /**
  * What refers to a datacenter whose row is locked, counted here across all tables and not by their domains: whatever is given a place takes a share
- * of the datacenter's row (its foreign key), which the lock excludes, so that nothing comes in between this and the end of the transaction.
+ * of the datacenter's row (its foreign key), which the lock excludes, so that nothing comes in between this and the end of the transaction. `additions` are operations under way that add servers to it; `join_tokens` those that can still
+ * be used and put servers there.
  */
-export async function referring(tx: Tx, id: string, at: Date): Promise<Referring> {
-  const { rows } = await sql<Referring>`select
+export async function referring(tx: Tx, id: string, at: Date) {
+  const { rows } = await sql<Record<'servers' | 'clusters' | 'subnets' | 'additions' | 'join_tokens', number>>`select
     (select count(*)::int from server where datacenter_id = ${id} and status <> 'deleted') as servers,
     (select count(*)::int from cluster where datacenter_id = ${id} and deleted_at is null) as clusters,
     (select count(*)::int from subnet where datacenter_id = ${id}) as subnets,

@@ -29,7 +29,7 @@ export interface CallLimits {
 }
 export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
 
-export interface Question {
+interface Question {
   /** Begins with a slash. */
   readonly path: string
   /** YAML; with it the call is a POST, which the factory takes any number of times. */
@@ -38,7 +38,7 @@ export interface Question {
   readonly mostBytes: number
 }
 
-export interface Answered {
+interface Answered {
   readonly json: unknown
   readonly simulated: boolean
 }
@@ -92,11 +92,11 @@ async function bytesOf(answer: Response, most: number): Promise<Uint8Array | und
   return Buffer.concat(parts)
 }
 
-/** Throws FactoryError only. */
-export type Ask = (question: Question) => Promise<Answered>
-
-/** @param url the factory's, without a slash at the end */
-export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask {
+/**
+ * Answers a function that asks the factory. It throws FactoryError only.
+ * @param url the factory's, without a slash at the end
+ */
+export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
   const place = `The image factory at ${url}`
   const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
 
@@ -164,7 +164,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask
   }
 
   let underWay = 0
-  return async (question) => {
+  return async (question: Question): Promise<Answered> => {
     if (underWay >= limits.atOnce) throw unreachable(`has ${underWay} questions to answer already`)
     underWay += 1
     try {

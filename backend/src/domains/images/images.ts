@@ -2,17 +2,30 @@
  * Images that servers boot. Steelyard keeps what an image is made from; the factory holds its files. Steelyard writes the schematic and computes its id.
  * An image counts as good once the factory answers the same id; until then it is kept with the reason.
  */
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
-import { type Extension, extensionList, type Image, type ImageFactory, type imageList, type NewImage } from '#contract/images.ts'
+import {
+  type Extension,
+  extensionList,
+  type Image,
+  imageCreate,
+  imageFactoryGet,
+  imageGet,
+  imageList,
+  imageRegister,
+  imageRemove,
+  type NewImage,
+} from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import { type MemoryReaders, memoryPage } from '#contract/list.ts'
-import type { Input } from '#contract/operation.ts'
+import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { versionList } from '#contract/versions.ts'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
-import type * as z from 'zod/mini'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { checkVersion, type Versions } from '../../http/tags.ts'
+import { serve } from '../../http/serve.ts'
+import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Joining, TokenForImage } from '../joining/tokens.ts'
@@ -21,6 +34,7 @@ import { FactoryError } from './factory-call.ts'
 import { type Factory, isPrerelease, knownAs, ownVersions } from './factory.ts'
 import { audited, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
+import type { Versions as TalosVersions } from './versions.ts'
 
 const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
   sort: { name: (e) => e.name },
@@ -29,54 +43,67 @@ const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
   ties: [],
 }
 
-export interface ImageParts {
-  readonly factory: Factory
-  readonly datacenters: Datacenters
-  readonly joining: Joining
+export function imageRoutes(app: FastifyInstance, domain: ReturnType<typeof images>, versions: TalosVersions): void {
+  const on = serve(app)
+  on(versionList, ({ query }) => versions.list(query))
+  on(imageFactoryGet, () => domain.factory())
+  on(extensionList, ({ query }) => domain.extensions(query))
+  on(imageList, ({ caller, query }) => domain.list(caller, query))
+  // The answer depends on the token and the settings, which change without a new version of the image.
+  serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => domain.get(caller, params.id))
+  on(imageCreate, ({ caller, body }) => domain.create(caller, body))
+  on(imageRegister, ({ caller, params }) => domain.register(caller, params.id))
+  on(imageRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
 }
-export type Images = ReturnType<typeof images>
 
-const unknown = () => new Problem('not_found', 'There is no such image')
 /** Callers who may make join tokens may see them. */
 const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
 const targetOf = ({ id, talos_version, arch, format }: Image) => ({ kind: 'image', id, name: `Talos ${talos_version} ${arch} ${format}` })
 
 /** The result of registering a schematic with the factory. */
-type Outcome = { readonly registered: true; readonly id: string; readonly simulated: boolean } | { readonly registered: false; readonly reason: string }
+type Outcome = { readonly id: string; readonly simulated: boolean } | { readonly reason: string }
 
-export function images({ db, clock, record, config, factory, datacenters, joining }: Platform & ImageParts) {
+interface ImageParts extends Platform {
+  readonly factory: Factory
+  readonly datacenters: Datacenters
+  readonly joining: Joining
+}
+
+export function images({ db, clock, record, config, factory, datacenters, joining }: ImageParts) {
   const now = () => new Date(clock.now())
   const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<TokenForImage | null> =>
     row.token_id ? joining.tokenFor(on, row.token_id) : null
   const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), config, reveal)
 
-  /** @throws FactoryError refused */
-  const give = async (image: Parameters<typeof schematicOf>[0], token: TokenForImage | null): Promise<Outcome> => {
+  /** Registers an image with the factory, if it offers what the image is made of. @throws Problem factory_refused */
+  const register = async (image: Parameters<typeof schematicOf>[0] & { readonly talos_version: string }, token: TokenForImage | null): Promise<Outcome> => {
+    const reason = await offered(factory, image.talos_version, image.extensions)
+    if (reason !== null) return { reason }
     const schematic = schematicOf(image, token?.text)
     const ours = { text: schematicText(schematic), id: schematicId(schematic) }
     try {
       const answered = await factory.register(ours.text)
       const id = knownAs(ours, answered)
-      if (id !== null) return { registered: true, id, simulated: answered.simulated }
-      const reason = `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`
-      return { registered: false, reason }
+      if (id !== null) return { id, simulated: answered.simulated }
+      return {
+        reason: `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`,
+      }
     } catch (error) {
-      if (error instanceof FactoryError && error.kind === 'unreachable') return { registered: false, reason: error.message }
-      throw error
+      if (error instanceof FactoryError && error.kind === 'unreachable') return { reason: error.message }
+      throw asProblem(error)
     }
   }
 
   const recorded = async (tx: Tx, caller: Caller, action: 'image.created' | 'image.registered' | 'image.not_registered', id: string): Promise<Image> => {
-    const row = await store.get(tx, id)
-    const token = await tokenOf(tx, row!)
-    const after = present(row!, token, config, false)
+    const row = existing(await store.get(tx, id), 'image')
+    const after = await whole(tx, row, false)
     const event = { name: action === 'image.created' ? action : ('image.updated' as const), version: after.version }
     await record(tx, caller, { action, target: targetOf(after), after: audited(after), event })
-    return present(row!, token, config, mayReveal(caller))
+    return whole(tx, row, mayReveal(caller))
   }
 
   return {
-    async factory(): Promise<z.infer<typeof ImageFactory>> {
+    async factory(): Promise<Answer<typeof imageFactoryGet>> {
       const { url } = factory
       try {
         const { items, simulated, reason } = await factory.versions()
@@ -113,11 +140,7 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     },
 
     /** @throws Problem not_found */
-    async get(caller: Caller, id: string): Promise<Image> {
-      const row = await store.get(db, id)
-      if (!row) throw unknown()
-      return whole(db, row, mayReveal(caller))
-    },
+    get: async (caller: Caller, id: string): Promise<Image> => whole(db, existing(await store.get(db, id), 'image'), mayReveal(caller)),
 
     /** @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that doesn't answer is no error */
     async create(caller: Caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage): Promise<Image> {
@@ -128,48 +151,27 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       const wanted = { ...input, talos_version, extensions, public_url: config.publicUrl, factory_url: factory.url }
       const { token } = await placed(db, { datacenters, joining }, { token_id, datacenter_id })
       checkLength(wanted, token)
-      const reason = await offered(factory, talos_version, extensions)
-      const outcome: Outcome =
-        reason === null
-          ? await give(wanted, token).catch((error: unknown) => {
-              throw asProblem(error)
-            })
-          : { registered: false, reason }
+      const outcome = await register(wanted, token)
       return inTransaction(db, async (tx) => {
         // The factory took its time: the token may have been revoked, the datacenter removed.
         const { datacenter } = await placed(tx, { datacenters, joining }, { token_id, datacenter_id })
         const at = now()
-        const id = await store.insert(
-          tx,
-          {
-            ...wanted,
-            token_id,
-            datacenter_id: datacenter?.id ?? null,
-            schematic_id: outcome.registered ? outcome.id : schematicId(schematicOf(wanted, token?.text)),
-            factory_simulated: outcome.registered && outcome.simulated,
-            registered_at: outcome.registered ? at : null,
-            reason: outcome.registered ? null : outcome.reason,
-            created_by: callerName(caller),
-          },
-          at,
-        )
+        const answered =
+          'id' in outcome
+            ? { schematic_id: outcome.id, factory_simulated: outcome.simulated, registered_at: at, reason: null }
+            : { schematic_id: schematicId(schematicOf(wanted, token?.text)), factory_simulated: false, registered_at: null, reason: outcome.reason }
+        const image = { ...wanted, ...answered, token_id, datacenter_id: datacenter?.id ?? null, created_by: callerName(caller) }
+        const id = await store.insert(tx, image, at)
         return recorded(tx, caller, 'image.created', id)
       })
     },
 
     /** @throws Problem not_found, conflict (the token), factory_refused, factory_unreachable */
     async register(caller: Caller, id: string): Promise<Image> {
-      const row = await store.get(db, id)
-      if (!row) throw unknown()
+      const row = existing(await store.get(db, id), 'image')
       const token = await tokenOf(db, row)
       const usable = token && canUseJoinToken(token)
       if (usable && !usable.ok) throw new Problem('conflict', usable.reason)
-      const keep = (change: Parameters<typeof store.update>[2]): Promise<Image> =>
-        inTransaction(db, async (tx) => {
-          if (!(await store.lock(tx, id))) throw unknown()
-          await store.update(tx, id, change, now())
-          return recorded(tx, caller, 'image.registered', id)
-        })
       /** An image that was registered before stays registered, because the factory keeps schematics. */
       const failed = async (problem: Problem): Promise<never> => {
         await inTransaction(db, async (tx) => {
@@ -181,24 +183,23 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
         })
         throw problem
       }
-      try {
-        const reason = await offered(factory, row.talos_version, row.extensions)
-        const outcome: Outcome = reason === null ? await give(row, token) : { registered: false, reason }
-        if (!outcome.registered) return await failed(new Problem('factory_unreachable', outcome.reason))
-        return await keep({ schematic_id: outcome.id, registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated })
-      } catch (error) {
-        const problem = asProblem(error)
-        if (problem instanceof Problem && problem.code === 'factory_refused') return failed(problem)
-        throw problem
-      }
+      const outcome = await register(row, token).catch((error: unknown) => {
+        if (error instanceof Problem && error.code === 'factory_refused') return failed(error)
+        throw error
+      })
+      if ('reason' in outcome) return failed(new Problem('factory_unreachable', outcome.reason))
+      return inTransaction(db, async (tx) => {
+        existing(await store.lock(tx, id), 'image')
+        const change = { schematic_id: outcome.id, registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated }
+        await store.update(tx, id, change, now())
+        return recorded(tx, caller, 'image.registered', id)
+      })
     },
 
     /** @throws Problem not_found, stale */
     async remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       await inTransaction(db, async (tx) => {
-        const row = await store.lock(tx, id)
-        if (!row) throw unknown()
-        checkVersion(ifMatch, row.version)
+        const row = existing(await store.lock(tx, id), 'image', ifMatch)
         const before = await whole(tx, row, false)
         await store.remove(tx, id)
         await record(tx, caller, { action: 'image.removed', target: targetOf(before), before: audited(before), event: { version: row.version } })

@@ -1,13 +1,42 @@
 /** Converts a row to the contract's image. The only place with the plaintext token. */
-import type { Image } from '#contract/images.ts'
+import { type Image, type ImageFormat, imageFormats } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import { schematicText } from '#talos/schematic/schematic.ts'
 import type { Config } from '../../config.ts'
 import { onlyHere } from '../../network.ts'
 import type { TokenForImage } from '../joining/tokens.ts'
-import { forIpxe, linkOf, linksOf, pxeScript } from './links.ts'
 import type { ImageRow } from './store.ts'
+
+/** Where an image's files are, and what boots it over the network: image-factory `docs/api.md`, `internal/frontend/http/{standard,secureboot}.ipxe`. */
+interface Built extends Pick<Image, 'talos_version' | 'arch' | 'secureboot' | 'schematic_id'> {
+  /** Without a slash at the end. */
+  readonly factory_url: string
+}
+
+const platform = ({ arch, secureboot }: Built): string => `metal-${arch}${secureboot ? '-secureboot' : ''}`
+const file = (image: Built, name: string): string => `${image.factory_url}/image/${image.schematic_id}/${image.talos_version}/${name}`
+
+const linkOf: Readonly<Record<ImageFormat, (image: Built) => string>> = {
+  iso: (image) => file(image, `${platform(image)}.iso`),
+  pxe: (image) => `${image.factory_url}/pxe/${image.schematic_id}/${image.talos_version}/${platform(image)}`,
+  raw: (image) => file(image, `${platform(image)}.raw.xz`),
+  qcow2: (image) => file(image, `${platform(image)}.qcow2`),
+}
+
+/**
+ * iPXE expands `${uuid}` and similar variables itself, and a serial number with a space would truncate the line. Talos decodes
+ * the query before it expands variables, so they may be percent-encoded.
+ */
+const forIpxe = (arg: string): string => (arg.startsWith('talos.config=') ? arg.replaceAll(/\$\{(\w+)\}/g, '%24%7B$1%7D') : arg)
+
+/** An iPXE script. With secure boot, kernel and initramfs are one signed file. */
+function pxeScript(image: Built, commandLine: string): string {
+  const boot = image.secureboot
+    ? [`kernel ${file(image, `${platform(image)}-uki.efi`)} ${commandLine}`]
+    : [`kernel ${file(image, `kernel-${image.arch}`)} ${commandLine}`, `initrd ${file(image, `initramfs-${image.arch}.xz`)}`]
+  return ['#!ipxe', '', 'imgfree', ...boot, 'boot', ''].join('\n')
+}
 
 /** Stands for the token where the caller may not make one. */
 const masked = '…'
@@ -23,10 +52,7 @@ export const schematicOf = (image: Parameters<typeof kernelArgsOf>[0] & { readon
   officialExtensions: image.extensions,
 })
 
-/** The settings that warnings are about. */
-export type ImageSettings = Pick<Config, 'publicUrl' | 'imageFactoryUrl' | 'simulate'>
-
-function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, imageFactoryUrl: factoryUrl, simulate }: ImageSettings): string[] {
+function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, imageFactoryUrl: factoryUrl, simulate }: Config): string[] {
   const simulated = simulate !== undefined
   const announces = token !== null
   const verdict = token && canUseJoinToken(token)
@@ -40,7 +66,7 @@ function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, ima
 }
 
 /** @param reveal whether the join token is shown in clear */
-export function present(row: ImageRow, token: TokenForImage | null, settings: ImageSettings, reveal: boolean): Image {
+export function present(row: ImageRow, token: TokenForImage | null, config: Config, reveal: boolean): Image {
   const shown = token === null ? undefined : reveal ? token.text : masked
   const args = kernelArgsOf(row, shown)
   const { datacenter_id, datacenter_code, token_id, public_url: _announced, factory_url: url, factory_simulated: simulated, ...plain } = row
@@ -52,11 +78,11 @@ export function present(row: ImageRow, token: TokenForImage | null, settings: Im
     token: token && token_id ? { id: token_id, name: token.name, status: token.status } : null,
     schematic: schematicText(schematicOf(row, shown)),
     factory: { url, simulated, registered_at: registered_at?.toISOString() ?? null, reason },
-    url: linkOf(row, row.format),
-    links: linksOf(row),
+    url: linkOf[row.format](row),
+    links: imageFormats.map((format) => ({ format, url: linkOf[format](row) })),
     pxe_script: pxeScript(row, commandLineOf(row, args.map(forIpxe))),
     kernel_command_line: commandLineOf(row, args),
-    warnings: warningsOf(row, token, settings),
+    warnings: warningsOf(row, token, config),
     created_at: row.created_at.toISOString(),
   }
 }

@@ -21,7 +21,7 @@ import type { Page } from '#contract/page.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
-import { checkVersion, type Versions } from '../../http/tags.ts'
+import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import * as store from './store.ts'
@@ -83,11 +83,8 @@ function presentArrival(arrival: store.ShownArrival): Arrival {
   return { ...row, at: row.at.toISOString(), server: id !== null && name !== null ? { id, name } : null }
 }
 
-const tokenOf = async (on: Db | Tx, id: string): Promise<store.TokenRow> => {
-  const row = await store.token(on, id)
-  if (!row) throw new Problem('not_found', 'There is no such join token')
-  return row
-}
+/** @throws Problem not_found, stale */
+const tokenOf = async (on: Db | Tx, id: string, ifMatch?: Versions): Promise<store.TokenRow> => existing(await store.token(on, id), 'join token', ifMatch)
 
 interface TokenParts extends Platform {
   readonly key: () => Promise<Uint8Array>
@@ -135,8 +132,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
     async revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       await inTransaction(db, async (tx) => {
         await store.lockTokens(tx, [id])
-        const row = await tokenOf(tx, id)
-        checkVersion(ifMatch, row.version)
+        const row = await tokenOf(tx, id, ifMatch)
         const now = clock.now()
         const before = present(row, now)
         const verdict = canRevokeJoinToken(before)

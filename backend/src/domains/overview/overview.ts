@@ -1,43 +1,32 @@
 /** The figures of the first page, asked of the domains that know them. Parts that the caller may not read are empty. */
 import type { FastifyInstance } from 'fastify'
-import { type Attention, type Overview, overviewGet } from '#contract/overview.ts'
+import { type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
+import type { Clusters } from '../clusters/clusters.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
+import type { Servers } from '../servers/servers.ts'
+import type { Subnets } from '../subnets/subnets.ts'
 
-export interface ServerSummary {
-  readonly servers: Overview['servers']
-  /** Servers that need attention. */
-  readonly ailing: readonly Attention[]
-  readonly capacity: readonly (Omit<Overview['capacity'][number], 'datacenter'> & { readonly datacenter_id: string | null })[]
-}
-
-export interface ClusterSummary {
-  readonly counts: Overview['clusters']
-  /** Clusters that need attention, failed ones first. */
-  readonly ailing: readonly Attention[]
-}
-
-export interface OverviewParts {
+interface OverviewParts {
   readonly config: Pick<Config, 'dialNetworks'>
   readonly datacenters: Datacenters
   readonly operations: Operations
-  readonly servers: { summary(): Promise<ServerSummary> }
-  readonly clusters: { summary(): Promise<ClusterSummary> }
-  /** The nearest to full first. */
-  readonly subnets: { fullest(most: number): Promise<Overview['subnets']> }
+  readonly servers: Pick<Servers, 'summary'>
+  readonly clusters: Pick<Clusters, 'summary'>
+  readonly subnets: Pick<Subnets, 'fullest'>
 }
 
 const shown = 10
 const shownSubnets = 5
-const noServers: ServerSummary = {
+const noServers: Awaited<ReturnType<Servers['summary']>> = {
   servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 },
   ailing: [],
   capacity: [],
 }
-const noClusters: ClusterSummary = { counts: { total: 0, by_status: {} }, ailing: [] }
+const noClusters: Awaited<ReturnType<Clusters['summary']>> = { counts: { total: 0, by_status: {} }, ailing: [] }
 const none = { total: 0, in_clusters: 0, free: 0 }
 const noCapacity = { servers: 0, compute_units: none, vcpu: none, memory_bytes: none, disk_bytes: none, unknown_servers: 0 }
 
