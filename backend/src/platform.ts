@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import type { Database, Db } from './db/db.ts'
 import { type Listener, listener as makeListener } from './db/listen.ts'
 import { publisher as makePublisher, type Publisher } from './domains/events/publisher.ts'
-import { type Core, engine as makeEngine } from './engine/engine.ts'
+import { Engine } from './engine/engine.ts'
 import type { Failpoint } from './engine/failpoint.ts'
 import type { Log } from './log.ts'
 import { type Recorder, recorder } from './record.ts'
@@ -25,7 +25,7 @@ export interface Platform extends Recorder {
   readonly log: Log
   /** Names this process, the same after a restart. */
   readonly owner: string
-  readonly engine: Core
+  readonly engine: Engine
   readonly failpoint: Failpoint
   readonly vault: Vault
   readonly listener: Listener
@@ -43,7 +43,7 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const { db, pool, connection } = database
   const listener = makeListener({ connection, log })
   const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
-  const engine = makeEngine({ ...given, db })
+  const engine = new Engine({ ...given, db })
   return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher: makePublisher({ ...given, db, listener, vault }) }
 }
 

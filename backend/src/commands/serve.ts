@@ -97,7 +97,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   })
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
-  const queue = engineQueue({ core: platform.engine, listener: platform.listener, log })
+  const queue = engineQueue(platform.engine, platform)
   steps.push('listener', () => platform.listener.stop())
   platform.listener.start()
   await domains.events.start()

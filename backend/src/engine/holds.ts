@@ -3,7 +3,7 @@
  * than the machines. The check is in the claim, so it covers every reconciler.
  */
 import type { Db, Tx } from '../db/db.ts'
-import type { Taken } from './engine.ts'
+import type { Taken, Work } from './job.ts'
 
 /** What a user resumes: a cluster with its servers, or a separate operation. */
 export interface HoldOwner {
@@ -49,7 +49,7 @@ export async function putAside(tx: Tx, { queue, key, fence }: Taken): Promise<bo
 }
 
 /** Ends the holds of an owner. Returns their subjects and the deferred wake-ups. */
-export async function endHold(tx: Tx, { kind, id }: HoldOwner): Promise<{ subjects: string[]; aside: { queue: string; key: string }[] }> {
+export async function endHold(tx: Tx, { kind, id }: HoldOwner): Promise<{ subjects: string[]; aside: Work[] }> {
   const ended = await tx.deleteFrom('hold').where('kind', '=', kind).where('id', '=', id).returning('subject').execute()
   const subjects = new Set(ended.map((row) => row.subject))
   const rows = await tx.selectFrom('wake_up').select(['queue', 'key']).where('held', '=', true).execute()

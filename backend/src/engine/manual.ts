@@ -1,15 +1,10 @@
 /** Drives the engine in tests with a manual clock: due objects run in order of time without waiting. */
 import type { TestClock } from '../clock.ts'
-import type { Core } from './engine.ts'
+import type { Engine } from './engine.ts'
 
-export interface ManualEngine {
-  /** Runs due objects until none is left. Returns the number of runs. */
-  settle(): Promise<number>
-  /** Runs everything due within `ms`, advancing the clock, and leaves the clock at the end. */
-  run(ms: number): Promise<number>
-}
+export type ManualEngine = ReturnType<typeof manualEngine>
 
-export function manualEngine(core: Core, clock: TestClock): ManualEngine {
+export function manualEngine(core: Engine, clock: TestClock) {
   core.useClock(clock)
   const never = new AbortController().signal
 
@@ -37,8 +32,10 @@ export function manualEngine(core: Core, clock: TestClock): ManualEngine {
   }
 
   return {
+    /** Runs due objects until none is left. Returns the number of runs. */
     settle: () => runUntil(clock.now()),
-    async run(ms) {
+    /** Runs everything due within `ms`, advancing the clock, and leaves the clock at the end. */
+    async run(ms: number): Promise<number> {
       const end = clock.now() + ms
       const runs = await runUntil(end)
       clock.advance(Math.max(0, end - clock.now()))

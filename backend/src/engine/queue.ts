@@ -10,27 +10,18 @@ import { sql } from 'kysely'
 import { isDatabaseGone } from '../db/db.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
-import { type Core, leaseMs, longestSleepMs, type Taken, wakeChannel } from './engine.ts'
+import { type Engine, leaseMs, longestSleepMs, wakeChannel } from './engine.ts'
+import type { Taken } from './job.ts'
 
 const beatMs = 3_000
 /** Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. A rollback sends no notification. */
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
-export interface EngineQueue {
-  /** Starts running due objects. Objects that this process held when it was killed continue at once. */
-  start(): Promise<void>
-  /** Stops claiming, aborts the runs and waits for them, at most `graceMs`. */
-  stop(graceMs: number): Promise<void>
-}
+/** For `json_to_recordset`. */
+const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
 
-export interface QueueParts {
-  readonly core: Core
-  readonly listener: Listener
-  readonly log: Log
-}
-
-export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
+export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
   const { db, owner } = core
   const shutdown = new AbortController()
   /** This process's runs, from claim to release. */
@@ -77,12 +68,11 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
    * It held the latter when it was killed, or the answer to a claim was lost with the connection. No claim runs meanwhile.
    */
   const sweep = async (): Promise<void> => {
-    const mine = JSON.stringify([...held.keys()].map(({ queue, key, fence }) => ({ queue, key, fence })))
     const { rows } = await sql<{ owner: string }>`
       with lost as materialized (
         select w.queue, w.key, w.owner from wake_up w
         where w.owner is not null and case when w.owner = ${owner}
-          then not exists (select from json_to_recordset(${mine}) as r (queue text, key text, fence bigint) where (r.queue, r.key, r.fence) = (w.queue, w.key, w.fence))
+          then not exists (select from json_to_recordset(${rowsOf(held.keys())}) as r (queue text, key text, fence bigint) where (r.queue, r.key, r.fence) = (w.queue, w.key, w.fence))
           else w.beat_at < now() - ${`${leaseMs} milliseconds`}::interval end
         for update of w skip locked),
       freed as (
@@ -131,10 +121,9 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
   const beat = async (): Promise<void> => {
     const running = core.running()
     if (running.length === 0) return
-    const runs = JSON.stringify(running.map(({ queue, key, fence }) => ({ queue, key, fence })))
     const { rows } = await sql<{ queue: string; key: string; fence: number }>`
       with free as (
-        select w.queue, w.key from wake_up w join json_to_recordset(${runs}) as r (queue text, key text, fence bigint) using (queue, key, fence)
+        select w.queue, w.key from wake_up w join json_to_recordset(${rowsOf(running)}) as r (queue text, key text, fence bigint) using (queue, key, fence)
         where w.owner = ${owner} for update of w skip locked)
       update wake_up w set beat_at = now() from free f where w.queue = f.queue and w.key = f.key returning w.queue, w.key, w.fence`.execute(db)
     const beaten = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
@@ -157,7 +146,8 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
   let loops: Promise<unknown> = Promise.resolve()
   let unlisten: () => void = () => undefined
   return {
-    async start() {
+    /** Starts running due objects. Objects that this process held when it was killed continue at once. */
+    async start(): Promise<void> {
       await sweep()
       unlisten = listener.on(wakeChannel, (payload) => {
         // Reconnected: the database may have been away, and answers lost.
@@ -166,7 +156,8 @@ export function engineQueue({ core, listener, log }: QueueParts): EngineQueue {
       })
       loops = Promise.all([claimLoop(), beatLoop()])
     },
-    async stop(graceMs) {
+    /** Stops claiming, aborts the runs and waits for them, at most `graceMs`. */
+    async stop(graceMs: number): Promise<void> {
       unlisten()
       shutdown.abort(new Error('Steelyard is stopping'))
       wakeIn(0)

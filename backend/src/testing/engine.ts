@@ -5,7 +5,7 @@ import type { ClientConfig } from 'pg'
 import { systemClock } from '../clock.ts'
 import { connect, type Db, inTransaction } from '../db/db.ts'
 import { listener as makeListener } from '../db/listen.ts'
-import { type Core, engine as makeEngine, type Reconciler, type Taken } from '../engine/engine.ts'
+import { Engine, type Reconciler, type Taken } from '../engine/engine.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
 import { type Log, silent } from '../log.ts'
@@ -31,9 +31,9 @@ export function engineProcess(
   const never = (): never => {
     throw new Error('unreachable')
   }
-  const core = makeEngine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
+  const core = new Engine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
   core.register({ queue: 'test', reconcile, concurrency })
-  const queue = engineQueue({ core, listener, log })
+  const queue = engineQueue(core, { listener, log })
   listener.start()
   const close = async () => {
     await listener.stop()
@@ -57,7 +57,7 @@ export function engineProcess(
 }
 
 /** Claims an object that nobody has, due or not: it rests until the test runs it. */
-export async function claimNow({ db, owner }: Core, queue: string, key: string): Promise<Taken | undefined> {
+export async function claimNow({ db, owner }: Engine, queue: string, key: string): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`
     update wake_up set fence = fence + 1, owner = ${owner}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
     returning queue, key, fence, failures, last_error as trouble`.execute(db)

@@ -14,7 +14,7 @@ import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../clock.ts'
-import type { Core } from '../../../engine/engine.ts'
+import type { Engine } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
 import { startFleet } from '../../../testing/fleet.ts'
@@ -50,7 +50,7 @@ export interface ClusterWorld {
 }
 
 /** Runs what falls due in real time, everything beside each other. */
-export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
+export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let last = Date.now()

@@ -1,0 +1,125 @@
+/** What a run of a reconciler is handed: the fence, under which it writes, and the journal of effects, in which it acts outside of the database. */
+import { sql } from 'kysely'
+import { elapsedMs } from '../clock.ts'
+import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import type { Platform } from '../platform.ts'
+
+/** An object of a queue. */
+export interface Work {
+  readonly queue: string
+  readonly key: string
+}
+
+export interface Taken extends Work {
+  readonly fence: number
+  readonly failures: number
+  /** Why the previous run failed. */
+  readonly trouble: string | null
+}
+
+/** Another process has taken over the object, so this write was refused. */
+export class FenceLost extends Error {
+  override readonly name = 'FenceLost'
+  constructor({ queue, key }: Work) {
+    super(`${queue} ${key} was taken over by another process`)
+  }
+}
+
+export type Fence = ReturnType<typeof fenceOf>
+
+const fenceOf = (db: Db, taken: Taken) => ({
+  number: taken.fence,
+  /**
+   * Runs `change` in a transaction that commits only if this run still holds the object. Like in `inTransaction`, it may be retried.
+   * @throws FenceLost if another run has taken over; nothing is written
+   */
+  write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTransaction(db, async (tx) => {
+      const result = await change(tx)
+      // Last in the transaction and with a row lock: objects are always locked before their wake-up, and the lock prevents a takeover before the commit.
+      const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', taken.queue).where('key', '=', taken.key).forUpdate().executeTakeFirst()
+      if (row?.fence !== taken.fence) throw new FenceLost(taken)
+      return result
+    }),
+})
+
+/** Serialises concurrent writes of a run, so that they use one pool connection and don't wait for each other's locks. */
+export function oneByOne(fence: Fence): Fence['write'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (change) => {
+    const mine = last.then(() => fence.write(change))
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+export interface EffectInfo {
+  /** Counts from 1 for the effect's name. */
+  readonly attempt: number
+  /** An earlier attempt has no recorded end, so it may have happened. Check before repeating it. */
+  readonly unknown: boolean
+  /** An earlier attempt succeeded. */
+  readonly done: boolean
+}
+
+export type Job = ReturnType<typeof jobOf>
+
+/** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
+export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: Pick<Platform, 'db' | 'clock' | 'failpoint'>) {
+  const { queue, key, failures } = taken
+  const fence = fenceOf(db, taken)
+  const at = () => new Date(clock.now())
+  return {
+    queue,
+    key,
+    fence,
+    /** Pass it to everything that waits. */
+    signal,
+    /** Number of consecutive failed runs before this one. */
+    failures,
+    /** Milliseconds since 1970, by the engine's clock. */
+    now: () => clock.now(),
+    /** Since when that clock has run without a jump. */
+    steadySince: () => clock.steadySince(),
+    /** Milliseconds since a time, counting only those without a clock jump. */
+    elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, Number(since)),
+
+    /**
+     * Acts outside of the database: commits the intent, runs `act`, commits the end; both writes are fenced. `act` must be safe to repeat, or check
+     * first: `info.unknown` means that an earlier attempt has no recorded end. Errors of `act` are journalled and rethrown.
+     * Names are unique per object, such as `apply/<node id>`, and may be reused for a later effect.
+     */
+    async effect<T>(name: string, act: (info: EffectInfo) => Promise<T>): Promise<T> {
+      const info = await fence.write(async (tx): Promise<EffectInfo> => {
+        const before = await tx
+          .selectFrom('effect')
+          .select(['done_at', 'failed_at'])
+          .where('queue', '=', queue)
+          .where('key', '=', key)
+          .where('name', '=', name)
+          .executeTakeFirst()
+        const begun = { fence: taken.fence, intent_at: at(), done_at: null, failed_at: null, error: null }
+        const { attempts } = await tx
+          .insertInto('effect')
+          .values({ queue, key, name, attempts: 1, ...begun })
+          .onConflict((c) => c.columns(['queue', 'key', 'name']).doUpdateSet({ ...begun, attempts: sql<number>`effect.attempts + 1` }))
+          .returning('attempts')
+          .executeTakeFirstOrThrow()
+        return { attempt: attempts, unknown: before !== undefined && before.done_at === null && before.failed_at === null, done: before?.done_at != null }
+      })
+      const end = (how: { done_at: Date } | { failed_at: Date; error: string }) =>
+        fence.write((tx) => tx.updateTable('effect').set(how).where('queue', '=', queue).where('key', '=', key).where('name', '=', name).execute())
+      failpoint.reach(name, 'before')
+      let result: T
+      try {
+        result = await act(info)
+      } catch (error) {
+        await end({ failed_at: at(), error: error instanceof Error ? error.message : String(error) })
+        throw error
+      }
+      failpoint.reach(name, 'after')
+      await end({ done_at: at() })
+      return result
+    },
+  }
+}
