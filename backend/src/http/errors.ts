@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
+import type { Verdict } from '#contract/rule.ts'
 import { isGeneral } from '#contract/sentences.ts'
 import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
@@ -34,6 +35,11 @@ export const unreadable = (issues: readonly z.core.$ZodIssue[]): Problem => {
 export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {
   const fields = fieldsOf(issues)
   return new Problem('invalid', sentence(fields), fields)
+}
+
+/** Refuses with the reason of a rule. @throws Problem of the code */
+export function demand(verdict: Verdict, code: ErrorCode): void {
+  if (!verdict.ok) throw new Problem(code, verdict.reason)
 }
 
 /** Errors of the framework that are the caller's fault, by its code. */

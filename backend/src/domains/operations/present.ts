@@ -1,23 +1,19 @@
-/** Converts rows to operations, with what blocks them. */
-import type { Operation, Step } from '#contract/operations.ts'
+/** Operations as users see them: rows converted, with what blocks them, and the events that announce them. */
+import type { Operation } from '#contract/operations.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
-import type { Found, StepRow } from './store.ts'
+import { type Caller, system, type UserCaller } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import * as store from './store.ts'
+
+export type OperationParts = Pick<Platform, 'db' | 'clock' | 'record' | 'tell' | 'engine'>
+export type View = ReturnType<typeof viewing>
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
-const presentStep = (s: StepRow, trouble: string | undefined): Step => ({
-  key: s.key,
-  title: s.title,
-  node_id: s.node_id,
-  status: s.status,
-  attempt: s.attempt,
-  started_at: time(s.started_at),
-  ended_at: time(s.ended_at),
-  reason: trouble ?? s.reason,
-})
-
 /** The wake-ups that carry out an operation, with their server; none for an ended one. */
-export function workOf({ row, steps }: Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
+function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
   const { queue, queue_key: key } = row
   if (queue === null || key === null || row.ended_at !== null) return []
   const each = perServer.get(queue)
@@ -26,11 +22,11 @@ export function workOf({ row, steps }: Found, perServer: ReadonlyMap<string, str
 }
 
 /** The step that a trouble blocks: the running one, else the next. */
-const stopped = (steps: readonly StepRow[]): StepRow | undefined =>
+const stopped = (steps: readonly store.StepRow[]): store.StepRow | undefined =>
   steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
 
 /** @param troubles reasons of failed runs, from `engine.troubles` */
-export function present(found: Found, perServer: ReadonlyMap<string, string>, troubles: ReadonlyMap<string, string> = new Map()): Operation {
+function present(found: store.Found, perServer: ReadonlyMap<string, string>, troubles: ReadonlyMap<string, string>): Operation {
   const { row, steps } = found
   const atStep = new Map<string, string>()
   let reason = row.reason
@@ -52,6 +48,50 @@ export function present(found: Found, perServer: ReadonlyMap<string, string>, tr
     created_at: row.created_at.toISOString(),
     started_at: time(row.started_at),
     ended_at: time(row.ended_at),
-    steps: steps.map((s) => presentStep(s, atStep.get(s.key))),
+    steps: steps.map(({ operation_id: _id, position: _position, ...s }) => ({
+      ...s,
+      started_at: time(s.started_at),
+      ended_at: time(s.ended_at),
+      reason: atStep.get(s.key) ?? s.reason,
+    })),
+  }
+}
+
+export const unknownOperation = () => new Problem('not_found', 'There is no such operation')
+export const maySee = (caller: UserCaller, { scope }: Pick<store.OperationRow, 'scope'>): boolean =>
+  scope === null || (caller.scopes as readonly string[]).includes(scope)
+
+export function viewing({ tell, engine }: OperationParts) {
+  const perServer = new Map<string, string>()
+
+  const announced = (tx: Tx, caller: Caller, how: 'created' | 'updated', { id, version, scope }: store.OperationRow) =>
+    tell(tx, caller, { name: `operation.${how}`, object: { kind: 'operation', id }, version, scope })
+
+  engine.onTrouble(async (tx, { queue, key }) => {
+    const objects = [{ queue, key }]
+    for (const [whole, each] of perServer) if (each === queue) objects.push({ queue: whole, key: key.slice(0, key.lastIndexOf('/')) })
+    for (const { id } of await store.openOn(tx, objects)) await announced(tx, system, 'updated', await store.update(tx, id, {}))
+  })
+
+  /** With the current troubles of their reconcilers. */
+  const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
+    const troubles = await engine.troubles(
+      on,
+      found.flatMap((f) => workOf(f, perServer).map(({ object }) => object)),
+    )
+    return found.map((f) => present(f, perServer, troubles))
+  }
+
+  return {
+    announced,
+    shown,
+    whole: async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!,
+    /** Without troubles, for reconcilers. */
+    plain: (found: store.Found): Operation => present(found, perServer, new Map()),
+    wake: async (tx: Tx, { queue, queue_key }: store.OperationRow): Promise<void> => {
+      if (queue !== null && queue_key !== null) await engine.wake(tx, queue, queue_key)
+    },
+    /** Declares that a queue has a second queue per server, with keys `<operation's key>/<server's id>`. Its troubles show at the server's steps. */
+    worksPerServer: (queue: string, each: string): void => void perServer.set(queue, each),
   }
 }

@@ -1,10 +1,11 @@
 /** SQL for operations and their steps. Nothing else knows these tables. */
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import type { Work } from '../../engine/engine.ts'
 
 export type OperationRow = Selectable<Tables['operation']>
 export type StepRow = Selectable<Tables['operation_step']>
@@ -16,16 +17,8 @@ export interface Found {
 
 const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<Found[]> => {
   if (rows.length === 0) return []
-  const steps = await db
-    .selectFrom('operation_step')
-    .selectAll()
-    .where(
-      'operation_id',
-      'in',
-      rows.map((r) => r.id),
-    )
-    .orderBy('position')
-    .execute()
+  const ids = rows.map(({ id }) => id)
+  const steps = await db.selectFrom('operation_step').selectAll().where('operation_id', 'in', ids).orderBy('position').execute()
   const byOperation = Map.groupBy(steps, (s) => s.operation_id)
   return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
 }
@@ -60,7 +53,7 @@ export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
 }
 
 /** The open operation of this wake-up. */
-export async function carriedBy(on: Db | Tx, { queue, key }: { readonly queue: string; readonly key: string }): Promise<Found | undefined> {
+export async function carriedBy(on: Db | Tx, { queue, key }: Work): Promise<Found | undefined> {
   const row = await on
     .selectFrom('operation')
     .selectAll()
@@ -79,35 +72,25 @@ export const byId = (on: Db | Tx, id: string) => on.selectFrom('operation').sele
 
 export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
-export const insert = (
-  tx: Tx,
-  row: Omit<
-    Insertable<Tables['operation']>,
-    'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round' | 'version'
-  >,
-) =>
+export const insert = (tx: Tx, row: Omit<Insertable<Tables['operation']>, 'reason'>) =>
   tx
     .insertInto('operation')
     .values({ ...row, reason: null })
     .returningAll()
     .executeTakeFirstOrThrow()
 
+/** @param from position of the first one */
 export const insertSteps = async (
   tx: Tx,
-  rows: { operation_id: string; key: string; position: number; title: string; node_id: string | null }[],
+  operation_id: string,
+  steps: readonly { readonly key: string; readonly title: string; readonly node_id?: string | null }[],
+  from: number,
 ): Promise<void> => {
-  if (rows.length === 0) return
-  await tx
-    .insertInto('operation_step')
-    .values(rows.map((r) => ({ ...r, reason: null })))
-    .execute()
+  const rows = steps.map(({ key, title, node_id = null }, i) => ({ operation_id, key, position: from + i, title, node_id, reason: null }))
+  if (rows.length > 0) await tx.insertInto('operation_step').values(rows).execute()
 }
 
-export const update = (
-  tx: Tx,
-  id: string,
-  change: Partial<Pick<OperationRow, 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round'>>,
-) =>
+export const update = (tx: Tx, id: string, change: Updateable<Tables['operation']>) =>
   tx
     .updateTable('operation')
     .set({ ...change, version: sql<number>`version + 1` })
@@ -118,12 +101,8 @@ export const update = (
 export const step = (tx: Tx, id: string, key: string) =>
   tx.selectFrom('operation_step').selectAll().where('operation_id', '=', id).where('key', '=', key).executeTakeFirst()
 
-export const updateStep = (
-  tx: Tx,
-  id: string,
-  key: string,
-  change: Partial<Pick<StepRow, 'status' | 'node_id' | 'reason' | 'attempt' | 'started_at' | 'ended_at' | 'title'>>,
-) => tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
+export const updateStep = (tx: Tx, id: string, key: string, change: Updateable<Tables['operation_step']>) =>
+  tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
 
 /** Reopens failed steps. */
 export const reopenSteps = (tx: Tx, id: string) =>
@@ -149,15 +128,6 @@ export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<Opera
   return (subjects === undefined ? held : held.where(sql<string>`split_part(queue_key, '/', 1)`, 'in', ['', ...subjects])).execute()
 }
 
-export const nextPosition = async (tx: Tx, id: string): Promise<number> =>
-  (
-    await tx
-      .selectFrom('operation_step')
-      .select(sql<number>`coalesce(max(position) + 1, 0)::int`.as('n'))
-      .where('operation_id', '=', id)
-      .executeTakeFirstOrThrow()
-  ).n
-
 export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', id: string): Promise<OperationRow[]> =>
   db
     .selectFrom('operation')
@@ -169,7 +139,7 @@ export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', i
     .execute()
 
 /** Open operations that one of these wake-ups carries out. */
-export const openOn = (tx: Tx, objects: readonly { queue: string; key: string }[]) =>
+export const openOn = (tx: Tx, objects: readonly Work[]) =>
   tx
     .selectFrom('operation')
     .select('id')

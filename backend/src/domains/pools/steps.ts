@@ -2,7 +2,8 @@
 import { subnetSteps } from '#contract/clusters/steps.ts'
 import { hasEnded, type Operation, type StepStatus } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
-import type { NewStep, Operations } from '../operations/operations.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { NewStep } from '../operations/writing.ts'
 
 export type Place = keyof typeof subnetSteps
 export interface Shown {

@@ -1,0 +1,123 @@
+/** What users ask of an operation: to cancel it, to retry it, to resume it after a restore. */
+import type { AuditAction } from '#contract/audit.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Answer } from '#contract/operation.ts'
+import { canCancelOperation, canRetryOperation, type Operation, type operationRetryDisks, operationTable } from '#contract/operations.ts'
+import { permits } from '#contract/permissions.ts'
+import { type Verdict, yes } from '#contract/rule.ts'
+import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
+import { type HoldOwner, holdOf } from '../../engine/holds.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
+import { maySee, type OperationParts, unknownOperation, type View } from './present.ts'
+import * as store from './store.ts'
+import { demandFree } from './writing.ts'
+
+/** Disks that a retry would wipe without a confirmation of their current content. */
+export interface Wipes {
+  readonly chosen: readonly ChosenDisks[]
+  /** Records the confirmations in the transaction of the retry. */
+  agree(tx: Tx): Promise<void>
+}
+interface RetryGuard {
+  /** Called before the operation's row is locked, because its target is always locked first. */
+  may(tx: Tx, operation: { readonly id: string; readonly key: string }): Promise<Verdict>
+  /** Called outside of a transaction, because it may contact machines. */
+  wipes?(operation: { readonly id: string; readonly key: string }): Promise<Wipes>
+}
+
+/** The identifying fields of a disk. */
+const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
+  Object.fromEntries(
+    Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
+      ([, value]) => value !== null && value !== undefined && value !== '',
+    ),
+  ) as Disk
+
+const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict => permits(caller.scopes, `${operationTable[kind].scope}:write`)
+
+/** The operation's row, locked. @throws Problem not_found, forbidden */
+async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
+  const row = await store.lock(tx, id)
+  if (!row || !maySee(caller, row)) throw unknownOperation()
+  demand(mayChange(caller, row), 'forbidden')
+  return row
+}
+
+export function requests({ db, clock, record }: OperationParts, { wake, whole }: View) {
+  const guards = new Map<string, RetryGuard>()
+
+  const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
+    const { queue, queue_key: key } = (await store.byId(tx, id)) ?? {}
+    return (queue && key && (await guards.get(queue)?.may(tx, { id, key }))) || yes
+  }
+
+  /** Empty if the operation can't be retried or not by this caller, which is reported elsewhere. */
+  const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
+    const row = await store.byId(db, id)
+    if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok || !mayChange(caller, row).ok) return undefined
+    return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
+  }
+
+  const written = async (tx: Tx, caller: UserCaller, action: AuditAction, row: store.OperationRow, after: store.OperationRow): Promise<Operation> => {
+    await record(tx, caller, {
+      action,
+      target: { kind: 'operation', id: row.id, name: `${row.kind} ${row.target_name}` },
+      before: { status: row.status },
+      after: { status: after.status },
+      event: { name: 'operation.updated', version: after.version, scope: row.scope },
+    })
+    await wake(tx, after)
+    return whole(tx, row.id)
+  }
+
+  return {
+    /** @throws Problem operation_ended, forbidden */
+    cancel: (caller: UserCaller, id: string): Promise<Operation> =>
+      inTransaction(db, async (tx) => {
+        const row = await lockFor(tx, caller, id)
+        demand(canCancelOperation(row), 'operation_ended')
+        const after = await store.update(tx, id, { status: 'cancelling', cancel_requested_at: new Date(clock.now()) })
+        return written(tx, caller, 'operation.cancel_requested', row, after)
+      }),
+
+    /** @throws Problem operation_ended, forbidden; disk_not_confirmed if it would wipe an unconfirmed disk */
+    async retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation> {
+      const wipes = await wipesOf(caller, id)
+      return inTransaction(db, async (tx) => {
+        const may = await mayRetry(tx, id)
+        const row = await lockFor(tx, caller, id)
+        demand(canRetryOperation(row), 'operation_ended')
+        // Additions of servers may run concurrently. Every other operation is exclusive on its target.
+        const alone = row.target_id !== null && row.target_kind !== 'datacenter'
+        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
+        if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
+        demand(may, 'operation_ended')
+        if (row.queue_key !== null) await demandFree(tx, row.queue_key, row.target_name)
+        demand(canWipe(wipes?.chosen ?? [], confirmed), 'disk_not_confirmed')
+        await wipes?.agree(tx)
+        await store.reopenSteps(tx, id)
+        const again = { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 } as const
+        return written(tx, caller, 'operation.retried', row, await store.update(tx, id, again))
+      })
+    },
+
+    /** Disks to confirm before a retry. */
+    async retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>> {
+      const row = await store.byId(db, id)
+      if (!row || !maySee(caller, row)) throw unknownOperation()
+      const wipes = await wipesOf(caller, id)
+      return { items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })) }
+    },
+
+    /** The object to resume before the operation continues; undefined if it isn't held. @throws Problem not_found, forbidden */
+    async heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined> {
+      const row = await lockFor(tx, caller, id)
+      return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
+    },
+
+    /** Sets the guard of a queue that decides whether a failed operation can be retried, and what that would wipe. */
+    guardRetry: (queue: string, guard: RetryGuard): void => void guards.set(queue, guard),
+  }
+}

@@ -1,0 +1,185 @@
+/** Writes of operations, in the transactions of the domains that they belong to. */
+import { Problem } from '#contract/errors.ts'
+import {
+  type ArgumentsOf,
+  hasEnded,
+  type KindWithArguments,
+  type Operation,
+  type OperationKind,
+  type OperationStatus,
+  operationTable,
+  type Step,
+} from '#contract/operations.ts'
+import type { Tx } from '../../db/db.ts'
+import { heldSentence, holdOf } from '../../engine/holds.ts'
+import { type Caller, callerName, system } from '../../http/caller.ts'
+import type { Change } from '../../record.ts'
+import type { OperationParts, View } from './present.ts'
+import * as store from './store.ts'
+
+export interface NewStep {
+  readonly key: string
+  readonly title: string
+  readonly node_id?: string | null
+  /** Progress copied from an earlier operation. */
+  readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
+}
+
+interface NewOperation {
+  readonly kind: OperationKind
+  /** Its kind is that of the operation's table row. */
+  readonly target: { readonly id: string | null; readonly name: string }
+  readonly steps: readonly NewStep[]
+  /** Queue of the reconciler that carries it out, woken now and at a cancel or retry. The default key is the target's id. */
+  readonly queue: string
+  readonly queueKey?: string
+  /** Details of the audit entry; null if the use-case writes the entry itself. */
+  readonly audit?: Pick<Change, 'before' | 'after'> | null
+  readonly arguments?: unknown
+}
+type OfKind<K extends OperationKind> = { readonly kind: K } & (K extends KindWithArguments ? { readonly arguments: ArgumentsOf<K> } : unknown)
+
+/** Change of a step. Times and the attempt follow from the status. `node_id` is set when the server of a step becomes known. */
+type StepChange = Partial<Pick<Step, 'status' | 'node_id' | 'reason' | 'title'>>
+
+/** @throws Problem operation_running for a held object */
+export async function demandFree(tx: Tx, key: string, name: string): Promise<void> {
+  if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
+}
+
+export function writing({ clock, record }: OperationParts, { announced, whole, wake }: View) {
+  const now = () => new Date(clock.now())
+  const updated = async (tx: Tx, id: string, change: Parameters<typeof store.update>[2]) => announced(tx, system, 'updated', await store.update(tx, id, change))
+
+  const insert = async (
+    tx: Tx,
+    caller: Caller,
+    { kind, target, steps, arguments: given = {} }: Pick<NewOperation, 'kind' | 'target' | 'steps' | 'arguments'>,
+    work: { queue: string; queue_key: string } | { queue: null; queue_key: null },
+  ): Promise<store.OperationRow> => {
+    const row = await store.insert(tx, {
+      ...work,
+      kind,
+      target_kind: operationTable[kind].target,
+      target_id: target.id,
+      target_name: target.name,
+      scope: `${operationTable[kind].scope}:read`,
+      arguments: JSON.stringify(given),
+      created_by: caller.kind === 'user' ? caller.userId : null,
+      created_by_name: callerName(caller),
+      created_at: now(),
+    })
+    await store.insertSteps(tx, row.id, steps, 0)
+    const dated = (at: string | null) => (at === null ? null : new Date(at))
+    for (const { key, before } of steps) {
+      if (!before) continue
+      await store.updateStep(tx, row.id, key, { ...before, started_at: dated(before.started_at), ended_at: dated(before.ended_at) })
+    }
+    return row
+  }
+
+  return {
+    /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
+    async create<K extends OperationKind>(tx: Tx, caller: Caller, operation: NewOperation & OfKind<K>): Promise<Operation> {
+      const { kind, target, queue, queueKey: queue_key = target.id, audit } = operation
+      if (queue_key === null) throw new Error(`An operation without a target needs a key for ${queue}`)
+      await demandFree(tx, queue_key, target.name)
+      const row = await insert(tx, caller, operation, { queue, queue_key })
+      await announced(tx, caller, 'created', row)
+      if (audit !== null) {
+        const of = operationTable[kind].target
+        await record(tx, caller, {
+          action: operationTable[kind].audit,
+          // For additions the datacenter is only the place, so the entry is about the operation.
+          target:
+            of === 'datacenter' || target.id === null ? { kind: 'operation', id: row.id, name: target.name } : { kind: of, id: target.id, name: target.name },
+          ...audit,
+          after: { ...audit?.after, operation: row.id },
+        })
+      }
+      await wake(tx, row)
+      return whole(tx, row.id)
+    },
+
+    /** Records an operation that the caller's transaction completes. The caller writes its audit entry. */
+    async done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation> {
+      const [key, title] = Object.entries(operationTable[kind].steps)[0]!
+      const step = { key, title: title(target), ...(operationTable[kind].target === 'server' && { node_id: target.id }) }
+      const { id } = await insert(tx, caller, { kind, target, steps: [step] }, { queue: null, queue_key: null })
+      const at = { started_at: now(), ended_at: now() }
+      await store.updateStep(tx, id, key, { status: 'done', attempt: 1, ...at })
+      await announced(tx, caller, 'created', await store.update(tx, id, { status: 'done', ...at }))
+      return whole(tx, id)
+    },
+
+    /** Appends steps that became known later. Existing keys don't change. */
+    async addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void> {
+      const { steps: before } = (await store.get(tx, id))!
+      const added = steps.filter(({ key }) => !before.some((step) => step.key === key))
+      if (added.length === 0) return
+      await store.insertSteps(tx, id, added, 1 + (before.at(-1)?.position ?? -1))
+      await updated(tx, id, {})
+    },
+
+    /** Updates a step. An empty change or an unknown key has no effect. The first running step makes the operation running. */
+    async step(tx: Tx, id: string, key: string, change: StepChange): Promise<void> {
+      const before = await store.step(tx, id, key)
+      if (!before) return
+      const { status = before.status, reason, title = before.title, node_id = before.node_id } = change
+      const isSame = status === before.status && (reason === undefined || reason === before.reason) && title === before.title && node_id === before.node_id
+      if (isSame) return
+      const at = now()
+      const begins = (status === 'running' || status === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
+      const ends = status === 'done' || status === 'failed' || status === 'skipped'
+      await store.updateStep(tx, id, key, {
+        status,
+        title,
+        node_id,
+        reason: reason === undefined ? (status === before.status ? before.reason : null) : reason,
+        ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
+        ...(ends && before.status !== status && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
+        ...(status === 'todo' && { started_at: null, ended_at: null }),
+      })
+      const row = await store.lock(tx, id)
+      const starts = row!.status === 'pending' && status !== 'todo'
+      await updated(tx, id, starts ? { status: 'running', started_at: at } : {})
+    },
+
+    /**
+     * Updates the operation: waiting, running, ended. An ended operation doesn't change. `forGood`: ended by something other than its own
+     * reconciler, so its remaining steps are skipped with the same reason.
+     */
+    async set(
+      tx: Tx,
+      id: string,
+      { status, reason = null, forGood = false }: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null; forGood?: boolean },
+    ): Promise<void> {
+      const row = await store.lock(tx, id)
+      if (!row || hasEnded(row)) return
+      // Progress doesn't clear a requested cancel; only the end does.
+      const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
+      if (row.status === shown && row.reason === reason) return
+      const at = now()
+      if (forGood) await store.skipSteps(tx, id, reason, at)
+      await updated(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
+      if (shown === 'done' || shown === 'failed' || shown === 'cancelled') {
+        await record(tx, system, {
+          action: `operation.${shown}`,
+          target: { kind: 'operation', id, name: `${row.kind} ${row.target_name}` },
+          after: { status: shown, reason },
+        })
+      }
+    },
+
+    /** Resumes and returns the operations on objects that are no longer held. */
+    async goOn(tx: Tx, subjects: readonly string[]): Promise<Operation[]> {
+      const rows = await store.heldOf(tx, subjects)
+      for (const row of rows) {
+        const status = row.status === 'waiting' ? (row.started_at === null ? 'pending' : 'running') : row.status
+        await updated(tx, row.id, { status, reason: null, held_since: null })
+        await wake(tx, row)
+      }
+      return Promise.all(rows.map((row) => whole(tx, row.id)))
+    },
+  }
+}
