@@ -1,19 +1,20 @@
-import { EventEmitter } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { askOnTerminal } from './ask.ts'
 
 function keyboard() {
-  const input = Object.assign(new EventEmitter(), {
+  const input = Object.assign(new PassThrough(), {
     isTTY: true,
     raw: false,
-    setRawMode: (on: boolean) => void (input.raw = on),
-    pause: () => {},
-    resume: () => {},
+    setRawMode(on: boolean) {
+      this.raw = on
+    },
   })
-  let shown = ''
-  const ask = (secret: boolean) =>
-    askOnTerminal(input as unknown as Parameters<typeof askOnTerminal>[0], { write: (text) => void (shown += text) }, 'Password: ', { secret })
-  return { input, ask, type: (bytes: string | Buffer) => input.emit('data', Buffer.from(bytes as string)), shown: () => shown }
+  const output = new PassThrough()
+  const ask = (secret: boolean) => askOnTerminal(input, output, 'Password: ', { secret })
+  const shown = () => (output.end(), text(output))
+  return { input, ask, type: (bytes: string | Buffer) => input.write(bytes), shown }
 }
 
 test('a secret is not echoed and may have any character', async () => {
@@ -26,7 +27,7 @@ test('a secret is not echoed and may have any character', async () => {
   type('\u001b[A')
   type('x\u007f 🏗\r')
   expect(await answer).toBe(' pä€ 🏗')
-  expect(shown()).toBe('Password: \n')
+  expect(await shown()).toBe('Password: \n')
   expect(input.raw).toBe(false)
 })
 
@@ -35,7 +36,17 @@ test('other input is echoed and can be corrected', async () => {
   const answer = ask(false)
   type('abc\u0015d\u007fe\u0007\r')
   expect(await answer).toBe('e')
-  expect(shown()).not.toContain('\u0007')
+  const printed = await shown()
+  expect(printed).toContain('Password: ')
+  expect(printed).toContain('abc')
+  expect(printed).not.toContain('\u0007')
+})
+
+test('an answer ends with the input', async () => {
+  const { input, ask } = keyboard()
+  const answer = ask(true)
+  input.end()
+  expect(await answer).toBe('')
 })
 
 test('Ctrl-C restores the terminal', async () => {

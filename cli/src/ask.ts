@@ -1,57 +1,70 @@
-import type { ReadStream } from 'node:tty'
-import { StringDecoder } from 'node:string_decoder'
+/** Questions to the user: on the terminal, or answered by options and standard input where there is none. */
+import { createInterface } from 'node:readline'
+import type { Context } from './command.ts'
 import { CliError } from './exit.ts'
-
-type Input = Pick<ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'pause' | 'resume'>
+import type { Terminal } from './terminal.ts'
+import { oneLine } from './text.ts'
 
 /**
- * Prompts on the terminal. Reads in raw mode, so that a secret isn't echoed, and handles the keys of the line editor itself.
- * Returns null if standard input is no terminal. Throws CliError `interrupted` on Ctrl-C.
+ * Prompts on the terminal, without echo for a secret. Returns null if standard input is no terminal.
+ * Throws CliError `interrupted` on Ctrl-C.
  */
 export async function askOnTerminal(
-  input: Input,
-  output: { write(text: string): unknown },
+  input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
+  output: NodeJS.WritableStream,
   question: string,
   { secret }: { secret: boolean },
 ): Promise<string | null> {
   if (!input.isTTY) return null
-  output.write(question)
-  input.setRawMode(true)
-  input.resume()
-  const decoder = new StringDecoder('utf8')
-  let typed: string[] = []
+  if (secret) output.write(question)
+  const lines = createInterface({ input, terminal: true, historySize: 0, prompt: question, ...(!secret && { output }) })
   try {
     return await new Promise((resolve, reject) => {
-      const echo = (text: string) => void (secret || output.write(text))
-      const read = (chunk: Buffer) => {
-        const keys = decoder.write(chunk)
-        // Ignore arrow and function keys, which arrive as one escape sequence.
-        if (keys.startsWith('\u001b')) return
-        for (const key of keys) {
-          if (key === '\r' || key === '\n' || key === '\u0004') {
-            input.off('data', read)
-            return resolve(typed.join(''))
-          }
-          if (key === '\u0003') {
-            input.off('data', read)
-            return reject(new CliError('interrupted', 'Not signed in'))
-          }
-          if (key === '\u007f' || key === '\b') {
-            if (typed.pop() !== undefined) echo('\b \b')
-          } else if (key === '\u0015') {
-            echo('\b \b'.repeat(typed.length))
-            typed = []
-          } else if (key >= ' ') {
-            typed.push(key)
-            echo(key)
-          }
-        }
-      }
-      input.on('data', read)
+      lines.once('line', resolve)
+      lines.once('close', () => resolve(''))
+      lines.once('SIGINT', () => reject(new CliError('interrupted', 'Nothing was done')))
+      lines.prompt()
     })
   } finally {
-    input.setRawMode(false)
-    input.pause()
-    output.write('\n')
+    lines.close()
+    if (secret) output.write('\n')
   }
+}
+
+/** Asks for the current password and a new one, the new one twice. Throws CliError `usage`. */
+export async function readNewPassword({ terminal }: Context, fromStdin: boolean): Promise<{ password: string; new_password: string }> {
+  if (fromStdin) {
+    const [password = '', new_password = '', ...more] = (await terminal.readAll()).replace(/\r?\n$/, '').split(/\r?\n/)
+    if (new_password === '' || more.length > 0) throw new CliError('usage', 'Standard input has to be two lines: the present password and the new one')
+    return { password, new_password }
+  }
+  const typed = async (question: string) => {
+    const answer = await terminal.ask(question, { secret: true })
+    if (answer === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give both on standard input: --password-stdin' })
+    return answer
+  }
+  const [password, new_password] = [await typed('Present password: '), await typed('New password: ')]
+  if (new_password !== (await typed('Again: '))) throw new CliError('usage', 'The two differ')
+  return { password, new_password }
+}
+
+/** Reads a password from standard input or the terminal; a new one is typed twice. Throws CliError `usage`. */
+export async function readPassword({ terminal }: Context, { fromStdin, isNew = false }: { fromStdin: boolean; isNew?: boolean }): Promise<string> {
+  // The shell adds one line ending. Nothing else of a password is removed.
+  if (fromStdin) return (await terminal.readAll()).replace(/\r?\n$/, '')
+  const typed = await terminal.ask('Password: ', { secret: true })
+  if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give it on standard input: --password-stdin' })
+  if (isNew && (await terminal.ask('Again: ', { secret: true })) !== typed) throw new CliError('usage', 'The two differ')
+  return typed
+}
+
+/** The option with which a script confirms what can't be undone. */
+export const sureOption = { yes: { kind: 'flag', help: 'Do not ask; needed where there is no terminal' } } as const
+
+/** Asks the user to type the name of what would be lost. Throws CliError for another name, or if nobody can be asked. */
+export async function beSure(terminal: Terminal, what: string, name: string, yes: boolean): Promise<void> {
+  if (yes) return
+  const answer = await terminal.ask(`${what} Type ${oneLine(name)} to go on: `, { secret: false })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask', { hint: 'Say that you are sure: --yes' })
+  if (answer.trim() !== name) throw new CliError('failure', 'Nothing was done')
 }
