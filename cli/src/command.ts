@@ -1,6 +1,5 @@
 import type { Api } from './api/client.ts'
 import type { Terminal } from './terminal.ts'
-import { safeJson } from './text.ts'
 
 interface Described {
   /** One line for the help. */
@@ -37,12 +36,28 @@ export interface Operand extends Described {
 export type Operands = Readonly<Record<string, Operand>>
 
 type TextValue<O> = O extends { choices: readonly (infer C)[] } ? C : string
-type OptionValue<O> = O extends FlagOption ? boolean : O extends { many: true } ? TextValue<O>[] : (O extends NumberOption ? number : TextValue<O>) | undefined
-type OperandValue<O> = O extends { many: true } ? string[] : O extends { optional: true } ? string | undefined : string
+/** Of a declared option; of any option, where the declaration isn't known. */
+type OptionValue<O> = Option extends O
+  ? string | string[] | number | boolean | undefined
+  : O extends FlagOption
+    ? boolean
+    : O extends { many: true }
+      ? TextValue<O>[]
+      : (O extends NumberOption ? number : TextValue<O>) | undefined
+type OperandValue<O> = Operand extends O
+  ? string | string[] | undefined
+  : O extends { many: true }
+    ? string[]
+    : O extends { optional: true }
+      ? string | undefined
+      : string
 export interface Given<P extends Operands, O extends Options> {
   readonly operands: { readonly [K in keyof P]: OperandValue<P[K]> }
   readonly options: { readonly [K in keyof O]: OptionValue<O[K]> }
 }
+
+/** Operands and options of a command whose declaration isn't known. */
+export type AnyGiven = Given<Operands, Options>
 
 export interface Context {
   readonly terminal: Terminal
@@ -54,19 +69,13 @@ export interface Context {
   readonly runProgram: (args: readonly string[]) => Promise<number>
 }
 
-/** A parsed command line: operands and options by their declared names. */
-export interface Read {
-  readonly operands: Readonly<Record<string, string | string[] | undefined>>
-  readonly options: Readonly<Record<string, string | string[] | number | boolean | undefined>>
-}
-
 /** Declaration of a command. Parsing, help and completion are derived from it. */
-export interface Command {
+export interface Command<P extends Operands = Operands, O extends Options = Options> {
   /** `server list` */
   readonly name: string
   readonly summary: string
-  readonly operands: Operands
-  readonly options: Options
+  readonly operands: P
+  readonly options: O
   /** Command lines without the leading `steelyard`. */
   readonly examples: readonly string[]
   /** Whether the command has --json. */
@@ -74,29 +83,13 @@ export interface Command {
   /** A command of the server program. The standalone client refuses it. */
   readonly local: boolean
   /** Resolves to the exit code, or to nothing for 0. */
-  readonly run: (context: Context, read: Read) => Promise<number | undefined>
+  run(context: Context, given: Given<P, O>): Promise<number | undefined | void>
 }
+type Optional = 'operands' | 'options' | 'json' | 'local'
 
-interface Declared<P extends Operands, O extends Options> extends Pick<Command, 'name' | 'summary' | 'examples'> {
-  readonly operands?: P
-  readonly options?: O
-  readonly json?: false
-  readonly local?: true
-  readonly run: (context: Context, given: Given<P, O>) => Promise<number | undefined | void>
-}
-
-export function command<const P extends Operands = Record<string, never>, const O extends Options = Record<string, never>>(declared: Declared<P, O>): Command {
-  const { operands = {}, options = {}, json = true, local = false, run, ...rest } = declared
-  return {
-    ...rest,
-    operands,
-    options,
-    json,
-    local,
-    // The parser builds its result from these declarations, so the narrower type holds.
-    run: async (context, read) => (await run(context, read as unknown as Given<P, O>)) ?? undefined,
-  }
-}
+export const command = <const P extends Operands = Record<string, never>, const O extends Options = Record<string, never>>(
+  declared: Omit<Command<P, O>, Optional> & Partial<Pick<Command<P, O>, Optional>>,
+): Command<P, O> => ({ operands: {} as P, options: {} as O, json: true, local: false, ...declared })
 
 /** The choices without the descending variants (`-name`). */
 export const shownChoices = (choices: readonly string[] = []): readonly string[] => choices.filter((c) => !c.startsWith('-'))
@@ -111,8 +104,3 @@ export const globalOptions = {
 /** The object without its undefined values. */
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
-
-export const printer =
-  (terminal: Terminal, json: boolean): Context['show'] =>
-  (value, people) =>
-    terminal.out(json ? `${safeJson(value, 2)}\n` : people(value))

@@ -3,17 +3,13 @@ import type { Command } from './command.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
-import { driftCommands } from './commands/drift.ts'
 import { imageCommands } from './commands/images.ts'
-import { versionCommands } from './commands/versions.ts'
-import { openSessionCommands } from './commands/open-sessions.ts'
 import { operationCommands } from './commands/operations.ts'
-import { patchWritingCommands } from './commands/patch-writing.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
-import { sessionCommands } from './commands/session.ts'
+import { openSessionCommands, sessionCommands } from './commands/session.ts'
 import { subnetCommands } from './commands/subnets.ts'
 import { takeoverCommands } from './commands/takeover.ts'
 import { tokenCommands } from './commands/tokens.ts'
@@ -25,12 +21,9 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...sessionCommands(sessions),
     ...serverCommands,
     ...serverActionCommands,
-    ...driftCommands,
-    ...versionCommands,
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,
-    ...patchWritingCommands,
     ...clusterCommands,
     ...takeoverCommands,
     ...datacenterCommands,

@@ -1,7 +1,7 @@
 import { type AnyList, type BareColumn, choicesOf, type ColumnKey, filtersOf, type ItemOf, type ListColumn, type ListFilter, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { command, type Command, type Context, type Given, given, type Operands, type Options, type Read, type TextOption } from './command.ts'
+import { type AnyGiven, command, type Command, type Context, type Given, given, type Operands, type Options, type TextOption } from './command.ts'
 import { type Column, shownOf, table } from './table.ts'
 import type { Colour } from './terminal.ts'
 import { disk, localTime, memory, words } from './text.ts'
@@ -28,7 +28,7 @@ interface Declared<L extends AnyList, C, P extends Operands, O extends Options> 
   /** Beside those of the list. */
   readonly options?: O
   /** Parameters of the call beside search, filters, order and page. */
-  readonly ask?: (context: Context, given: Given<P, O>) => Promise<{ params?: object; query?: object }>
+  ask?(context: Context, given: Given<P, O>): Promise<{ params?: object; query?: object }>
 }
 
 const flagOf = (key: string, { flag }: ListFilter): string => flag ?? key.replaceAll('_', '-')
@@ -41,7 +41,7 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
 export const narrowingOptions = (list: AnyList): Options =>
   Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
 /** The filters of a query, as those options were given. */
-export const narrowingOf = (list: AnyList, options: Read['options']): Record<string, string> =>
+export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
   given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
 
 const writers = {
@@ -71,12 +71,13 @@ export function listCommand<
   const C extends Readonly<Record<string, Cell<ItemOf<L>>>>,
   const P extends Operands = Record<string, never>,
   const O extends Options = Record<string, never>,
->({ operation, shown, cells, ask, options, ...declared }: Declared<L, C, P, O>): Command {
+>({ operation, shown, cells, options, ...declared }: Declared<L, C, P, O>): Command {
+  const asking: { ask?(context: Context, given: AnyGiven): Promise<{ params?: object; query?: object }> } = declared
   const { nouns } = operation.list
   const columns = operation.list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>
   const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
   const sorts = sortKeys(operation.list)
-  return command<P, Options>({
+  return command<Operands, Options>({
     ...declared,
     options: {
       ...options,
@@ -90,7 +91,7 @@ export function listCommand<
     async run(context, read) {
       const { terminal, api, show } = context
       const o = read.options as Readonly<Record<string, string | number | undefined>> & { readonly columns: readonly string[] }
-      const more = await ask?.(context, read as unknown as Given<P, O>)
+      const more = await asking.ask?.(context, read)
       const query = given({
         ...more?.query,
         ...narrowingOf(operation.list, read.options),

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { type Command, globalOptions, type Options, type Read, shownChoices } from './command.ts'
+import { type AnyGiven, type Command, globalOptions, type Options, shownChoices } from './command.ts'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
 
 /** A parsed request. `command` is null for help, on the given words or on everything. */
 export type Parsed =
   | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
-  | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & Read)
+  | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & AnyGiven)
 
 const usage = (message: string, command?: Command) =>
   new CliError('usage', message, { hint: command ? `steelyard ${command.name} --help shows how it is used` : 'steelyard --help lists the commands' })
@@ -46,7 +46,7 @@ function find(args: readonly string[], commands: readonly Command[]): { command:
 /** A value as `util.parseArgs` returns it. */
 type Raw = string | boolean | (string | boolean)[] | undefined
 
-function readOption(command: Command, name: string, option: Options[string], value: Raw): Read['options'][string] {
+function readOption(command: Command, name: string, option: Options[string], value: Raw): AnyGiven['options'][string] {
   if (option.kind === 'flag') return value === true
   const texts = [value ?? []].flat().map(String)
   if (option.kind === 'number') {
@@ -61,7 +61,7 @@ function readOption(command: Command, name: string, option: Options[string], val
   return option.many ? each : each[0]
 }
 
-function readOperands(command: Command, positionals: readonly string[]): Read['operands'] {
+function readOperands(command: Command, positionals: readonly string[]): AnyGiven['operands'] {
   const left = [...positionals]
   const operands = Object.fromEntries(
     Object.entries(command.operands).map(([name, operand]) => {

@@ -1,6 +1,6 @@
 import { openApi } from './api/client.ts'
 import { openSessions } from './api/sessions.ts'
-import { type Context, printer } from './command.ts'
+import type { Context } from './command.ts'
 import { allCommands } from './commands.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { helpOf, overview } from './help.ts'
@@ -32,7 +32,7 @@ export async function run(args: readonly string[], terminal: Terminal, program: 
       terminal,
       api: openApi({ terminal, sessions, url: parsed.url }),
       json: parsed.json,
-      show: printer(terminal, parsed.json),
+      show: (value, people) => terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
       runProgram: async (words) => {
         if (program) return program(words)
         throw new CliError('usage', `${parsed.command.name} is a command of the program itself`, {
@@ -40,7 +40,8 @@ export async function run(args: readonly string[], terminal: Terminal, program: 
         })
       },
     }
-    return (await parsed.command.run(context, { operands: parsed.operands, options: parsed.options })) ?? exitCodes.ok
+    const exit = await parsed.command.run(context, parsed)
+    return typeof exit === 'number' ? exit : exitCodes.ok
   } catch (e) {
     return report(terminal, e, args.includes('--json'))
   }

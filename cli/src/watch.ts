@@ -101,3 +101,19 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
   }
   return { operation, exit: operation.status === 'done' ? exitCodes.ok : exitCodes.failure }
 }
+
+export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
+
+/** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
+export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
+  if (wait) return watch(context, id, 'err')
+  context.terminal.err(`Watch it: steelyard operation watch ${id}\n`)
+  return null
+}
+
+/** Ends a command that has started an operation: with --wait by the result, otherwise by the sentence. Resolves to the exit code. */
+export async function showBegun(context: Context, begun: { readonly operation: Operation }, wait: boolean, sentence: string): Promise<number | undefined> {
+  const watched = await waitOr(context, begun.operation.id, wait)
+  context.show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `${sentence}\n`))
+  return watched?.exit
+}

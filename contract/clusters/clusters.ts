@@ -153,6 +153,7 @@ export const afterLeaving = (controlPlanes: number): string | null =>
 export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
 
 export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
+export type Check = z.infer<typeof Check>
 
 const clusters = list<Cluster>()({
   nouns: ['cluster', 'clusters'],

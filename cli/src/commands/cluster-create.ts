@@ -2,12 +2,12 @@ import { basename } from 'node:path'
 import * as z from 'zod/mini'
 import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters/clusters.ts'
 import { NewPatch } from '#contract/patches.ts'
-import type { Context } from '../command.ts'
+import { type Context, type Given, given, type Operands } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId, serverId } from '../resolve.ts'
+import { readText } from '../files.ts'
+import * as noun from '../nouns.ts'
 import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
-import { patchBodyOf } from './patch-writing.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
@@ -38,13 +38,7 @@ export const createOptions = {
   'service-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.96.0.0/12' },
 } as const
 
-type Options = {
-  [K in keyof typeof createOptions]: (typeof createOptions)[K] extends { kind: 'flag' }
-    ? boolean
-    : (typeof createOptions)[K] extends { many: true }
-      ? string[]
-      : ((typeof createOptions)[K] extends { kind: 'number' } ? number : string) | undefined
-}
+type CreateOptions = Given<Operands, typeof createOptions>['options']
 
 /** `SERVER=VALUE` pairs. Each server must be one of the cluster's. */
 function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
@@ -61,7 +55,7 @@ function perServer(option: string, pairs: readonly string[], servers: readonly s
 /** A patch from a file, named after it: `./edge-net.yaml` → edge-net. */
 async function patchIn(file: string): Promise<NewPatch> {
   const name = basename(file).replace(/\.ya?ml$/, '')
-  const body = await patchBodyOf(file)
+  const body = await readText(file)
   const read = z.safeParse(NewPatch, { name, body })
   if (!read.success) throw new CliError('usage', `--patch ${oneLine(file)}: ${read.error.issues[0]!.message}`)
   return read.data
@@ -83,13 +77,13 @@ async function patchesOf(options: readonly string[], servers: readonly string[])
 
 /** At most one value for a server. */
 function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
-  const given = values.get(server)
-  if (given && given.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
-  return given?.[0]
+  const entered = values.get(server)
+  if (entered && entered.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
+  return entered?.[0]
 }
 
 /** Builds the body of `clusterCreate` from the options. Resolves names to ids and prints warnings. Throws CliError. */
-export async function readNewCluster({ terminal, api }: Context, name: string, options: Options): Promise<NewClusterAsked> {
+export async function readNewCluster({ terminal, api }: Context, name: string, options: CreateOptions): Promise<NewClusterAsked> {
   if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
   const controlPlanes = options['control-plane']
   const servers = [...controlPlanes, ...options.worker]
@@ -107,29 +101,27 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
   const asked: NewClusterAsked['servers'] = []
   for (const server of servers) {
     const role: ClusterRole = controlPlanes.includes(server) ? 'control_plane' : 'worker'
-    const link = single('interface', interfaces, server)
-    const disk = single('install-disk', installDisks, server)
-    const patch = patchOf(server)
-    asked.push({
-      node_id: await serverId(api, server),
-      role,
-      ...(link !== undefined && { interface: link }),
-      ...(disk !== undefined && { install_disk: disk }),
-      ...(workloadDisks.has(server) && { workload_disks: workloadDisks.get(server)! }),
-      ...(patch !== undefined && { patch }),
-    })
+    const chosen = {
+      interface: single('interface', interfaces, server),
+      install_disk: single('install-disk', installDisks, server),
+      workload_disks: workloadDisks.get(server),
+      patch: patchOf(server),
+    }
+    asked.push({ node_id: await noun.idOf(api, noun.server, server), role, ...given(chosen) })
   }
   return {
     name,
-    datacenter_id: await datacenterId(api, options.datacenter),
-    ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
-    ...(options['virtual-ip'] && { virtual_ip: true }),
-    ...(options['kubernetes-version'] !== undefined && { kubernetes_version: options['kubernetes-version'] }),
-    ...(options['talos-version'] !== undefined && { talos_version: options['talos-version'] }),
-    ...(options['vlan-id'] !== undefined && { vlan_id: options['vlan-id'] }),
-    ...(options['confirm-disk'].length > 0 && { confirmed_disks: confirmedDisks(options['confirm-disk']) }),
-    ...(options['pod-cidr'] !== undefined && { pod_cidr: options['pod-cidr'] }),
-    ...(options['service-cidr'] !== undefined && { service_cidr: options['service-cidr'] }),
+    datacenter_id: await noun.idOf(api, noun.datacenter, options.datacenter),
     servers: asked,
+    ...given({
+      endpoint: options.endpoint,
+      virtual_ip: options['virtual-ip'] || undefined,
+      kubernetes_version: options['kubernetes-version'],
+      talos_version: options['talos-version'],
+      vlan_id: options['vlan-id'],
+      pod_cidr: options['pod-cidr'],
+      service_cidr: options['service-cidr'],
+      confirmed_disks: options['confirm-disk'].length > 0 ? confirmedDisks(options['confirm-disk']) : undefined,
+    }),
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type Check,
   type Cluster,
   clusterCreate,
   clusterDelete,
@@ -10,20 +11,22 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
-import { clusterResume } from '#contract/restoration.ts'
-import { writeSecretFile } from '../api/secret-file.ts'
 import { lockedOutSentences } from '#contract/clusters/takeover.ts'
-import { listCommand } from '../list-command.ts'
+import { clusterResume } from '#contract/restoration.ts'
+import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { clusterId, memberId, serverId } from '../resolve.ts'
-import { beSure, sureOption } from '../sure.ts'
+import { writeSecretFile } from '../files.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
-import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
+import { showBegun, waitOption, waitOr } from '../watch.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
-import { resumedText, waitOption, waitOr } from './operations.ts'
+import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
+import { resumedText } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
 const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
@@ -59,29 +62,41 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     'No servers',
   )}`
 
-const operand = { cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' } } as const
+/** What was checked before something is done to a cluster. */
+export const checksText = (terminal: Terminal, checks: readonly Check[]): string =>
+  table(
+    terminal,
+    checks,
+    [
+      { title: 'CHECK', text: (c) => c.check },
+      { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
+      { title: 'MESSAGE', text: (c) => c.message },
+    ],
+    'No checks',
+  )
+
+const clusterOf = async ({ api }: Context, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, text) } })
 
 const fileOptions = {
   output: { kind: 'text', value: 'FILE', help: 'Write it to a file that only you can read, instead of standard output' },
   force: { kind: 'flag', help: 'Replace the file if it exists' },
 } as const
 
-function credentials(what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command {
-  return command({
+const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command =>
+  command({
     name: `cluster ${what}`,
     summary: `A ${what}, minted now and valid 24 h. Whoever holds it holds the cluster.`,
-    operands: operand,
+    operands: { cluster: noun.cluster },
     options: fileOptions,
     examples: [`cluster ${what} web --output ./web.${what}`, tool],
     json: false,
     async run({ terminal, api }: Context, { operands, options }) {
-      const text = await api.call(operation, { params: { id: await clusterId(api, operands.cluster) } })
+      const text = await api.call(operation, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
       if (options.output === undefined) return terminal.out(text)
       await writeSecretFile(options.output, text, options.force)
       terminal.err(`Written to ${oneLine(options.output)}\n`)
     },
   })
-}
 
 export const clusterCommands: Command[] = [
   listCommand({
@@ -98,14 +113,12 @@ export const clusterCommands: Command[] = [
       reason: { text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : '') },
     },
   }),
-  command({
+  objectCommand({
     name: 'cluster show',
+    of: noun.cluster,
+    operation: clusterGet,
     summary: 'One cluster with its servers.',
-    operands: operand,
-    examples: ['cluster show web'],
-    async run({ terminal, api, show }, { operands }) {
-      show(await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } }), (c) => clusterText(terminal, c))
-    },
+    say: (c, _name, { terminal }) => clusterText(terminal, c),
   }),
   command({
     name: 'cluster create',
@@ -128,16 +141,7 @@ export const clusterCommands: Command[] = [
         const preview = await api.call(clusterPreview, { body })
         show(preview, (p) =>
           [
-            table(
-              terminal,
-              p.checks,
-              [
-                { title: 'CHECK', text: (c) => c.check },
-                { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
-                { title: 'MESSAGE', text: (c) => c.message },
-              ],
-              'No checks',
-            ),
+            checksText(terminal, p.checks),
             ...p.servers.flatMap((s) => s.warnings.map((w) => `Warning, ${oneLine(s.name)}: ${oneLine(w)}\n`)),
             `\n${table(terminal, p.steps, [{ title: 'STEPS', text: (s) => s.title }], 'No steps')}`,
           ].join(''),
@@ -158,31 +162,25 @@ export const clusterCommands: Command[] = [
       return watched?.exit
     },
   }),
-  command({
+  objectCommand({
     name: 'cluster delete',
+    of: noun.cluster,
+    operation: clusterDelete,
     summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for its name first.',
-    operands: operand,
     options: { force: { kind: 'flag', help: 'Forget the servers as they are, where they do not answer' }, ...sureOption, ...waitOption },
     examples: ['cluster delete web --wait', 'cluster delete web --force --yes'],
-    async run(context, { operands, options }) {
-      const { api, terminal, show } = context
-      const { id, name } = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
-      await beSure(
-        terminal,
-        options.force ? `The servers of ${oneLine(name)} are forgotten as they are.` : `This wipes the servers of ${oneLine(name)}.`,
-        name,
-        options.yes,
-      )
-      const begun = await api.call(clusterDelete, { params: { id }, query: options.force ? { force: 'true' } : {} })
-      const watched = await waitOr(context, begun.operation.id, options.wait)
-      show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `Cluster ${oneLine(name)} is being deleted\n`))
-      return watched?.exit
+    async ask({ api, terminal }, { options: { force, yes } }, { id }) {
+      const { name } = await api.call(clusterGet, { params: { id } })
+      const what = force ? `The servers of ${oneLine(name)} are forgotten as they are.` : `This wipes the servers of ${oneLine(name)}.`
+      await beSure(terminal, what, name, yes)
+      return force ? ({ query: { force: 'true' } } as const) : {}
     },
+    done: (context, begun, { options }) => showBegun(context, begun, options.wait, `Cluster ${oneLine(begun.operation.target.name)} is being deleted`),
   }),
   command({
     name: 'cluster replace',
     summary: 'Give the place of a server that failed while its cluster was made to another one, whose disk is wiped.',
-    operands: { ...operand, server: { value: 'SERVER', help: 'Name or id of the server that failed' } },
+    operands: { cluster: noun.cluster, server: { value: 'SERVER', help: 'Name or id of the server that failed' } },
     options: {
       by: { kind: 'text', value: 'SERVER', help: 'Name or id of the server that takes its place. Required' },
       ...confirmOption,
@@ -190,31 +188,28 @@ export const clusterCommands: Command[] = [
     },
     examples: ['cluster replace web brave-otter-042 --by calm-lake-007 --wait'],
     async run(context, { operands, options }) {
-      const { api, show } = context
+      const { api } = context
       if (options.by === undefined) throw new CliError('usage', '--by is missing', { hint: 'steelyard server list --eligible shows who can take its place' })
-      const cluster = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
-      const params = { id: cluster.id, node_id: memberId(cluster, operands.server) }
-      const node_id = await serverId(api, options.by)
+      const cluster = await clusterOf(context, operands.cluster)
+      const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
+      const node_id = await noun.idOf(api, noun.server, options.by)
       const begun = await withDisks(context, [{ node_id }], confirmedDisks(options['confirm-disk']), (confirmed_disks) =>
         api.call(clusterServerReplace, { params, body: { node_id, confirmed_disks } }),
       )
-      const watched = await waitOr(context, begun.operation.id, options.wait)
-      const said = `${oneLine(options.by)} takes the place of ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
-      show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : said))
-      return watched?.exit
+      return showBegun(context, begun, options.wait, `${oneLine(options.by)} takes the place of ${oneLine(operands.server)} in ${oneLine(cluster.name)}`)
     },
   }),
   command({
     name: 'cluster failure',
     summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed.',
-    operands: { ...operand, server: { value: 'SERVER', help: 'Name or id of the server' } },
+    operands: { cluster: noun.cluster, server: noun.server },
     examples: ['cluster failure web brave-otter-042'],
-    async run({ terminal, api, show }, { operands }) {
-      const cluster = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
-      const node = memberId(cluster, operands.server)
-      show(await api.call(clusterServerFailure, { params: { id: cluster.id, node_id: node } }), ({ reason, log }) => {
+    async run(context, { operands }) {
+      const cluster = await clusterOf(context, operands.cluster)
+      const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
+      context.show(await context.api.call(clusterServerFailure, { params }), ({ reason, log }) => {
         if (reason === null && log === null) return `Nothing has failed on ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
-        const what = facts(terminal, [
+        const what = facts(context.terminal, [
           ['Reason', reason],
           ['Log', log === null ? 'could not be read' : `as of ${localTime(log.at)}`],
         ])
@@ -224,13 +219,5 @@ export const clusterCommands: Command[] = [
   }),
   credentials('kubeconfig', clusterKubeconfig, 'cluster kubeconfig web > web.kubeconfig'),
   credentials('talosconfig', clusterTalosconfig, 'cluster talosconfig web > web.talosconfig'),
-  command({
-    name: 'cluster resume',
-    summary: 'Let a cluster that is held since a restore go on, with the operations on it and its servers.',
-    operands: operand,
-    examples: ['cluster resume web'],
-    async run({ api, show }, { operands }) {
-      show(await api.call(clusterResume, { params: { id: await clusterId(api, operands.cluster) } }), resumedText)
-    },
-  }),
+  objectCommand({ name: 'cluster resume', of: noun.cluster, operation: clusterResume, say: resumedText }),
 ]

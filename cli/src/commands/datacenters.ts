@@ -1,8 +1,9 @@
 import { type Datacenter, datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
-import { listCommand } from '../list-command.ts'
-import { command, type Command, given } from '../command.ts'
+import { command, type Command, type Given, given, type Operands } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId } from '../resolve.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
@@ -26,7 +27,6 @@ const datacenterText = (terminal: Terminal, d: Datacenter): string =>
     ['Notes', d.notes],
   ])
 
-const operand = { datacenter: { value: 'CODE', help: 'Code or id of the datacenter' } } as const
 const noteOptions = {
   tier: { kind: 'number', value: 'N', help: 'Tier that is declared, 1 to 4' },
   certification: { kind: 'text', value: 'NAME', help: 'Certification, such as "ISO 27001"', many: true, whole: true },
@@ -39,20 +39,8 @@ const noteOptions = {
   notes: { kind: 'text', value: 'TEXT', help: 'Anything else' },
 } as const
 
-interface Noted {
-  readonly tier: number | undefined
-  readonly certification: string[]
-  readonly latitude: number | undefined
-  readonly longitude: number | undefined
-  readonly facility: string | undefined
-  readonly address: string | undefined
-  readonly 'power-kw': number | undefined
-  readonly racks: number | undefined
-  readonly notes: string | undefined
-}
-
 /** Only the given fields. The API validates the tier. */
-const noted = (o: Noted) =>
+const noted = (o: Given<Operands, typeof noteOptions>['options']) =>
   given({
     tier: o.tier as Datacenter['tier'] | undefined,
     certifications: o.certification.length > 0 ? o.certification : undefined,
@@ -74,15 +62,7 @@ export const datacenterCommands: Command[] = [
     shown: ['code', 'city_name', 'country', 'tier', 'servers', 'clusters', 'subnets', 'free', 'total_cu'],
     cells: { total_cu: { text: (d) => String(d.compute_units.total), right: true } },
   }),
-  command({
-    name: 'datacenter show',
-    summary: 'One datacenter.',
-    operands: operand,
-    examples: ['datacenter show PL-POZ-1'],
-    async run({ terminal, api, show }, { operands }) {
-      show(await api.call(datacenterGet, { params: { id: await datacenterId(api, operands.datacenter) } }), (d) => datacenterText(terminal, d))
-    },
-  }),
+  objectCommand({ name: 'datacenter show', of: noun.datacenter, operation: datacenterGet, say: (d, _name, { terminal }) => datacenterText(terminal, d) }),
   command({
     name: 'datacenter add',
     summary: 'Add a datacenter; its code is made from country, city and a running number.',
@@ -101,10 +81,11 @@ export const datacenterCommands: Command[] = [
       show(await api.call(datacenterCreate, { body }), (d) => `${d.code} is added\n`)
     },
   }),
-  command({
+  objectCommand({
     name: 'datacenter edit',
+    of: noun.datacenter,
+    operation: datacenterUpdate,
     summary: 'Change what is noted of a datacenter; its code only while nothing refers to it.',
-    operands: operand,
     options: {
       'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
       city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
@@ -112,22 +93,12 @@ export const datacenterCommands: Command[] = [
       ...noteOptions,
     },
     examples: ['datacenter edit PL-POZ-1 --tier 4 --certification ISO-27001'],
-    async run({ api, show }, { operands, options }) {
+    async ask(_context, { options }) {
       const body = { ...given({ city_code: options['city-code']?.toUpperCase(), city_name: options.city, index: options.index }), ...noted(options) }
       if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
-      const id = await datacenterId(api, operands.datacenter)
-      show(await api.call(datacenterUpdate, { params: { id }, body }), (d) => `${d.code} is changed\n`)
+      return { body }
     },
+    say: (d) => `${d.code} is changed\n`,
   }),
-  command({
-    name: 'datacenter remove',
-    summary: 'Remove a datacenter that nothing stands in.',
-    operands: operand,
-    examples: ['datacenter remove PL-POZ-2'],
-    async run({ api, show }, { operands }) {
-      const id = await datacenterId(api, operands.datacenter)
-      await api.call(datacenterRemove, { params: { id } })
-      show({ id }, () => `${oneLine(operands.datacenter)} is removed\n`)
-    },
-  }),
+  objectCommand({ name: 'datacenter remove', of: noun.datacenter, operation: datacenterRemove, say: (_none, code) => `${oneLine(code)} is removed\n` }),
 ]

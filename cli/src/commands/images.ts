@@ -10,11 +10,13 @@ import {
   imageRegister,
   imageRemove,
 } from '#contract/images.ts'
-import { listCommand } from '../list-command.ts'
-import { command, type Command, given } from '../command.ts'
+import { type OfferedTalos, supportEnded, versionList } from '#contract/versions.ts'
+import { command, type Command, type Context, given } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId, idOf, joinTokenId } from '../resolve.ts'
-import { facts } from '../table.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
+import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 
@@ -37,11 +39,41 @@ function imageText(terminal: Terminal, i: Image): string {
   ].join('')
 }
 
-const operand = { image: { value: 'IMAGE', help: 'Id of the image' } } as const
 /** An image that the factory doesn't know can't be downloaded yet, so the command fails. */
-const exitOf = (i: Image) => (i.factory.registered_at === null ? 1 : undefined)
+function showImage({ terminal, show }: Context, image: Image): number | undefined {
+  show(image, (i) => imageText(terminal, i))
+  return image.factory.registered_at === null ? 1 : undefined
+}
 
+const versionColumns: readonly Column<OfferedTalos>[] = [
+  { title: 'TALOS', text: (v) => v.talos_version },
+  { title: 'SUPPORT', text: (v) => supportEnded(v.support) ?? 'supported', colour: (v) => (v.support.ended ? 'yellow' : 'green') },
+  { title: 'KUBERNETES', text: (v) => `${v.kubernetes_minors[0]} to ${v.kubernetes_minors[1]}` },
+  {
+    title: 'OF THESE SUPPORTED',
+    text: (v) =>
+      v.kubernetes
+        .filter((k) => !k.support.ended)
+        .map((k) => k.version)
+        .join(', ') || 'none',
+  },
+]
+
+/** What machines boot: versions of Talos, and the images made of them. */
 export const imageCommands: Command[] = [
+  command({
+    name: 'versions',
+    summary: 'Versions of Talos and Kubernetes that clusters are made of, newest first.',
+    options: { prereleases: { kind: 'flag', help: 'Also alphas, betas and release candidates' } },
+    examples: ['versions', 'versions --json'],
+    async run({ terminal, api, show }, { options }) {
+      const answer = await api.call(versionList, { query: options.prereleases ? { prereleases: 'true' } : {} })
+      for (const notice of answer.notices) terminal.err(`${oneLine(notice)}\n`)
+      if (answer.reason !== null)
+        terminal.err(`${oneLine(answer.reason)}. ${answer.source === 'shipped' ? 'These versions were shipped with Steelyard.' : 'This is its last list.'}\n`)
+      show(answer, ({ items }) => table(terminal, items, versionColumns, 'No versions'))
+    },
+  }),
   listCommand({
     name: 'image list',
     summary: 'Images that were prepared, newest first.',
@@ -50,14 +82,12 @@ export const imageCommands: Command[] = [
     shown: ['id', 'created_at', 'talos_version', 'arch', 'extensions', 'datacenter', 'token', 'factory'],
     cells: {},
   }),
-  command({
+  objectCommand({
     name: 'image show',
+    of: noun.image,
+    operation: imageGet,
     summary: 'One image: schematic, links, PXE script and kernel command line.',
-    operands: operand,
-    examples: ['image show 0198c0de-0000-7000-8000-000000000001'],
-    async run({ terminal, api, show }, { operands }) {
-      show(await api.call(imageGet, { params: { id: idOf('image', operands.image) } }), (i) => imageText(terminal, i))
-    },
+    say: (i, _name, { terminal }) => imageText(terminal, i),
   }),
   command({
     name: 'image create',
@@ -74,7 +104,8 @@ export const imageCommands: Command[] = [
       'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
     },
     examples: ['image create --talos-version v1.13.9 --extension siderolabs/gvisor --kernel-arg console=ttyS0,115200 --token rack-3'],
-    async run({ terminal, api, show }, { options: o }) {
+    async run(context, { options: o }) {
+      const { api } = context
       const version = o['talos-version'] ?? (await api.call(imageFactoryGet, {})).versions[0]
       if (version === undefined) throw new CliError('failure', 'The image factory builds no version that Steelyard knows')
       const body = {
@@ -82,35 +113,23 @@ export const imageCommands: Command[] = [
         secureboot: o.secureboot,
         extensions: o.extension,
         kernel_args: o['kernel-arg'],
-        ...given({ arch: o.arch, format: o.format }),
-        ...(o.datacenter !== undefined && { datacenter_id: await datacenterId(api, o.datacenter) }),
-        ...(o.token !== undefined && { token_id: await joinTokenId(api, o.token) }),
+        ...given({
+          arch: o.arch,
+          format: o.format,
+          datacenter_id: o.datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, o.datacenter),
+          token_id: o.token === undefined ? undefined : await noun.idOf(api, noun.joinToken, o.token),
+        }),
       }
-      const image = await api.call(imageCreate, { body }, { idempotencyKey: o['idempotency-key'] })
-      show(image, (i) => imageText(terminal, i))
-      return exitOf(image)
+      return showImage(context, await api.call(imageCreate, { body }, { idempotencyKey: o['idempotency-key'] }))
     },
   }),
-  command({
-    name: 'image register',
-    summary: "Give the factory an image's schematic again.",
-    operands: operand,
-    examples: ['image register 0198c0de-0000-7000-8000-000000000001'],
-    async run({ terminal, api, show }, { operands }) {
-      const image = await api.call(imageRegister, { params: { id: idOf('image', operands.image) } })
-      show(image, (i) => imageText(terminal, i))
-      return exitOf(image)
-    },
-  }),
-  command({
+  objectCommand({ name: 'image register', of: noun.image, operation: imageRegister, done: showImage }),
+  objectCommand({
     name: 'image remove',
+    of: noun.image,
+    operation: imageRemove,
     summary: 'Forget a prepared image; its links go on working.',
-    operands: operand,
-    examples: ['image remove 0198c0de-0000-7000-8000-000000000001'],
-    async run({ api, show }, { operands }) {
-      await api.call(imageRemove, { params: { id: idOf('image', operands.image) } })
-      show({ id: operands.image }, () => 'The image is forgotten\n')
-    },
+    say: () => 'The image is forgotten\n',
   }),
   listCommand({
     name: 'image extensions',

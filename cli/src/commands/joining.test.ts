@@ -123,10 +123,9 @@ test('a reset asks for the name and sends what to keep', async () => {
 
 test('a forced removal asks for confirmation, a reboot does not', async () => {
   const { api, cli } = await signedIn()
-  api.on(serverRemove, () => ({ operation: anOperation({ kind: 'serverRemove', status: 'done' }) }))
-  api.on(serverCommands.serverReboot, () => ({
-    operation: anOperation({ kind: 'serverReboot', target: { kind: 'server', id: id(1), name: 'brave-otter-042' } }),
-  }))
+  const target = { kind: 'server', id: id(1), name: 'brave-otter-042' } as const
+  api.on(serverRemove, () => ({ operation: anOperation({ kind: 'serverRemove', target, status: 'done' }) }))
+  api.on(serverCommands.serverReboot, () => ({ operation: anOperation({ kind: 'serverReboot', target }) }))
   expect(await cli.run(`server remove ${id(1)}`)).toMatchObject({ exit: 0, out: 'brave-otter-042 is removed\n' })
   expect(await cli.run(`server remove ${id(1)} --force`)).toMatchObject({ exit: 2 })
   expect((await cli.run(`server remove ${id(1)} --force --yes`)).exit).toBe(0)

@@ -1,12 +1,13 @@
 import { hasEnded, type Operation, operationCancel, operationList, operationRetry, operationRetryDisks, operationTitle } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
+import { command, type Command } from '../command.ts'
 import { listCommand } from '../list-command.ts'
-import { command, type Command, type Context } from '../command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import type { Colour } from '../terminal.ts'
-import { idOf } from '../resolve.ts'
 import { oneLine, words } from '../text.ts'
+import { waitOption, waitOr, watch } from '../watch.ts'
 import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
-import { watch, type Watched } from '../watch.ts'
 
 const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red' : o.status === 'done' ? 'green' : hasEnded(o) ? null : 'yellow')
 
@@ -20,16 +21,6 @@ const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.st
 export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
   operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
 
-/** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
-export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
-export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
-  if (wait) return watch(context, id, 'err')
-  context.terminal.err(`Watch it: steelyard operation watch ${id}\n`)
-  return null
-}
-
-const operand = { operation: { value: 'OPERATION', help: 'Id of the operation' } } as const
-
 export const operationCommands: Command[] = [
   listCommand({
     name: 'operation list',
@@ -42,29 +33,21 @@ export const operationCommands: Command[] = [
   command({
     name: 'operation watch',
     summary: 'Show the steps of an operation until it has ended; exits 1 if it failed or was cancelled.',
-    operands: operand,
+    operands: { operation: noun.operation },
     examples: ['operation watch 0198c0de-0000-7000-8000-000000000001', 'operation watch 0198c0de-0000-7000-8000-000000000001 --json'],
     async run(context, { operands }) {
-      return (await watch(context, idOf('operation', operands.operation), context.json ? 'json' : 'out')).exit
+      return (await watch(context, await noun.idOf(context.api, noun.operation, operands.operation), context.json ? 'json' : 'out')).exit
     },
   }),
-  command({
-    name: 'operation cancel',
-    summary: 'Ask an operation to stop at the next safe point.',
-    operands: operand,
-    examples: ['operation cancel 0198c0de-0000-7000-8000-000000000001'],
-    async run({ api, show }, { operands }) {
-      show(await api.call(operationCancel, { params: { id: idOf('operation', operands.operation) } }), stateOf)
-    },
-  }),
+  objectCommand({ name: 'operation cancel', of: noun.operation, operation: operationCancel, say: stateOf }),
   command({
     name: 'operation retry',
     summary: 'Go on with a failed operation where it failed.',
-    operands: operand,
+    operands: { operation: noun.operation },
     options: { ...confirmOption, ...waitOption },
     examples: ['operation retry 0198c0de-0000-7000-8000-000000000001 --wait'],
     async run(context, { operands, options }) {
-      const params = { id: idOf('operation', operands.operation) }
+      const params = { id: await noun.idOf(context.api, noun.operation, operands.operation) }
       const operation = await withDisks(
         context,
         async () => (await context.api.call(operationRetryDisks, { params })).items,
@@ -76,13 +59,11 @@ export const operationCommands: Command[] = [
       return watched?.exit
     },
   }),
-  command({
+  objectCommand({
     name: 'operation resume',
+    of: noun.operation,
+    operation: operationResume,
     summary: 'Let an operation that is held since a restore go on; one on a cluster, with the whole cluster.',
-    operands: operand,
-    examples: ['operation resume 0198c0de-0000-7000-8000-000000000001'],
-    async run({ api, show }, { operands }) {
-      show(await api.call(operationResume, { params: { id: idOf('operation', operands.operation) } }), resumedText)
-    },
+    say: resumedText,
   }),
 ]

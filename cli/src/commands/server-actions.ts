@@ -1,71 +1,115 @@
-import { type MachineCommand, machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
+import { collapse, diffLines } from '#contract/diff.ts'
+import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
+import { beSure, sureOption } from '../ask.ts'
 import { command, type Command } from '../command.ts'
-import { serverId } from '../resolve.ts'
-import { beSure, sureOption } from '../sure.ts'
-import { oneLine } from '../text.ts'
-import { waitOption, waitOr } from './operations.ts'
+import { CliError } from '../exit.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
+import { localTime, manyLines, oneLine } from '../text.ts'
+import { showBegun, waitOption } from '../watch.ts'
 
-const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
+const signs = { same: ' ', add: '+', remove: '-' } as const
 
-function machineCommand(kind: MachineCommand): Command {
-  const { verb, summary, begun } = machineCommands[kind]
-  return command({
-    name: `server ${verb}`,
-    summary,
-    operands: operand,
-    options: waitOption,
-    examples: [`server ${verb} brave-otter-042 --wait`],
-    async run(context, { operands, options }) {
-      const answer = await context.api.call(serverCommands[kind], { params: { id: await serverId(context.api, operands.server) } })
-      const watched = await waitOr(context, answer.operation.id, options.wait)
-      context.show(watched ? { operation: watched.operation } : answer, ({ operation: o }) => (watched ? '' : `${oneLine(o.target.name)} ${begun}\n`))
-      return watched?.exit
-    },
-  })
+/** A line diff with context. */
+function differenceText({ before, after }: NonNullable<Drift['diff']>): string {
+  const parts = collapse(diffLines(before, after))
+  return parts
+    .map(({ hidden, lines }) =>
+      hidden ? `@@ ${counted(lines.length, 'unchanged line')} @@\n` : lines.map(({ kind, text }) => `${signs[kind]} ${manyLines(text)}\n`).join(''),
+    )
+    .join('')
+}
+
+function driftText(name: string, drift: Drift): string {
+  if (drift.state === 'none') return `${oneLine(name)} holds the configuration that Steelyard gave it\n`
+  if (drift.state === 'unknown') return `Not known: ${oneLine(drift.reason ?? '')}\n`
+  const since = drift.since === null ? '' : `, seen since ${localTime(drift.since)}`
+  const next =
+    drift.state === 'overwriting'
+      ? 'It is being overwritten.\n'
+      : `${drift.keep ? `${manyLines(drift.keep.reason)}.\n` : ''}Keep it with --keep, or overwrite it with what Steelyard has with --overwrite.\n`
+  return `${driftSentence}${since}\n\n${drift.diff === null ? '' : `${differenceText(drift.diff)}\n`}${next}`
 }
 
 /** What is done to servers that are there. */
 export const serverActionCommands: Command[] = [
-  ...machineCommandKinds.map(machineCommand),
-  command({
+  ...machineCommandKinds.map((kind) =>
+    objectCommand({
+      name: `server ${machineCommands[kind].verb}`,
+      of: noun.server,
+      operation: serverCommands[kind],
+      options: waitOption,
+      examples: [`server ${machineCommands[kind].verb} brave-otter-042 --wait`],
+      done: (context, begun, { options }) => showBegun(context, begun, options.wait, `${oneLine(begun.operation.target.name)} ${machineCommands[kind].begun}`),
+    }),
+  ),
+  objectCommand({
     name: 'server reset',
+    of: noun.server,
+    operation: serverReset,
     summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for its name first.',
-    operands: operand,
     options: {
       'keep-workload-disks': { kind: 'flag', help: 'Leave the workload disks that were named at creation as they are' },
       ...sureOption,
       ...waitOption,
     },
     examples: ['server reset brave-otter-042 --wait', 'server reset brave-otter-042 --keep-workload-disks --yes'],
-    async run(context, { operands, options }) {
-      const { api, terminal, show } = context
-      const server = await api.call(serverGet, { params: { id: await serverId(api, operands.server) } })
-      const keep = options['keep-workload-disks']
-      await beSure(terminal, `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(server.name)}.`, server.name, options.yes)
-      const begun = await api.call(serverReset, { params: { id: server.id }, body: { keep_workload_disks: keep } })
-      const watched = await waitOr(context, begun.operation.id, options.wait)
-      show(watched ? { operation: watched.operation } : begun, ({ operation }) => (watched ? '' : `${oneLine(operation.target.name)} is being reset\n`))
-      return watched?.exit
+    async ask({ api, terminal }, { options: { 'keep-workload-disks': keep, yes } }, { id }) {
+      const { name } = await api.call(serverGet, { params: { id } })
+      await beSure(terminal, `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`, name, yes)
+      return { body: { keep_workload_disks: keep } }
+    },
+    done: (context, begun, { options }) => showBegun(context, begun, options.wait, `${oneLine(begun.operation.target.name)} is being reset`),
+  }),
+  objectCommand({
+    name: 'server remove',
+    of: noun.server,
+    operation: serverRemove,
+    summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
+    options: { force: { kind: 'flag', help: 'Also one of a cluster, if it does not answer: the cluster forgets it' }, ...sureOption },
+    examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
+    async ask({ api, terminal }, { options: { force, yes } }, { id }) {
+      if (!force) return {}
+      const { name, cluster } = await api.call(serverGet, { params: { id } })
+      await beSure(terminal, `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} as it is.`, name, yes)
+      return { query: { force: 'true' } } as const
+    },
+    done({ show }, { operation: { target } }) {
+      show({ id: target.id, name: target.name }, (s) => `${oneLine(s.name)} is removed\n`)
+      return undefined
     },
   }),
   command({
-    name: 'server remove',
-    summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
-    operands: operand,
-    options: { force: { kind: 'flag', help: 'Also one of a cluster, if it does not answer: the cluster forgets it' }, ...sureOption },
-    examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
+    name: 'server drift',
+    summary: 'What others have changed in the configuration of a server of a cluster, such as with talosctl; keeps it or overwrites it.',
+    operands: { server: noun.server },
+    options: {
+      keep: { kind: 'flag', help: 'Make what others have changed part of the configuration; nothing is sent' },
+      overwrite: { kind: 'flag', help: 'Send the server what Steelyard has; asks for its name first' },
+      ...sureOption,
+    },
+    examples: ['server drift brave-otter-042', 'server drift brave-otter-042 --keep', 'server drift brave-otter-042 --overwrite --yes'],
     async run({ api, terminal, show }, { operands, options }) {
-      const server = await api.call(serverGet, { params: { id: await serverId(api, operands.server) } })
-      if (options.force)
-        await beSure(
-          terminal,
-          `The cluster${server.cluster ? ` ${oneLine(server.cluster.name)}` : ''} forgets ${oneLine(server.name)} as it is.`,
-          server.name,
-          options.yes,
-        )
-      await api.call(serverRemove, { params: { id: server.id }, query: options.force ? { force: 'true' } : {} })
-      show({ id: server.id, name: server.name }, (s) => `${oneLine(s.name)} is removed\n`)
+      if (options.keep && options.overwrite) throw new CliError('usage', 'Say either --keep or --overwrite')
+      const server = await api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, operands.server) } })
+      const params = { id: server.id }
+      const drift = await api.call(serverDrift, { params })
+      if ((!options.keep && !options.overwrite) || drift.state === 'none' || drift.state === 'unknown' || drift.seen === null) {
+        show(drift, (d) => driftText(server.name, d))
+        return undefined
+      }
+      const body = { seen: drift.seen }
+      if (options.keep) {
+        show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
+        return undefined
+      }
+      if (drift.diff !== null) terminal.err(`${differenceText(drift.diff)}\n`)
+      await beSure(terminal, `This takes back what others have changed on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
+      show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being given what Steelyard has\n`)
+      return undefined
     },
   }),
 ]

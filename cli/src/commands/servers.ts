@@ -2,14 +2,15 @@ import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { troubleOf } from '#contract/servers/server-trouble.ts'
 import { canConfirmServer, matchedText, type Server, serverAdd, serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
-import { listCommand } from '../list-command.ts'
-import { command, type Command, type Context } from '../command.ts'
+import { command, type Command, type Context, given } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId, serverId } from '../resolve.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
-import { waitOption, waitOr } from './operations.ts'
+import { showBegun, waitOption } from '../watch.ts'
 
 /** "Unreachable since 2026-11-20 13:41: connection refused". */
 function troubleText(s: Server, now: number): string | null {
@@ -116,8 +117,6 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
   return { uuid, serial }
 }
 
-const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
-
 export const serverCommands: Command[] = [
   listCommand({
     name: 'server list',
@@ -137,42 +136,32 @@ export const serverCommands: Command[] = [
       configuration: { text: (s) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow', optional: true },
     },
   }),
-  command({
-    name: 'server show',
-    summary: 'One server with its hardware.',
-    operands: operand,
-    examples: ['server show brave-otter-042'],
-    async run({ terminal, api, show }, { operands }) {
-      show(await api.call(serverGet, { params: { id: await serverId(api, operands.server) } }), (s) => serverText(terminal, s))
-    },
-  }),
-  command({
+  objectCommand({ name: 'server show', of: noun.server, operation: serverGet, say: (s, _name, { terminal }) => serverText(terminal, s) }),
+  objectCommand({
     name: 'server rename',
+    of: noun.server,
+    operation: serverUpdate,
     summary: 'Rename a server that is in no cluster.',
-    operands: { ...operand, name: { value: 'NAME', help: 'The new name: lowercase letters, digits and hyphens, at most 25' } },
+    operands: { name: { value: 'NAME', help: 'The new name: lowercase letters, digits and hyphens, at most 25' } },
     examples: ['server rename brave-otter-042 rack-3-left'],
-    async run({ api, show }, { operands }) {
-      const id = await serverId(api, operands.server)
-      show(await api.call(serverUpdate, { params: { id }, body: { name: operands.name } }), (s) => `The server is called ${oneLine(s.name)} now\n`)
-    },
+    ask: async (_context, { operands }) => ({ body: { name: operands.name } }),
+    say: (s) => `The server is called ${oneLine(s.name)} now\n`,
   }),
-  command({
+  objectCommand({
     name: 'server confirm',
+    of: noun.server,
+    operation: serverConfirm,
     summary: 'Say that the hardware shown is this machine: before that it is given nothing.',
-    operands: operand,
     options: {
       uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; shown and asked for if not given' },
       serial: { kind: 'text', value: 'SERIAL', help: 'Serial that it must have' },
     },
     examples: ['server confirm brave-otter-042', 'server confirm brave-otter-042 --uuid 4c4c4544-0042-3510-8051-b4c04f563533 --serial B5QV3V3'],
-    async run(context, { operands, options }) {
-      const { api, show } = context
-      if ((options.uuid === undefined) !== (options.serial === undefined)) throw new CliError('usage', '--uuid and --serial are given together')
-      const id = await serverId(api, operands.server)
-      const body =
-        options.uuid !== undefined && options.serial !== undefined ? { uuid: options.uuid, serial: options.serial } : await askForIdentity(context, id)
-      show(await api.call(serverConfirm, { params: { id }, body }), (s) => `${oneLine(s.name)} is confirmed\n`)
+    async ask(context, { options: { uuid, serial } }, { id }) {
+      if ((uuid === undefined) !== (serial === undefined)) throw new CliError('usage', '--uuid and --serial are given together')
+      return { body: uuid !== undefined && serial !== undefined ? { uuid, serial } : await askForIdentity(context, id) }
     },
+    say: (s) => `${oneLine(s.name)} is confirmed\n`,
   }),
   command({
     name: 'server add',
@@ -185,19 +174,14 @@ export const serverCommands: Command[] = [
       ...waitOption,
     },
     examples: ['server add 10.0.4.11 10.0.4.12 --datacenter PL-POZ-1 --wait', 'server add --cidr 10.0.4.0/24'],
-    async run(context, { operands, options }) {
-      const { api, show } = context
-      if ((operands.addresses.length === 0) === (options.cidr === undefined)) throw new CliError('usage', 'Give either addresses or --cidr')
-      const body = {
-        ...(options.cidr === undefined ? { addresses: operands.addresses } : { cidr: options.cidr }),
-        ...(options.datacenter !== undefined && { datacenter_id: await datacenterId(api, options.datacenter) }),
-      }
-      const begun = await api.call(serverAdd, { body }, { idempotencyKey: options['idempotency-key'] })
-      const watched = await waitOr(context, begun.operation.id, options.wait)
-      show(watched ? { operation: watched.operation } : begun, ({ operation }) =>
-        watched ? '' : `Looking at ${operation.steps.length} addresses: operation ${operation.id}\n`,
-      )
-      return watched?.exit
+    async run(context, { operands: { addresses }, options: { cidr, datacenter, wait, 'idempotency-key': idempotencyKey } }) {
+      const { api } = context
+      if ((addresses.length === 0) === (cidr === undefined)) throw new CliError('usage', 'Give either addresses or --cidr')
+      const datacenter_id = datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, datacenter)
+      const body = given({ ...(cidr === undefined ? { addresses } : { cidr }), datacenter_id })
+      const begun = await api.call(serverAdd, { body }, { idempotencyKey })
+      const { id, steps } = begun.operation
+      return showBegun(context, begun, wait, `Looking at ${steps.length} addresses: operation ${id}`)
     },
   }),
 ]

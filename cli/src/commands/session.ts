@@ -1,13 +1,16 @@
-import { authorize, authorizeLogout } from '#contract/sessions.ts'
+import { authorize, authorizeLogout, passwordChange, sessionEnd, sessionList } from '#contract/sessions.ts'
 import { installationGet } from '#contract/users.ts'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { checkSafe } from '../api/address.ts'
 import type { Sessions } from '../api/sessions.ts'
+import { readNewPassword, readPassword } from '../ask.ts'
 import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { readPassword } from '../password.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
-import { oneLine } from '../text.ts'
+import { ago, oneLine } from '../text.ts'
 
 export const sessionCommands = (sessions: Sessions): Command[] => [
   command({
@@ -70,6 +73,45 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
           [v.url, v.server === null ? 'not reached' : `${v.server}${v.simulated ? ' (its servers are a simulation)' : ''}`],
         ]),
       )
+    },
+  }),
+]
+
+/** Commands for open sessions and the user's own password. */
+export const openSessionCommands: Command[] = [
+  listCommand({
+    name: 'session list',
+    summary: 'Where you are signed in; with --user or --all, where others are.',
+    examples: ['session list', 'session list --user grace@example.com'],
+    operation: sessionList,
+    shown: ['id', 'user', 'ip', 'last_used_at', 'expires_at', 'program'],
+    cells: { last_used_at: { text: (s, now) => (s.current ? 'this one' : ago(s.last_used_at, now)) } },
+    options: {
+      user: { kind: 'text', value: 'EMAIL', help: 'Sessions of this user, for administrators' },
+      all: { kind: 'flag', help: "Everybody's sessions, for administrators" },
+    },
+    async ask({ api }, { options: { user, all } }) {
+      if (all && user !== undefined) throw new CliError('usage', 'Give either --user or --all')
+      return { query: { user_id: all ? 'all' : user === undefined ? undefined : await noun.idOf(api, noun.user, user) } }
+    },
+  }),
+  objectCommand({
+    name: 'session end',
+    of: noun.session,
+    operation: sessionEnd,
+    summary: "End a session: your own, or as an administrator anybody's.",
+    say: () => 'The session has ended\n',
+  }),
+  command({
+    name: 'password',
+    summary: 'Change your own password; your other sessions end.',
+    options: { 'password-stdin': { kind: 'flag', help: 'Read the present password and the new one from standard input, a line each' } },
+    examples: ['password'],
+    json: false,
+    async run(context, { options }) {
+      const { password, new_password } = await readNewPassword(context, options['password-stdin'])
+      await context.api.call(passwordChange, { body: { password, new_password } })
+      context.terminal.err('Your password is changed, and your other sessions have ended\n')
     },
   }),
 ]

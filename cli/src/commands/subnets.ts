@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import {
@@ -18,15 +17,17 @@ import {
   subnetUpdate,
 } from '#contract/network/subnets.ts'
 import { subnetWarnings, utilisation } from '#contract/network/subnet-rules.ts'
-import { listCommand, narrowingOf, narrowingOptions } from '../list-command.ts'
+import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, given } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { clusterId, datacenterId, subnetId } from '../resolve.ts'
-import { beSure, sureOption } from '../sure.ts'
+import { readText } from '../files.ts'
+import { listCommand, narrowingOf, narrowingOptions } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { ago, manyLines, oneLine } from '../text.ts'
-import { waitOption, waitOr } from './operations.ts'
+import { showBegun, waitOption } from '../watch.ts'
 
 const colourOf = (s: Subnet): Colour | null => ({ unassigned: null, applying: 'yellow', active: 'green', draining: 'yellow', error: 'red' } as const)[s.status]
 const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
@@ -62,7 +63,6 @@ function subnetText(terminal: Terminal, s: Subnet): string {
   ])
 }
 
-const operand = { subnet: { value: 'SUBNET', help: 'Name or id of the subnet' } } as const
 const gateway = { kind: 'text', value: 'ADDRESS', help: 'Gateway, inside the CIDR' } as const
 const vlan = { kind: 'number', value: 'N', help: 'VLAN ID, 1 to 4094' } as const
 const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never handed out', many: true } as const
@@ -78,39 +78,46 @@ const warn = (terminal: Terminal, s: Subnet) => subnetWarnings(s).forEach((w) =>
 
 const mostTries = 5
 
+interface Assigning {
+  readonly wait: boolean
+  readonly 'dry-run': boolean
+  /** Of taking subnets back. */
+  readonly force?: boolean
+  readonly yes?: boolean
+}
+
 /** The API takes the whole list of subnets, so it must be based on the current one. If another change came first, the list is rebuilt, or refused if the user has to look at it. */
 async function assign(
   context: Context,
-  cluster: string,
-  names: readonly string[],
-  { remove, force, wait, yes, dryRun }: { remove: boolean; force: boolean; wait: boolean; yes: boolean; dryRun: boolean },
+  remove: boolean,
+  { cluster, subnets }: { readonly cluster: string; readonly subnets: readonly string[] },
+  { force = false, yes = false, wait, 'dry-run': dryRun }: Assigning,
 ) {
   const { api, terminal, show } = context
-  const id = await clusterId(api, cluster)
-  const ids = await Promise.all(names.map((name) => subnetId(api, name)))
+  const params = { id: await noun.idOf(api, noun.cluster, cluster) }
+  const ids = await Promise.all(subnets.map((name) => noun.idOf(api, noun.subnet, name)))
   const read = async () => {
     // Read the version first, so that it is never newer than the list.
-    const { name, version } = await api.call(clusterGet, { params: { id } })
-    const { items } = await api.call(clusterSubnets, { params: { id } })
+    const { name, version } = await api.call(clusterGet, { params })
+    const { items } = await api.call(clusterSubnets, { params })
     const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)
     const stranger = remove ? ids.findIndex((one) => !items.some((s) => s.id === one)) : -1
-    if (stranger >= 0) throw new CliError('not_found', `${oneLine(names[stranger]!)} is not assigned to this cluster`)
+    if (stranger >= 0) throw new CliError('not_found', `${oneLine(subnets[stranger]!)} is not assigned to this cluster`)
     return { name, version, subnet_ids: remove ? now.filter((one) => !ids.includes(one)) : [...new Set([...now, ...ids])] }
   }
-  const send = async (wish: Awaited<ReturnType<typeof read>>, tries: number): Promise<Answer<typeof clusterSubnetsAssign>> => {
-    const { version, subnet_ids } = wish
+  const send = async ({ version, subnet_ids }: Awaited<ReturnType<typeof read>>, tries: number): Promise<Answer<typeof clusterSubnetsAssign>> => {
     try {
-      return await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } }, { version })
+      return await api.call(clusterSubnetsAssign, { params, body: { subnet_ids, force } }, { version })
     } catch (e) {
       // The user confirmed the loss for this exact state.
       if (force || tries <= 1 || !(e instanceof CliError) || e.body?.code !== 'stale') throw e
       return send(await read(), tries - 1)
     }
   }
-  const wish = await read()
-  const { name, subnet_ids } = wish
+  const wanted = await read()
+  const { name, subnet_ids } = wanted
   if (dryRun) {
-    show(await api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } }), (p) =>
+    show(await api.call(clusterSubnetsPreview, { params, body: { subnet_ids } }), (p) =>
       [
         ...p.warnings.map((w) => `Warning: ${oneLine(w)}\n`),
         ...p.losing.map((l) => `${oneLine(l.service)} would lose ${oneLine(l.address)}\n`),
@@ -121,22 +128,14 @@ async function assign(
     return undefined
   }
   if (force) {
-    const { losing } = await api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } })
+    const { losing } = await api.call(clusterSubnetsPreview, { params, body: { subnet_ids } })
     for (const l of losing) terminal.err(`${oneLine(l.service)} loses ${oneLine(l.address)}\n`)
     await beSure(terminal, `Services of ${oneLine(name)} lose their addresses at once.`, name, yes)
   }
-  const begun = await send(wish, mostTries)
-  const watched = await waitOr(context, begun.operation.id, wait)
-  show(watched ? { operation: watched.operation } : begun, () =>
-    watched ? '' : `Subnets of ${oneLine(cluster)} are being ${remove ? 'taken back' : 'assigned'}\n`,
-  )
-  return watched?.exit
+  return showBegun(context, await send(wanted, mostTries), wait, `Subnets of ${oneLine(cluster)} are being ${remove ? 'taken back' : 'assigned'}`)
 }
 
-const ofCluster = {
-  cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' },
-  subnets: { value: 'SUBNET', help: 'Names or ids of subnets', many: true },
-} as const
+const ofCluster = { cluster: noun.cluster, subnets: { value: 'SUBNET', help: 'Names or ids of subnets', many: true } } as const
 const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show what the cluster would be given' } } as const
 
 export const subnetCommands: Command[] = [
@@ -148,24 +147,13 @@ export const subnetCommands: Command[] = [
     shown: ['name', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'],
     cells: { used: { text: used, right: true }, status: { text: (s) => s.status, colour: colourOf } },
   }),
-  command({
-    name: 'subnet show',
-    summary: 'One subnet.',
-    operands: operand,
-    examples: ['subnet show edge-pool'],
-    async run({ terminal, api, show }, { operands }) {
-      show(await api.call(subnetGet, { params: { id: await subnetId(api, operands.subnet) } }), (s) => subnetText(terminal, s))
-    },
-  }),
-  command({
+  objectCommand({ name: 'subnet show', of: noun.subnet, operation: subnetGet, say: (s, _name, { terminal }) => subnetText(terminal, s) }),
+  objectCommand({
     name: 'subnet map',
+    of: noun.subnet,
+    operation: subnetAddresses,
     summary: 'Every address of a subnet, in runs: free, gateway, excluded, reserved, used and by whom.',
-    operands: operand,
-    examples: ['subnet map edge-pool'],
-    async run({ terminal, api, show }, { operands }) {
-      const answer = await api.call(subnetAddresses, { params: { id: await subnetId(api, operands.subnet) } })
-      show(answer, ({ runs }) => table(terminal, runs, runColumns, 'No addresses'))
-    },
+    say: ({ runs }, _name, { terminal }) => table(terminal, runs, runColumns, 'No addresses'),
   }),
   command({
     name: 'subnet add',
@@ -186,7 +174,7 @@ export const subnetCommands: Command[] = [
       const made = await api.call(subnetCreate, {
         body: {
           name: operands.name,
-          datacenter_id: await datacenterId(api, options.datacenter),
+          datacenter_id: await noun.idOf(api, noun.datacenter, options.datacenter),
           cidr: options.cidr,
           exclude: options.exclude,
           first_and_last: options['first-and-last'],
@@ -197,10 +185,11 @@ export const subnetCommands: Command[] = [
       show(made, (s) => `${oneLine(s.name)} (${s.cidr}) is added\n`)
     },
   }),
-  command({
+  objectCommand({
     name: 'subnet edit',
+    of: noun.subnet,
+    operation: subnetUpdate,
     summary: 'Change a subnet; --exclude replaces what was excluded.',
-    operands: operand,
     options: {
       name: { kind: 'text', value: 'NAME', help: 'New name' },
       cidr: { kind: 'text', value: 'CIDR', help: 'New network, while it is assigned to no cluster' },
@@ -215,9 +204,9 @@ export const subnetCommands: Command[] = [
       purpose,
     },
     examples: ['subnet edit edge-pool --exclude 203.0.113.10-203.0.113.31', 'subnet edit edge-pool --no-vlan'],
-    async run({ terminal, api, show }, { operands, options: o }) {
-      const twice = (['gateway', 'vlan', 'first-and-last'] as const).find((name) => o[`no-${name}`] && o[name] !== undefined && o[name] !== false)
-      if (twice) throw new CliError('usage', `Give either --${twice} or --no-${twice}`)
+    async ask(_context, { options: o }) {
+      const both = (['gateway', 'vlan', 'first-and-last'] as const).find((name) => o[`no-${name}`] && o[name] !== undefined && o[name] !== false)
+      if (both) throw new CliError('usage', `Give either --${both} or --no-${both}`)
       if (o['no-exclusions'] && o.exclude.length > 0) throw new CliError('usage', 'Give either --exclude or --no-exclusions')
       const body = given({
         name: o.name,
@@ -229,30 +218,22 @@ export const subnetCommands: Command[] = [
         purpose: o.purpose,
       })
       if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
-      const changed = await api.call(subnetUpdate, { params: { id: await subnetId(api, operands.subnet) }, body })
+      return { body }
+    },
+    done({ terminal, show }, changed) {
       warn(terminal, changed)
       show(changed, (s) => `${oneLine(s.name)} (${s.cidr}) is changed\n`)
+      return undefined
     },
   }),
-  command({
-    name: 'subnet remove',
-    summary: 'Remove a subnet that no cluster has.',
-    operands: operand,
-    examples: ['subnet remove edge-pool'],
-    async run({ api, show }, { operands }) {
-      const id = await subnetId(api, operands.subnet)
-      await api.call(subnetRemove, { params: { id } })
-      show({ id }, () => `${oneLine(operands.subnet)} is removed\n`)
-    },
-  }),
+  objectCommand({ name: 'subnet remove', of: noun.subnet, operation: subnetRemove, say: (_none, name) => `${oneLine(name)} is removed\n` }),
   command({
     name: 'subnet assign',
     summary: 'Give a cluster subnets beside those that it has: the pools of its load balancer.',
     operands: ofCluster,
     options: { ...dryRunOption, ...waitOption },
     examples: ['subnet assign web edge-pool --wait', 'subnet assign web edge-pool --dry-run'],
-    run: (context, { operands, options }) =>
-      assign(context, operands.cluster, operands.subnets, { remove: false, force: false, wait: options.wait, yes: true, dryRun: options['dry-run'] }),
+    run: (context, { operands, options }) => assign(context, false, operands, options),
   }),
   command({
     name: 'subnet unassign',
@@ -265,14 +246,7 @@ export const subnetCommands: Command[] = [
       ...waitOption,
     },
     examples: ['subnet unassign web edge-pool --wait', 'subnet unassign web edge-pool --force --yes'],
-    run: (context, { operands, options }) =>
-      assign(context, operands.cluster, operands.subnets, {
-        remove: true,
-        force: options.force,
-        wait: options.wait,
-        yes: options.yes,
-        dryRun: options['dry-run'],
-      }),
+    run: (context, { operands, options }) => assign(context, true, operands, options),
   }),
   command({
     name: 'subnet import',
@@ -281,9 +255,7 @@ export const subnetCommands: Command[] = [
     options: { 'dry-run': { kind: 'flag', help: 'Only say what each row would do' } },
     examples: ['subnet import subnets.csv --dry-run', 'subnet import subnets.csv'],
     async run({ terminal, api, show }, { operands, options }) {
-      const csv = await readFile(operands.file, 'utf8').catch((cause: unknown) => {
-        throw new CliError('failure', `${oneLine(operands.file)} can not be read`, { cause })
-      })
+      const csv = await readText(operands.file)
       const answer = await api.call(subnetImport, { body: { csv, dry_run: options['dry-run'] } })
       show(answer, ({ rows, problems, written }) => {
         if (problems.length > 0)

@@ -1,18 +1,14 @@
-import { readFile } from 'node:fs/promises'
-import { clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover, type TakeoverServer } from '#contract/clusters/takeover.ts'
+import { beSure, sureOption } from '../ask.ts'
 import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { clusterId, datacenterId } from '../resolve.ts'
-import { beSure, sureOption } from '../sure.ts'
+import { readText } from '../files.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine, words } from '../text.ts'
-
-const fileOf = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CliError('failure', `${oneLine(file)} can not be read`, { cause })
-  })
+import { checksText } from './clusters.ts'
 
 const proofOptions = {
   secrets: { kind: 'text', value: 'FILE', help: 'Secrets bundle, as talosctl gen secrets writes it' },
@@ -21,7 +17,7 @@ const proofOptions = {
 
 async function proofOf({ secrets, talosconfig }: { secrets: string | undefined; talosconfig: string | undefined }) {
   if ((secrets === undefined) === (talosconfig === undefined)) throw new CliError('usage', 'Give either --secrets or --talosconfig')
-  return secrets === undefined ? { talosconfig: await fileOf(talosconfig!) } : { secrets: await fileOf(secrets) }
+  return secrets === undefined ? { talosconfig: await readText(talosconfig!) } : { secrets: await readText(secrets) }
 }
 
 const columns: readonly Column<TakeoverServer>[] = [
@@ -48,16 +44,7 @@ const takeoverText = (terminal: Terminal, t: Takeover): string =>
     '\n',
     table(terminal, t.servers, columns, 'No servers'),
     '\n',
-    table(
-      terminal,
-      t.checks,
-      [
-        { title: 'CHECK', text: (c) => c.check },
-        { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
-        { title: 'MESSAGE', text: (c) => c.message },
-      ],
-      'No checks',
-    ),
+    checksText(terminal, t.checks),
   ].join('')
 
 const canTake = (t: Takeover): boolean => t.checks.every((c) => c.ok) && t.servers.every((s) => s.problem === null)
@@ -92,10 +79,10 @@ export const takeoverCommands: Command[] = [
       if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
       const body = {
         ...(await proofOf(options)),
-        ...(options.kubeconfig !== undefined && { kubeconfig: await fileOf(options.kubeconfig) }),
+        ...(options.kubeconfig !== undefined && { kubeconfig: await readText(options.kubeconfig) }),
         ...(options.name !== undefined && { name: options.name }),
         addresses: options.address,
-        datacenter_id: await datacenterId(api, options.datacenter),
+        datacenter_id: await noun.idOf(api, noun.datacenter, options.datacenter),
       }
       const found = await api.call(clusterImportPreview, { body })
       if (options['dry-run']) {
@@ -110,17 +97,14 @@ export const takeoverCommands: Command[] = [
       return undefined
     },
   }),
-  command({
+  objectCommand({
     name: 'cluster import-secrets',
+    of: noun.cluster,
+    operation: clusterSecretsImport,
     summary: "Import a cluster's new secrets after its authorities were changed by others (talosctl rotate-ca); they are checked against its machines.",
-    operands: { cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' } },
     options: proofOptions,
     examples: ['cluster import-secrets web --talosconfig ~/.talos/config', 'cluster import-secrets web --secrets secrets.yaml'],
-    async run({ api, show }, { operands, options }) {
-      const proof = await proofOf(options)
-      const { id } = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
-      show(await api.call(clusterSecretsImport, { params: { id }, body: proof }), (c) => `The secrets of ${oneLine(c.name)} are imported\n`)
-      return undefined
-    },
+    ask: async (_context, { options }) => ({ body: await proofOf(options) }),
+    say: (c) => `The secrets of ${oneLine(c.name)} are imported\n`,
   }),
 ]

@@ -1,12 +1,11 @@
 import { joinTokenArrivals, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { listCommand } from '../list-command.ts'
 import { command, type Command, given } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId, joinTokenId } from '../resolve.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import { ago, localTime, oneLine } from '../text.ts'
-
-const operand = { token: { value: 'TOKEN', help: 'Name or id of the join token' } } as const
 
 export const tokenCommands: Command[] = [
   listCommand({
@@ -36,8 +35,11 @@ export const tokenCommands: Command[] = [
       if (o['no-expiry'] && o['lifetime-hours'] !== undefined) throw new CliError('usage', 'Give either --lifetime-hours or --no-expiry')
       const body = {
         name: operands.name,
-        ...given({ lifetime_hours: o['no-expiry'] ? null : o['lifetime-hours'], max_uses: o.uses }),
-        ...(o.datacenter !== undefined && { datacenter_id: await datacenterId(api, o.datacenter) }),
+        ...given({
+          lifetime_hours: o['no-expiry'] ? null : o['lifetime-hours'],
+          max_uses: o.uses,
+          datacenter_id: o.datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, o.datacenter),
+        }),
       }
       show(await api.call(joinTokenCreate, { body }), (t) =>
         facts(terminal, [
@@ -59,18 +61,14 @@ export const tokenCommands: Command[] = [
       at: { text: (a, now) => ago(a.at, now) },
       result: { colour: (a) => (a.result === 'joined' ? 'green' : a.result === 'waiting' ? 'yellow' : 'red') },
     },
-    operands: operand,
-    ask: async ({ api }, { operands }) => ({ params: { id: await joinTokenId(api, operands.token) } }),
+    operands: { token: noun.joinToken },
+    ask: async ({ api }, { operands }) => ({ params: { id: await noun.idOf(api, noun.joinToken, operands.token) } }),
   }),
-  command({
+  objectCommand({
     name: 'token revoke',
+    of: noun.joinToken,
+    operation: joinTokenRevoke,
     summary: 'Revoke a join token: nothing can join with it any more. Servers that came through it stay.',
-    operands: operand,
-    examples: ['token revoke rack-3'],
-    async run({ api, show }, { operands }) {
-      const id = await joinTokenId(api, operands.token)
-      await api.call(joinTokenRevoke, { params: { id } })
-      show({ id }, () => `${oneLine(operands.token)} is revoked\n`)
-    },
+    say: (_none, name) => `${oneLine(name)} is revoked\n`,
   }),
 ]

@@ -1,21 +1,15 @@
 import { roles } from '#contract/permissions.ts'
-import { type Person, userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
-import { listCommand } from '../list-command.ts'
-import { command, type Command, type Context } from '../command.ts'
+import { userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
+import { beSure, readPassword, sureOption } from '../ask.ts'
+import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { readPassword } from '../password.ts'
-import { userOf } from '../resolve.ts'
-import { beSure, sureOption } from '../sure.ts'
+import { listCommand } from '../list-command.ts'
+import * as noun from '../nouns.ts'
+import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import { localTime, oneLine } from '../text.ts'
 
-const operand = { email: { value: 'EMAIL', help: 'Email or id of the user' } } as const
-
-/** Finds the user, applies the change, and prints the new state. */
-async function change({ api, show }: Context, email: string, body: { name?: string; role?: Person['role']; disabled?: boolean }, say: (u: Person) => string) {
-  const { id } = await userOf(api, email)
-  show(await api.call(userUpdate, { params: { id }, body }), (u) => `${oneLine(u.email)} ${say(u)}\n`)
-}
+const user = { of: noun.user, operation: userUpdate } as const
 
 export const userCommands: Command[] = [
   listCommand({
@@ -44,7 +38,7 @@ export const userCommands: Command[] = [
           throw new CliError('usage', 'The first user is an admin: --first takes only EMAIL and --password-stdin')
         return runProgram(['user', 'add', '--first', email, ...(options['password-stdin'] ? ['--password-stdin'] : [])])
       }
-      const password = await readPassword(context, { fromStdin: options['password-stdin'], twice: true })
+      const password = await readPassword(context, { fromStdin: options['password-stdin'], isNew: true })
       const body = { email, name: options.name ?? email.split('@')[0]!, role: options.role ?? 'viewer', password }
       show(await api.call(userCreate, { body }), (u) => `${oneLine(u.email)} can sign in now, as ${u.role}\n`)
       return undefined
@@ -53,10 +47,10 @@ export const userCommands: Command[] = [
   command({
     name: 'user show',
     summary: 'One user.',
-    operands: operand,
+    operands: { email: noun.user },
     examples: ['user show grace@example.com'],
     async run({ terminal, api, show }, { operands }) {
-      show(await userOf(api, operands.email), (u) =>
+      show(await noun.userOf(api, operands.email), (u) =>
         facts(terminal, [
           ['Email', u.email],
           ['Name', u.name],
@@ -69,75 +63,71 @@ export const userCommands: Command[] = [
       )
     },
   }),
-  command({
+  objectCommand({
+    ...user,
     name: 'user role',
     summary: 'Give a user another role; it takes effect within 5 s.',
-    operands: { ...operand, role: { value: 'ROLE', help: `One of ${roles.join(', ')}` } },
+    operands: { role: { value: 'ROLE', help: `One of ${roles.join(', ')}` } },
     examples: ['user role grace@example.com operator'],
-    async run(context, { operands }) {
-      const role = roles.find((one) => one === operands.role)
-      if (role === undefined) throw new CliError('usage', `${oneLine(operands.role)} is not a role`, { hint: `Roles: ${roles.join(', ')}` })
-      await change(context, operands.email, { role }, (u) => `is ${u.role} now`)
+    async ask(_context, { operands }) {
+      const role = roles.find((r) => r === operands.role)
+      if (!role) throw new CliError('usage', `${oneLine(operands.role)} is not a role`, { hint: `Roles: ${roles.join(', ')}` })
+      return { body: { role } }
     },
+    say: (u) => `${oneLine(u.email)} is ${u.role} now\n`,
   }),
-  command({
+  objectCommand({
+    ...user,
     name: 'user rename',
     summary: 'Change what a user is called.',
-    operands: { ...operand, name: { value: 'NAME', help: 'Name, as it is shown' } },
+    operands: { name: { value: 'NAME', help: 'Name, as it is shown' } },
     examples: ['user rename grace@example.com Grace'],
-    run: (context, { operands }) => change(context, operands.email, { name: operands.name }, (u) => `is called ${oneLine(u.name)} now`),
+    ask: async (_context, { operands }) => ({ body: { name: operands.name } }),
+    say: (u) => `${oneLine(u.email)} is called ${oneLine(u.name)} now\n`,
   }),
-  command({
+  objectCommand({
+    ...user,
     name: 'user disable',
     summary: 'Let a user sign in no more, and end their sessions.',
-    operands: operand,
-    examples: ['user disable grace@example.com'],
-    run: (context, { operands }) => change(context, operands.email, { disabled: true }, () => 'can not sign in any more'),
+    ask: async () => ({ body: { disabled: true } }),
+    say: (u) => `${oneLine(u.email)} can not sign in any more\n`,
   }),
-  command({
+  objectCommand({
+    ...user,
     name: 'user enable',
     summary: 'Let a disabled user sign in again.',
-    operands: operand,
-    examples: ['user enable grace@example.com'],
-    run: (context, { operands }) => change(context, operands.email, { disabled: false }, () => 'can sign in again'),
+    ask: async () => ({ body: { disabled: false } }),
+    say: (u) => `${oneLine(u.email)} can sign in again\n`,
   }),
-  command({
+  objectCommand({
     name: 'user remove',
+    of: noun.user,
+    operation: userRemove,
     summary: 'Remove a user and end their sessions; asks for the email. What they did stays in the audit log.',
-    operands: operand,
     options: sureOption,
-    examples: ['user remove grace@example.com'],
-    async run({ terminal, api, show }, { operands, options }) {
-      const { id, email } = await userOf(api, operands.email)
+    async ask({ terminal }, { options }, { name: email }) {
       await beSure(terminal, `This removes the user ${oneLine(email)}.`, email, options.yes)
-      await api.call(userRemove, { params: { id } })
-      show({ id }, () => `${oneLine(email)} is removed\n`)
+      return {}
     },
+    say: (_none, email) => `${oneLine(email)} is removed\n`,
   }),
-  command({
+  objectCommand({
     name: 'user reset-password',
+    of: noun.user,
+    operation: userResetPassword,
     summary: 'Make a link by which a user sets a new password, once, within 24 h.',
-    operands: operand,
-    examples: ['user reset-password grace@example.com'],
-    async run({ terminal, api, show }, { operands }) {
-      const { id, email } = await userOf(api, operands.email)
-      show(await api.call(userResetPassword, { params: { id } }), (link) =>
-        facts(terminal, [
-          ['For', email],
-          ['Link', link.url],
-          ['Good until', localTime(link.expires_at)],
-        ]),
-      )
-    },
+    say: (link, email, { terminal }) =>
+      facts(terminal, [
+        ['For', email],
+        ['Link', link.url],
+        ['Good until', localTime(link.expires_at)],
+      ]),
   }),
-  command({
+  objectCommand({
     name: 'user unlock',
+    of: noun.user,
+    operation: userUnlock,
     summary: 'Forget the failed sign-ins at an account, so that nobody has to wait any more.',
-    operands: operand,
-    examples: ['user unlock grace@example.com'],
-    async run({ api, show }, { operands }) {
-      const { id, email } = await userOf(api, operands.email)
-      show(await api.call(userUnlock, { params: { id } }), (u) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins are forgotten\n`)
-    },
+    say: (u, email) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins are forgotten\n`,
   }),
 ]

@@ -1,6 +1,12 @@
-import { open, rm } from 'node:fs/promises'
-import { CliError } from '../exit.ts'
-import { oneLine } from '../text.ts'
+import { open, readFile, rm } from 'node:fs/promises'
+import { CliError } from './exit.ts'
+import { oneLine } from './text.ts'
+
+/** Reads a file that the user named; `/dev/stdin` is standard input. Throws CliError. */
+export const readText = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new CliError('failure', `${oneLine(path)} can not be read`, { cause })
+  })
 
 /** Writes credentials to a file that only this user can read. Keeps an existing file unless `replace`, which creates it anew because its mode may be open to others. */
 export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {

@@ -1,0 +1,129 @@
+/** The objects that commands name: how an operand names them, and how their id is found. */
+import * as z from 'zod/mini'
+import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { joinTokenList } from '#contract/join-tokens.ts'
+import type { AnyList, ItemOf } from '#contract/list.ts'
+import { subnetList } from '#contract/network/subnets.ts'
+import type { Operation } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { patchList } from '#contract/patches.ts'
+import { serverList } from '#contract/servers/servers.ts'
+import { type Person, userList } from '#contract/users.ts'
+import type { Api } from './api/client.ts'
+import type { Operand } from './command.ts'
+import { CliError } from './exit.ts'
+import { oneLine } from './text.ts'
+
+/** `name`: what was entered, where that is an id. */
+export interface Found {
+  readonly id: string
+  readonly name: string
+}
+
+export interface Noun extends Operand {
+  /** An operand, for the examples of the help. */
+  readonly example: string
+  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id of another form. */
+  readonly find: (api: Api, text: string) => Promise<Found>
+}
+
+const isId = (text: string) => z.safeParse(z.uuid(), text).success
+const longestQuery = 200
+
+function found<T>(what: string, text: string, items: readonly T[], nameOf: (item: T) => string): T {
+  const item = items.find((i) => nameOf(i) === text.trim())
+  if (!item) throw new CliError('not_found', `There is no ${what} ${oneLine(text)}`)
+  return item
+}
+
+interface Search<Item> {
+  /** How names are spelt. */
+  readonly fold?: (text: string) => string
+  /** Further parameters of the list. */
+  readonly query?: object
+  /** Of two objects with the same name, the one that is meant. */
+  readonly prefers?: (item: Item) => boolean
+}
+
+/** Objects with a name, which their list searches. */
+function named<L extends AnyList>(
+  operand: Pick<Noun, 'value' | 'help' | 'example'>,
+  list: Operation & { readonly list: L },
+  nameOf: (item: ItemOf<L>) => string,
+  { fold = (text) => text, query, prefers = () => false }: Search<ItemOf<L>> = {},
+): Noun {
+  const find: Noun['find'] = async (api, text) => {
+    if (isId(text)) return { id: text, name: text }
+    const { items } = (await api.call<Operation>(list, { query: { q: text.slice(0, longestQuery), per_page: 1000, ...query } })) as Page<
+      ItemOf<L> & { readonly id: string }
+    >
+    const { id } = found(
+      list.list.nouns[0],
+      fold(text),
+      items.toSorted((a, b) => Number(prefers(b)) - Number(prefers(a))),
+      nameOf,
+    )
+    return { id, name: text }
+  }
+  return { ...operand, find }
+}
+
+/** Objects without a name. */
+const unnamed = (what: 'operation' | 'image' | 'session'): Noun => ({
+  value: what.toUpperCase(),
+  help: `Id of the ${what}`,
+  example: '0198c0de-0000-7000-8000-000000000001',
+  async find(_api, text) {
+    if (isId(text)) return { id: text, name: text }
+    throw new CliError('usage', `${oneLine(text)} is not the id of ${what === 'session' ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
+  },
+})
+
+export const server = named({ value: 'SERVER', help: 'Name or id of the server', example: 'brave-otter-042' }, serverList, (s) => s.name, {
+  query: { fields: 'summary' },
+})
+export const cluster = named({ value: 'CLUSTER', help: 'Name or id of the cluster', example: 'web' }, clusterList, (c) => c.name)
+export const datacenter = named({ value: 'CODE', help: 'Code or id of the datacenter', example: 'PL-POZ-1' }, datacenterList, (d) => d.code, {
+  fold: (text) => text.toUpperCase(),
+})
+export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' }, subnetList, (s) => s.name)
+/** The name of a revoked token may have been used again. */
+export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
+  prefers: (t) => t.status === 'usable',
+})
+export const operation = unnamed('operation')
+export const image = unnamed('image')
+export const session = unnamed('session')
+export const user: Noun = {
+  value: 'EMAIL',
+  help: 'Email or id of the user',
+  example: 'grace@example.com',
+  async find(api, text) {
+    const { id, email } = await userOf(api, text)
+    return { id, name: email }
+  },
+}
+
+export const idOf = async (api: Api, noun: Noun, text: string): Promise<string> => (await noun.find(api, text)).id
+
+/** By email or id. */
+export async function userOf(api: Api, text: string): Promise<Person> {
+  const query = isId(text) ? { per_page: 1000 } : { q: text.trim().toLowerCase().slice(0, longestQuery), per_page: 1000 }
+  const { items } = await api.call(userList, { query })
+  return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
+}
+
+/** A server of the cluster. Includes one that has left it, whose name another server may have by now. */
+export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
+  if (isId(text)) return text
+  return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
+}
+
+/** A patch of a server by name or id. The ids of the two system layers are words. */
+export async function patchOf(api: Api, serverId: string, text: string) {
+  const { items } = await api.call(patchList, { params: { id: serverId } })
+  const patch = items.find((p) => p.patch_id === text || p.name === text)
+  if (!patch) throw new CliError('not_found', `The server has no patch ${oneLine(text)}`)
+  return patch
+}
