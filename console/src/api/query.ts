@@ -7,12 +7,13 @@ import { type Ask, isUndecided } from './http.ts'
 /** First part of a query key: the operation's name. The server list uses `servers`, as specified. */
 export const keyOf = (operation: Pick<Operation, 'name'>): string => (operation.name === 'serverList' ? 'servers' : operation.name)
 
-/** Query key = [operation name, input], so `invalidate(client, datacenterList)` reaches every page and filter of a list. */
+/** Query key = [operation name, input], so `invalidate(datacenterList)` reaches every page and filter of a list. */
 export const query = <O extends Operation>(operation: O, asked: Ask<O> = {}) =>
   queryOptions<Answer<O>>({ queryKey: [keyOf(operation), asked], queryFn: ({ signal }) => call(operation, asked, signal) })
 
-export const invalidate = (client: QueryClient, ...operations: Pick<Operation, 'name'>[]): Promise<unknown> =>
-  Promise.all(operations.map((o) => client.invalidateQueries({ queryKey: [keyOf(o)] })))
+/** Marks what these calls answered as stale, and fetches again what is shown of it. */
+export const invalidate = (...operations: Pick<Operation, 'name'>[]): Promise<unknown> =>
+  Promise.all(operations.map((o) => queryClient.invalidateQueries({ queryKey: [keyOf(o)] })))
 
 /** `failures` counts those before this one. */
 export const retryQuery = (failures: number, error: unknown): boolean => failures < 1 && isUndecided(error)

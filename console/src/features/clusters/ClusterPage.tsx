@@ -20,7 +20,7 @@ import { Facts, KeyValue, PageHeader, Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Alert, StatusDot, StatusReason } from '../../ui/feedback/Status.tsx'
 import { Tabs } from '../../ui/text/Tabs.tsx'
-import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluster-actions.ts'
+import { kubeconfigAction, talosconfigAction, clusterActions } from './cluster-actions.ts'
 import { ClusterEvents } from './ClusterEvents.tsx'
 import css from './ClusterPage.module.css'
 import { clusterOne } from './cluster-queries.ts'
@@ -89,8 +89,7 @@ function Shown({
   addresses: (cluster: Cluster) => ReactNode
   above: ReactNode
 }) {
-  const actionsOf = useClusterActions('page')
-  const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
+  const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   useCommands(`Act on ${cluster.name}`, actions)
   const { tone, word } = clusterSaid(cluster)
   const link = (id: ClusterTab) => paths.cluster(cluster.id, id)

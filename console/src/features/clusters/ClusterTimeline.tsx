@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import type { ComponentProps, ReactNode } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterServerFailure, clusterServerReplace } from '#contract/clusters/clusters.ts'
@@ -61,7 +61,6 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const { data: operation, error, refetch } = useQuery(operationOne(id))
   const running = operation !== undefined && !hasEnded(operation)
   const now = useNow(running)
-  const client = useQueryClient()
   if (operation === undefined || operation.target.id !== cluster.id) {
     const other = operation !== undefined && <Empty boxed title="This operation is not about this cluster" />
     const left = other || (error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />)
@@ -87,7 +86,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
       const { items } = await call(operationRetryDisks, { params: { id } })
       if (items.length > 0) return await retryWithDisks({ operation, disks: items })
       await call(operationRetry, { params: { id }, body: {} })
-      await refreshClusters(client)
+      await refreshClusters()
     } catch (problem) {
       toast.error(reasonOf(problem))
     }
@@ -105,7 +104,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
       danger: true,
       act: async () => {
         await call(operationCancel, { params: { id } })
-        await refreshClusters(client)
+        await refreshClusters()
       },
     })
   const buttons = (

@@ -19,7 +19,7 @@ import { Menu } from '../../ui/overlay/Menu.tsx'
 import { useChosen, useSelection } from '../../ui/table/selection.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason } from '../../ui/feedback/Status.tsx'
-import { showKeys, useClusterActions } from './cluster-actions.ts'
+import { showKeys, clusterActions } from './cluster-actions.ts'
 import { clustersQuery, datacentersQuery } from './cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, versionShown } from './cluster-state.ts'
 
@@ -65,6 +65,7 @@ const clusterColumns = listColumns(clusterList.list, {
 })
 
 const idOf = (c: Cluster) => c.id
+const actionsOf = (c: Cluster) => clusterActions(c, 'list')
 
 export function ClustersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
   const answer = useQuery(clustersQuery(search))
@@ -72,7 +73,6 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const go = useGo()
   const selection = useSelection()
-  const actions = useClusterActions('list')
   const { data: datacenters } = useQuery(datacentersQuery)
   const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
   const items = useMemo(() => page?.items ?? [], [page])
@@ -128,7 +128,7 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
         rowKey={idOf}
         rowName={(c) => c.name}
         href={(c) => paths.cluster(c.id)}
-        actions={actions}
+        actions={actionsOf}
         selection={selection}
         bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
         empty={

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterList, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
@@ -12,7 +12,7 @@ import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import type { PageProps } from '../../api/page.ts'
-import { query } from '../../api/query.ts'
+import { query, queryClient } from '../../api/query.ts'
 import { useDraft } from '../../api/use-draft.ts'
 import { allowed } from '../../api/session.ts'
 import { confirmServersWithoutPatch } from '../../layout/modals.ts'
@@ -84,7 +84,6 @@ interface StepsProps {
 }
 
 function Steps({ step, preselected, go, datacenters, versions, taken, writeBody }: StepsProps) {
-  const client = useQueryClient()
   const navigate = useGo()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isAsking, setAsking] = useState(false)
@@ -105,7 +104,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     done: async (made) => {
       if (!made) return
       await kept.settle()
-      await refreshClusters(client)
+      await refreshClusters()
       await navigate(paths.cluster(made.cluster.id, 'timeline'))
     },
     failed: async (error) => {
@@ -143,7 +142,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   /** Asks about servers without a user's patch before creating, because such patches often configure the network. Undefined if the user cancels. */
   async function create(send: () => Promise<Made>): Promise<Made | undefined> {
     const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
-    const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
+    const patches = await Promise.all(chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))))
     const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
     if (without.length === 0) return send()
     let made: Promise<Made> | undefined

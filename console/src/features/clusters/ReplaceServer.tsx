@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { no } from '#contract/rule.ts'
@@ -23,7 +23,6 @@ const { Choose } = fieldsFor<typeof blank>()
 
 /** Replaces a failed server with a free one of the same datacenter. */
 export default function ReplaceServer({ cluster, server }: { cluster: Cluster; server: { node_id: string; name: string } }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code, eligible: 'true' } }))
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
@@ -43,7 +42,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
     read: ({ node_id }) => ({ ok: true, body: bodyOf(node_id) }),
     send: (body, key) => call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body }, { key }),
     done: async () => {
-      await refreshClusters(client)
+      await refreshClusters()
       close()
     },
   })

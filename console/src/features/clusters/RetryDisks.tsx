@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Operation, operationRetry, type operationRetryDisks } from '#contract/operations.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -15,7 +14,6 @@ import { DiskChecks } from './DisksToWipe.tsx'
 
 /** Before a retry, asks to confirm disks whose content has changed since the creation. */
 export default function RetryDisks({ operation, disks }: { operation: Pick<Operation, 'id'>; disks: Answer<typeof operationRetryDisks>['items'] }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const unnamed = disks.find((d) => d.by === null)
@@ -31,7 +29,7 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
     read: () => ({ ok: true, body }),
     send: (confirmed, key) => call(operationRetry, { params: { id: operation.id }, body: confirmed }, { key }),
     done: async () => {
-      await refreshClusters(client)
+      await refreshClusters()
       close()
     },
   })

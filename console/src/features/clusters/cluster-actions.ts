@@ -1,6 +1,4 @@
 /** Actions on clusters, for row menu, page header and ⌘K. */
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import {
   canDeleteCluster,
   canDownloadKubeconfig,
@@ -44,7 +42,7 @@ export const talosconfigAction = (c: Cluster): Action => ({
   run: () => save('talosconfig', c),
 })
 
-const removal = (client: QueryClient, c: Cluster, force: boolean): Promise<boolean> =>
+const removal = (c: Cluster, force: boolean): Promise<boolean> =>
   confirm({
     title: force ? `Forget ${c.name}?` : `Delete ${c.name}?`,
     label: force ? 'Forget cluster' : 'Delete cluster',
@@ -55,22 +53,18 @@ const removal = (client: QueryClient, c: Cluster, force: boolean): Promise<boole
     typed: c.name,
     act: async () => {
       await call(clusterDelete, { params: { id: c.id }, query: force ? { force: 'true' } : {} })
-      await refreshClusters(client)
+      await refreshClusters()
     },
   })
 
-const clusterActions = (client: QueryClient, c: Cluster, from: 'list' | 'page'): Action[] => [
+/** Actions on a cluster, in its row or on its page. */
+export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
   ...(from === 'list' ? [{ label: 'Open', icon: 'arrow-right', to: paths.cluster(c.id) } satisfies Action] : []),
   { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
   kubeconfigAction(c),
   talosconfigAction(c),
-  { label: 'Delete', icon: 'trash', danger: true, can: both(allowed(clusterDelete), canDeleteCluster(c)), run: () => removal(client, c, false) },
+  { label: 'Delete', icon: 'trash', danger: true, can: both(allowed(clusterDelete), canDeleteCluster(c)), run: () => removal(c, false) },
   ...(from === 'page' && (c.status === 'failed' || c.status === 'deleting' || c.status === 'degraded')
-    ? [{ label: 'Forget without resetting', icon: 'alert', danger: true, can: allowed(clusterDelete), run: () => removal(client, c, true) } satisfies Action]
+    ? [{ label: 'Forget without resetting', icon: 'alert', danger: true, can: allowed(clusterDelete), run: () => removal(c, true) } satisfies Action]
     : []),
 ]
-
-export function useClusterActions(from: 'list' | 'page'): (c: Cluster) => Action[] {
-  const client = useQueryClient()
-  return useMemo(() => (c) => clusterActions(client, c, from), [client, from])
-}

@@ -1,4 +1,4 @@
-import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet, operationList } from '#contract/operations.ts'
@@ -13,4 +13,4 @@ export const operationOne = (id: string) => query(operationGet, { params: { id }
 /** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
 
-export const refreshClusters = (client: QueryClient): Promise<unknown> => invalidate(client, clusterList, clusterGet, operationList, operationGet)
+export const refreshClusters = (): Promise<unknown> => invalidate(clusterList, clusterGet, operationList, operationGet)

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type Datacenter, datacenterCreate, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -19,7 +18,6 @@ const { Text, Area, Choose } = fieldsFor<Typed>()
 
 /** Adds or edits a datacenter. Country and city form the code, so they are fixed once the datacenter is in use. */
 export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const inUse = edit !== null && edit.servers + edit.clusters + edit.subnets > 0
   const form = useForm({
@@ -30,7 +28,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
         ? call(datacenterUpdate, { params: { id: edit.id }, body: changeOf(edit, body, inUse) }, { version: edit.version })
         : call(datacenterCreate, { body }, { key }),
     done: async ({ code }) => {
-      await invalidate(client, datacenterList)
+      await invalidate(datacenterList)
       toast.success(edit ? `${code} was changed` : `${code} was added`)
       close()
     },

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { query } from '../../api/query.ts'
@@ -112,10 +112,8 @@ const tableColumns = (most: number) =>
 
 /** The sites: a map, and the table of them. */
 export function DatacentersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
-  const client = useQueryClient()
   const answer = useQuery(datacentersQuery(search))
   const { data } = answer
-  const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, d), [client])
   const most = Math.max(1, ...(data?.items ?? []).map((d) => d.compute_units.total))
   const cols = useMemo(() => tableColumns(most), [most])
   const state = useList(datacenterList.list, cols, { search, setSearch }, answer)
@@ -142,7 +140,7 @@ export function DatacentersPage({ search, setSearch }: { search: ListSearch; set
         rowName={(d) => d.code}
         href={(d) => paths.servers({ datacenter: d.code })}
         detail={detailOf}
-        actions={actions}
+        actions={datacenterActions}
         grows
         empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
         foot={data && data.total > data.per_page && state.table.foot}

@@ -1,4 +1,3 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { canRemoveDatacenter, type Datacenter, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -12,7 +11,7 @@ import { toast } from '../../ui/feedback/toast.ts'
 export const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./DatacenterDialog.tsx'))
 
 /** Actions on a datacenter, for row menu and ⌘K. */
-export const datacenterActions = (client: QueryClient, d: Datacenter): Action[] => [
+export const datacenterActions = (d: Datacenter): Action[] => [
   { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
   { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => editDatacenter({ edit: d }) },
   {
@@ -27,7 +26,7 @@ export const datacenterActions = (client: QueryClient, d: Datacenter): Action[] 
         danger: true,
         act: async () => {
           await call(datacenterRemove, { params: { id: d.id } })
-          await invalidate(client, datacenterList)
+          await invalidate(datacenterList)
           toast.success(`${d.code} was removed`)
         },
       }),

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { patchList } from '#contract/patches.ts'
@@ -54,10 +54,9 @@ export function DriftAlarm({ server, link = false }: { server: Drifted; /** Name
 }
 
 function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift; onRetry: () => void }) {
-  const client = useQueryClient()
   const { busy, problem, act } = useAct()
   const why = useId()
-  const refresh = () => invalidate(client, serverDrift, serverGet, serverList, patchList)
+  const refresh = () => invalidate(serverDrift, serverGet, serverList, patchList)
   const { seen, diff, keep } = drift
   if (drift.state === 'unknown')
     return (

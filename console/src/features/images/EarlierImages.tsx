@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useMemo } from 'react'
 import { type Image, imageCreate, imageList, imageRemove } from '#contract/images.ts'
 import { call } from '../../api/client.ts'
@@ -102,7 +102,6 @@ export function EarlierImages({
   onPage: (page: string | undefined) => void
   onUse: (image: Image) => void
 }) {
-  const client = useQueryClient()
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({ ...imagesQuery(page), placeholderData: keepPreviousData })
   const actions = useMemo(
     () =>
@@ -120,13 +119,13 @@ export function EarlierImages({
               danger: true,
               act: async () => {
                 await call(imageRemove, { params: { id: image.id } })
-                await invalidate(client, imageList)
+                await invalidate(imageList)
                 toast.success('The image was removed')
               },
             }),
         },
       ],
-    [client, onUse],
+    [onUse],
   )
   const use = useCallback(
     (image: Image) => (

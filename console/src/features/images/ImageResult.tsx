@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type Image, imageFactoryGet, imageGet, imageList, imageRegister } from '#contract/images.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -54,7 +53,6 @@ export function ImageResult({ image }: { image: Image }) {
 
 /** Whether the factory has confirmed the schematic; if not, why, and a retry. */
 function Registered({ image }: { image: Image }) {
-  const client = useQueryClient()
   const { busy, problem, act } = useAct()
   const { registered_at, reason } = image.factory
   if (registered_at !== null)
@@ -65,7 +63,7 @@ function Registered({ image }: { image: Image }) {
         </StatusDot>
       </p>
     )
-  const again = () => act(() => call(imageRegister, { params: { id: image.id } }).finally(() => invalidate(client, imageGet, imageList, imageFactoryGet)))
+  const again = () => act(() => call(imageRegister, { params: { id: image.id } }).finally(() => invalidate(imageGet, imageList, imageFactoryGet)))
   return (
     <Alert
       tone="danger"

@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { type Image, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { call } from '../../api/client.ts'
-import { invalidate } from '../../api/query.ts'
+import { invalidate, queryClient } from '../../api/query.ts'
 import { useDraft } from '../../api/use-draft.ts'
 import type { PageProps } from '../../api/page.ts'
 import { allowed } from '../../api/session.ts'
@@ -29,7 +29,6 @@ import { Summary } from './Summary.tsx'
 
 /** Prepares an image: the form on the left, the result on the right, earlier images below. */
 export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
-  const client = useQueryClient()
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
   const { data: offered } = useQuery(versionsQuery)
   const { data: tokens } = useQuery(tokensQuery)
@@ -53,8 +52,8 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
     read: (typed) => readDraft(typed, known),
     send: (body, key) => call(imageCreate, { body }, { key }),
     done: (answer) => {
-      client.setQueryData(imageQuery(answer.id).queryKey, answer)
-      void invalidate(client, imageList, imageFactoryGet)
+      queryClient.setQueryData(imageQuery(answer.id).queryKey, answer)
+      void invalidate(imageList, imageFactoryGet)
       made.current = answer.id
       onSearch({ image: answer.id, page: undefined })
     },
@@ -68,7 +67,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       datacenter: now.datacenter,
       onMade: (token) => {
         // Makes the token selectable at once; the list is refetched in the background.
-        client.setQueryData(tokensQuery.queryKey, (page) => page && { ...page, items: [token, ...page.items], total: page.total + 1 })
+        queryClient.setQueryData(tokensQuery.queryKey, (page) => page && { ...page, items: [token, ...page.items], total: page.total + 1 })
         set((typed) => withToken(typed, token.id, [token, ...known.tokens]))
       },
     })

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenList, longestLifetimeHours } from '#contract/join-tokens.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -29,7 +29,6 @@ const { Text, Choose } = fieldsFor<Typed>()
 
 /** Creates a join token and shows it once. With `onMade` the token is passed on instead of shown. */
 export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: (token: JoinToken) => void; datacenter?: string }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const { data: datacenters } = useQuery(datacentersQuery)
   const [made, setMade] = useState<MadeToken | null>(null)
@@ -38,7 +37,7 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
     read: readForm,
     send: (body, key) => call(joinTokenCreate, { body }, { key }),
     done: async (answer) => {
-      await invalidate(client, joinTokenList)
+      await invalidate(joinTokenList)
       if (onMade === undefined) return setMade(answer)
       const { token: _, kernel_argument: __, ...listed } = answer
       onMade(listed)

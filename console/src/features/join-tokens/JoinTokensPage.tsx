@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenList } from '#contract/join-tokens.ts'
 import { allowed } from '../../api/session.ts'
@@ -72,11 +72,9 @@ const detailOf = (t: JoinToken) => <Arrivals token={t} />
 
 /** The join tokens. Each row opens its announcements. */
 export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
-  const client = useQueryClient()
   const answer = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
   const { data } = answer
   const state = useList(joinTokenList.list, tokenColumns, { search, setSearch }, answer)
-  const actions = useMemo(() => (t: JoinToken) => tokenActions(client, t), [client])
   const commands = useMemo<Action[]>(() => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => createJoinToken({}) }], [])
   useCommands('Join tokens', commands)
   const add = (
@@ -95,7 +93,7 @@ export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setS
         {...state.table}
         rowKey={(t) => t.id}
         rowName={(t) => t.name}
-        actions={actions}
+        actions={tokenActions}
         detail={detailOf}
         empty={
           <Empty

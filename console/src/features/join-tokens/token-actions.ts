@@ -1,4 +1,3 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { canRevokeJoinToken, canUseJoinToken, type JoinToken, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
 import { imageCreate } from '#contract/images.ts'
 import { all } from '#contract/rule.ts'
@@ -10,7 +9,7 @@ import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 
 /** Actions on a join token, for row menu and ⌘K. */
-export const tokenActions = (client: QueryClient, t: JoinToken): Action[] => [
+export const tokenActions = (t: JoinToken): Action[] => [
   { label: 'Prepare image', icon: 'disk', can: all(allowed(imageCreate), canUseJoinToken(t)), to: paths.prepareImage({ token: t.id }) },
   {
     label: 'Revoke',
@@ -24,7 +23,7 @@ export const tokenActions = (client: QueryClient, t: JoinToken): Action[] => [
         danger: true,
         act: async () => {
           await call(joinTokenRevoke, { params: { id: t.id } })
-          await invalidate(client, joinTokenList)
+          await invalidate(joinTokenList)
           toast.success(`${t.name} was revoked`)
         },
       }),

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { canCancelOperation, canRetryOperation, hasEnded, operationCancel, type Operation, operationRetry, operationTitle } from '#contract/operations.ts'
 import { call } from '../../api/client.ts'
@@ -18,14 +18,13 @@ import { subnetSaid } from './subnet-state.ts'
 
 /** A running assignment, until the cluster holds each subnet as wanted. */
 export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
-  const client = useQueryClient()
   const { data: operation, error, refetch } = useQuery(operationOne(id))
   const { data: has } = useQuery(clusterSubnetsOf(cluster.id))
   if (operation === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
   const act = async (ask: () => Promise<unknown>) => {
     try {
       await ask()
-      await Promise.all([refetch(), refreshNetwork(client)])
+      await Promise.all([refetch(), refreshNetwork()])
     } catch (problem) {
       toast.error(reasonOf(problem))
     }

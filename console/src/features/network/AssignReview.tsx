@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
@@ -42,7 +42,6 @@ export function AssignReview({
   onBegun: (operationId: string) => void
   onRefused: () => void
 }) {
-  const client = useQueryClient()
   const ids = choice.wanted.map((s) => s.id)
   const preview = useQuery({
     ...query(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: ids } }),
@@ -77,7 +76,7 @@ export function AssignReview({
       return call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key })
     },
     done: async ({ operation }) => {
-      await refreshNetwork(client)
+      await refreshNetwork()
       onBegun(operation.id)
     },
     failed: onRefused,

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, type ReactNode, useRef, useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import { csvColumns, importLimits, subnetImport } from '#contract/network/subnets.ts'
@@ -31,7 +30,6 @@ const { Area } = fieldsFor<{ csv: string }>()
 
 /** Imports subnets from CSV. It first checks the file and shows problems by line and the effect of each row; it writes only if there are no problems. */
 export default function ImportDialog() {
-  const client = useQueryClient()
   const { close } = useDialog()
   const [file, setFile] = useState<string | null>(null)
   const [checked, setChecked] = useState<{ csv: string; outcome: Outcome } | null>(null)
@@ -46,7 +44,7 @@ export default function ImportDialog() {
     done: async (answer, { csv, dry_run }) => {
       setChecked({ csv, outcome: answer })
       if (dry_run || !answer.written) return
-      await refreshNetwork(client)
+      await refreshNetwork()
       toast.success(summaryOf(answer).done)
       close()
     },

@@ -1,13 +1,15 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { parseAddress } from '#contract/network/addresses.ts'
 import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetList } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { download } from '../../api/client.ts'
+import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/search/commands.ts'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { ListToolbar, type ListState, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
+import { everyPage } from '../../lib/every-page.ts'
 import { type ListSearch, narrowingOf } from '../../lib/list-search.ts'
 import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
@@ -23,7 +25,7 @@ import { useChosen, useSelection } from '../../ui/table/selection.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { clustersQuery, datacentersQuery, subnetsQuery } from './network-queries.ts'
-import { useSubnetDeeds } from './subnet-actions.ts'
+import { bulkActions, subnetActions } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
 const SubnetMap = later(() => import('./SubnetMap.tsx'))
@@ -35,25 +37,18 @@ const idOf = (s: Subnet) => s.id
 
 /** Subnets with their utilisation. A row opens its address map. */
 export function NetworkPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
-  const client = useQueryClient()
   const go = useGo()
   const answer = useQuery(subnetsQuery(search))
   const { data: page } = answer
   const state = useList(subnetList.list, subnetColumns, { search, setSearch }, answer)
   const selection = useSelection()
-  const deeds = useSubnetDeeds()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
 
   /** Selects all matches, on all pages. */
   const selectMatching = async () => {
-    const found = new Map<string, Subnet>()
-    for (let at = 1; found.size < (page?.total ?? 0); at++) {
-      const { items } = await client.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' }))
-      if (items.length === 0) break
-      for (const s of items) found.set(s.id, s)
-    }
-    remember([...found.values()])
-    selection.set(found.keys())
+    const found = await everyPage((at) => queryClient.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' })))
+    remember(found)
+    selection.set(found.map(idOf))
   }
 
   const general = useMemo<Action[]>(
@@ -65,9 +60,8 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
     ],
     [go, search],
   )
-  const bulk = deeds.bulk(selected, selection.clear)
-  const commands = useMemo(() => (selected.length > 0 ? deeds.bulk(selected, selection.clear) : general), [deeds, selected, selection.clear, general])
-  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', commands)
+  const bulk = useMemo(() => bulkActions(selected, selection.clear), [selected, selection.clear])
+  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', selected.length > 0 ? bulk : general)
   const [add, assign, bring, save] = general as [Action, Action, Action, Action]
 
   // Preloads the map's code before the first row opens.
@@ -93,7 +87,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
         {...state.table}
         rowKey={idOf}
         rowName={(s) => s.name}
-        actions={deeds.actions}
+        actions={subnetActions}
         detail={(s) => mapOf(s, searched)}
         opened={opened}
         // One map at a time: the last one clicked.

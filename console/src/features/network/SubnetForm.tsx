@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Related } from '#contract/errors.ts'
 import { all, no, yes } from '#contract/rule.ts'
@@ -62,7 +61,6 @@ export function SubnetForm({
   /** Code of the preselected datacenter. */
   preset?: string | undefined
 }) {
-  const client = useQueryClient()
   const go = useGo()
   const site = subnet === null ? (datacenters.find((d) => d.code === preset)?.id ?? (datacenters.length === 1 ? datacenters[0]!.id : '')) : ''
   const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)), [subnet, site])
@@ -77,7 +75,7 @@ export function SubnetForm({
     done: async (done) => {
       mayLeave(true)
       await kept.settle()
-      await refreshNetwork(client)
+      await refreshNetwork()
       toast.success(subnet === null ? `${done.name} was added` : `${done.name} was changed`)
       await go(paths.network({ q: done.name, open: done.id }))
     },

@@ -1,5 +1,5 @@
 /** Queries of the subnet pages. */
-import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
@@ -35,5 +35,5 @@ export const datacentersQuery = query(datacenterList, { query: { per_page: 1000,
 export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
 
 /** Refetches after a change of subnets or assignments. */
-export const refreshNetwork = (client: QueryClient): Promise<unknown> =>
-  invalidate(client, subnetList, subnetGet, subnetMap, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)
+export const refreshNetwork = (): Promise<unknown> =>
+  invalidate(subnetList, subnetGet, subnetMap, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)

@@ -1,6 +1,4 @@
 /** Actions on subnets, for row menu, bulk bar and ⌘K. */
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { canRemoveSubnet, clusterSubnetsAssign, type Subnet, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
@@ -20,7 +18,7 @@ const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
 }
 const removable = (s: Subnet): Verdict => all(allowed(subnetRemove), canRemoveSubnet(s))
 
-const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
+export const subnetActions = (s: Subnet): Action[] => [
   allowed(subnetUpdate).ok ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) } : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
   { label: 'Assign to a cluster', icon: 'cluster', can: all(allowed(clusterSubnetsAssign), canGive(s)), to: paths.assignSubnets({ subnets: s.id }) },
   ...(s.clusters.length === 0
@@ -32,7 +30,7 @@ const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
         can: allowed(clusterSubnetsAssign),
         to: paths.assignSubnets({ cluster: c.id, remove: s.id, step: 'review' }),
       }))),
-  { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets(client, [s]) },
+  { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets([s]) },
 ]
 
 /** The first refusal, with the subnet's name, if all subnets refuse. */
@@ -47,7 +45,8 @@ const together = (subnets: readonly Subnet[]): Verdict =>
     ? no('They are in several datacenters; a cluster takes subnets of its own')
     : yes
 
-const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () => void): Action[] => [
+/** Actions on the selected subnets. `clear` empties the selection. */
+export const bulkActions = (subnets: readonly Subnet[], clear: () => void): Action[] => [
   {
     label: 'Assign',
     icon: 'cluster',
@@ -59,12 +58,12 @@ const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () 
     icon: 'trash',
     danger: true,
     can: any(subnets, removable),
-    run: () => removeSubnets(client, subnets).then((done) => done && clear()),
+    run: () => removeSubnets(subnets).then((done) => done && clear()),
   },
 ]
 
 /** Removes the removable subnets one after another, and reports the result of each if there are several. */
-function removeSubnets(client: QueryClient, subnets: readonly Subnet[]): Promise<boolean> {
+function removeSubnets(subnets: readonly Subnet[]): Promise<boolean> {
   const one = subnets.length === 1 ? subnets[0] : undefined
   const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length
   return confirm({
@@ -74,13 +73,13 @@ function removeSubnets(client: QueryClient, subnets: readonly Subnet[]): Promise
     act: async () => {
       if (one) {
         await call(subnetRemove, { params: { id: one.id } }, { version: one.version })
-        await refreshNetwork(client)
+        await refreshNetwork()
         toast.success(`${one.name} was removed`)
         return
       }
       const list: Result[] = []
       for (const s of subnets) list.push(await removed(s))
-      await refreshNetwork(client)
+      await refreshNetwork()
       void showResults({ title: 'Removing subnets', results: list, done: 'Removed' })
     },
   })
@@ -95,9 +94,4 @@ async function removed(s: Subnet): Promise<Result> {
   } catch (error) {
     return { name: s.name, ok: false, reason: reasonOf(error) }
   }
-}
-
-export function useSubnetDeeds(): { actions: (s: Subnet) => Action[]; bulk: (subnets: readonly Subnet[], clear: () => void) => Action[] } {
-  const client = useQueryClient()
-  return useMemo(() => ({ actions: (s) => subnetActions(client, s), bulk: (subnets, clear) => bulkActions(client, subnets, clear) }), [client])
 }

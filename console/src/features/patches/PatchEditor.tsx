@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
@@ -37,7 +37,6 @@ const noProblems: readonly PatchProblem[] = []
 
 /** Creates a patch (`patch` null), edits one, or shows a system layer. The right side is a live preview. */
 export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
-  const client = useQueryClient()
   const go = useGo()
   const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
   const readOnly = patch?.read_only ?? false
@@ -63,7 +62,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     done: async (_, { name }) => {
       mayLeave(true)
       await kept.settle()
-      await refreshPatches(client)
+      await refreshPatches()
       toast.success(patch === null ? `${name} was created` : `${name} was saved`)
       await go(paths.server(server.id))
     },

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { createContext, useCallback, useContext, useMemo } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
@@ -135,7 +135,6 @@ export function PatchesTable({
   onQ: (q: string) => void
   onSort: (sort: string) => void
 }) {
-  const client = useQueryClient()
   const narrow = useMedia('below', 'sm')
   const { data, error, refetch } = useQuery({ ...patchesQuery(server.id), enabled: server.status !== 'deleted' })
   const rows = useMemo(
@@ -155,11 +154,11 @@ export function PatchesTable({
         danger: true,
         act: async () => {
           await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
-          await refreshPatches(client)
+          await refreshPatches()
           toast.success(`${p.name} was deleted`)
         },
       }),
-    [client, server],
+    [server],
   )
   const actions = (p: Patch): Action[] =>
     p.read_only

@@ -1,4 +1,3 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { patchGet, patchList, patchSchema } from '#contract/patches.ts'
 import { serverGet, serverList } from '#contract/servers/servers.ts'
 import { invalidate, query } from '../../api/query.ts'
@@ -9,4 +8,4 @@ export const patchQuery = (serverId: string, patchId: string) => query(patchGet,
 export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
 
 /** Refetches after a change: the layers, and the server, whose eligibility depends on them. */
-export const refreshPatches = (client: QueryClient): Promise<unknown> => invalidate(client, patchList, patchGet, serverGet, serverList)
+export const refreshPatches = (): Promise<unknown> => invalidate(patchList, patchGet, serverGet, serverList)

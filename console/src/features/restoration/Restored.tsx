@@ -1,11 +1,11 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import { canResumeCluster, clusterResume, type HeldCluster, operationResume, restorationGet } from '#contract/restoration.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
-import { query } from '../../api/query.ts'
+import { query, queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
@@ -37,11 +37,10 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
 /** Banner on every page while objects are held after a restore, with the way to resume them. */
 export default function Restored() {
   const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? againMs : false) })
-  const client = useQueryClient()
   const [all, setAll] = useState(false)
   if (!data?.restored) return null
   const { restored, clusters, operations } = data
-  const refresh = () => client.invalidateQueries()
+  const refresh = () => queryClient.invalidateQueries()
   const resumeCluster = (c: HeldCluster) =>
     confirm({
       title: `Resume ${c.name}?`,

@@ -1,6 +1,4 @@
 /** Actions on servers, for row menu, page header, bulk bar and ⌘K. */
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
@@ -36,7 +34,7 @@ export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalo
 const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
 /** Refused actions stay visible with the reason. */
-const serverActions = (client: QueryClient, s: Server): Action[] => [
+export const serverActions = (s: Server): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => editServerName({ serverId: s.id, name: s.name }) },
   {
     label: 'Assign datacenter',
@@ -57,7 +55,7 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
   ...machineCommandKinds.map((kind): Action => {
     const { title, icon, danger } = machineCommands[kind]
-    return { label: title, icon, danger, can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)), run: () => command(client, s, kind) }
+    return { label: title, icon, danger, can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)), run: () => command(s, kind) }
   }),
   {
     label: 'Reset to maintenance',
@@ -97,7 +95,7 @@ const free = (s: Server): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
 /** `done` receives the result of each server. */
-const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
+export const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
   {
     label: 'Create cluster',
     icon: 'cluster',
@@ -119,7 +117,7 @@ const bulkActions = (servers: readonly Server[], done: (results: readonly ItemRe
   },
 ]
 
-async function downloadTalosconfig(s: Server): Promise<void> {
+export async function downloadTalosconfig(s: Server): Promise<void> {
   try {
     await download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`)
   } catch (error) {
@@ -129,7 +127,7 @@ async function downloadTalosconfig(s: Server): Promise<void> {
 
 const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)
 
-const command = (client: QueryClient, s: Server, kind: MachineCommand): Promise<boolean> => {
+const command = (s: Server, kind: MachineCommand): Promise<boolean> => {
   const { title, consequence, danger } = machineCommands[kind]
   return confirm({
     title: `${title} ${s.name}?`,
@@ -139,26 +137,10 @@ const command = (client: QueryClient, s: Server, kind: MachineCommand): Promise<
     ...(danger && { typed: s.name }),
     act: async () => {
       await call(serverCommands[kind], { params: { id: s.id } })
-      await refreshServers(client, s.id)
+      await refreshServers(s.id)
     },
   })
 }
 
 const inCluster = (s: Server): string =>
   s.cluster ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.` : ''
-
-export function useServerActions(): {
-  talosconfig: (s: Server) => void
-  actions: (s: Server) => Action[]
-  bulk: (servers: readonly Server[], done: (results: readonly ItemResult[]) => void) => Action[]
-} {
-  const client = useQueryClient()
-  return useMemo(
-    () => ({
-      talosconfig: (s) => void downloadTalosconfig(s),
-      actions: (s) => serverActions(client, s),
-      bulk: bulkActions,
-    }),
-    [client],
-  )
-}

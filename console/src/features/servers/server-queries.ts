@@ -1,11 +1,11 @@
 /** Queries of the server pages. */
-import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import type { Page } from '#contract/page.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call, CallError } from '../../api/client.ts'
-import { keyOf, query } from '../../api/query.ts'
+import { keyOf, query, queryClient } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { resourcesOf } from './page/resources.ts'
 
@@ -47,8 +47,8 @@ export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort:
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 
 /** Refetches the lists and the server after a change. */
-export const refreshServers = (client: QueryClient, id?: string): Promise<unknown> =>
+export const refreshServers = (id?: string): Promise<unknown> =>
   Promise.all([
-    client.invalidateQueries({ queryKey: [keyOf(serverList)] }),
-    client.invalidateQueries({ queryKey: id === undefined ? [keyOf(serverGet)] : [keyOf(serverGet), { params: { id } }] }),
+    queryClient.invalidateQueries({ queryKey: [keyOf(serverList)] }),
+    queryClient.invalidateQueries({ queryKey: id === undefined ? [keyOf(serverGet)] : [keyOf(serverGet), { params: { id } }] }),
   ])

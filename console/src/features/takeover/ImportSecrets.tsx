@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { serverGet, serverList } from '#contract/servers/servers.ts'
@@ -16,14 +15,13 @@ const withTalosconfig: Typed = { ...blank, kind: 'talosconfig' }
 
 /** Imports the changed authorities of a cluster whose machines refuse Steelyard. */
 export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const form = useForm({
     initial: withTalosconfig,
     read: readProof,
     send: (body, key) => call(clusterSecretsImport, { params: { id: cluster.id }, body }, { key }),
     done: async () => {
-      await invalidate(client, clusterGet, clusterList, serverList, serverGet, serverDrift)
+      await invalidate(clusterGet, clusterList, serverList, serverGet, serverDrift)
       toast.success(`The secrets of ${cluster.name} are imported`)
       close()
     },

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
@@ -43,7 +43,6 @@ export function TakeoverPage() {
 const { Text, Choose } = fieldsFor<Typed>()
 
 function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; city_name: string }[] }) {
-  const client = useQueryClient()
   const go = useGo()
   const [last, setLast] = useState<Looked | null>(null)
   const result = useRef<HTMLDivElement>(null)
@@ -63,7 +62,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
     read: () => (looked === null ? { ok: false, fields: {} } : { ok: true, body: { ...looked.body, seen: looked.takeover.seen } }),
     send: (body, key) => call(clusterImport, { body }, { key }),
     done: async ({ cluster }) => {
-      await invalidate(client, clusterList, serverList)
+      await invalidate(clusterList, serverList)
       toast.success(`${cluster.name} was taken over`)
       await go(paths.cluster(cluster.id))
     },

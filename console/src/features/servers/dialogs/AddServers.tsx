@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
 import { all } from '#contract/rule.ts'
@@ -119,19 +119,18 @@ const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 
 function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
   const { close } = useDialog()
-  const client = useQueryClient()
   const { data: operation, error, refetch } = useQuery(query(operationGet, { params: { id } }))
   const over = operation !== undefined && hasEnded(operation)
   const [problem, setProblem] = useState<string | null>(null)
   useEffect(() => {
-    if (over) void refreshServers(client)
-  }, [over, client])
+    if (over) void refreshServers()
+  }, [over])
   const steps = (operation?.steps ?? []).toSorted((a, b) => rankOf(a) - rankOf(b))
   const found = [...new Set(steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])))]
   const ended = steps.filter((s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped').length
   const cancel = () => {
     call(operationCancel, { params: { id } }).then(
-      () => invalidate(client, operationGet),
+      () => invalidate(operationGet),
       (failure: unknown) => setProblem(reasonOf(failure)),
     )
   }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { canMoveServer, type Server, serverUpdate } from '#contract/servers/servers.ts'
 import { no, yes } from '#contract/rule.ts'
@@ -23,7 +23,6 @@ const { Choose } = fieldsFor<{ datacenter: string }>()
 
 /** Assigns servers to a datacenter. It can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const { data: datacenters, error: unknown } = useQuery(datacentersQuery)
   // A snapshot from when the dialog opened, because the list behind it keeps updating.
@@ -34,7 +33,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
 
   const move = async (list: readonly Server[], to: (s: Server) => string | null) => {
     const moved = await toEach(list, (s) => call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: to(s) } }), setEnded)
-    await refreshServers(client)
+    await refreshServers()
     return moved
   }
   const undo = async (list: readonly Server[]) => {

@@ -1,4 +1,4 @@
-import { useQueries, useQueryClient } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
 import { compareFingerprint } from '#contract/servers/fingerprint.ts'
 import { type Server, serverConfirm } from '#contract/servers/servers.ts'
@@ -23,7 +23,6 @@ const claimsOf = (s: Server): readonly Claim[] => identityAlarm(s)?.claims ?? []
 
 /** Servers whose hardware needs a confirmation, each with a button. */
 export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
-  const client = useQueryClient()
   const answers = useQueries({ queries: ids.map(serverQueryOf) })
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
@@ -44,7 +43,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
     }
     setErrors(failed)
     setDone((now) => new Set([...now, ...list.map(({ server }) => server.id)]))
-    await refreshServers(client)
+    await refreshServers()
     setBusy(new Set())
   }
   if (servers.length === 0 && !answers.some((a) => a.isPending)) return null

@@ -1,11 +1,11 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { nameLength } from '#contract/names.ts'
 import type { Page } from '#contract/page.ts'
 import { no, yes } from '#contract/rule.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { saidBy } from '../../../api/http.ts'
-import { keyOf } from '../../../api/query.ts'
+import { keyOf, queryClient } from '../../../api/query.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
@@ -20,25 +20,24 @@ const { Text } = fieldsFor<{ name: string }>()
 
 /** The modal `editServerName`. Lists show the new name at once and revert with the reason if the server refuses. */
 export default function EditServerName({ serverId, name: before }: { serverId: string; name: string }) {
-  const client = useQueryClient()
   const { open, close } = useDialog()
   const { data: all } = useQuery({ ...serversQuery({}), enabled: open })
 
   const rename = async (wanted: string) => {
     const [list, one] = [[keyOf(serverList)], [keyOf(serverGet), { params: { id: serverId } }]]
-    await Promise.all([client.cancelQueries({ queryKey: list }), client.cancelQueries({ queryKey: one })])
-    const cached = [...client.getQueriesData<Page<Server>>({ queryKey: list }), ...client.getQueriesData<Server>({ queryKey: one })]
-    client.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
-    client.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
+    await Promise.all([queryClient.cancelQueries({ queryKey: list }), queryClient.cancelQueries({ queryKey: one })])
+    const cached = [...queryClient.getQueriesData<Page<Server>>({ queryKey: list }), ...queryClient.getQueriesData<Server>({ queryKey: one })]
+    queryClient.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
+    queryClient.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
     try {
       await call(serverUpdate, { params: { id: serverId }, body: { name: wanted } })
       toast.success(renameToasts.done, wanted === before ? {} : { undo: () => rename(before).catch(() => undefined) })
     } catch (error) {
-      for (const [key, data] of cached) client.setQueryData(key, data)
+      for (const [key, data] of cached) queryClient.setQueryData(key, data)
       toast.error(saidBy(error, renameToasts.failed))
       throw error
     } finally {
-      void refreshServers(client, serverId)
+      void refreshServers(serverId)
     }
   }
   const form = useForm({

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
 import { all, no, yes } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, type Server, serverRemove, serverReset } from '#contract/servers/servers.ts'
@@ -17,7 +17,6 @@ const { Check } = fieldsFor<typeof blank>()
 
 /** Takes a server out of its cluster: with a reset if it answers, or by force if it is gone. */
 export default function LeaveCluster({ server: s, way }: { server: Server; way: 'reset' | 'remove' }) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const { data: cluster } = useQuery({ ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }), enabled: s.cluster !== null })
   const isReset = way === 'reset'
@@ -34,7 +33,7 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
     done: async () => {
       if (isReset) toast.info(`${s.name} is being reset: it leaves its cluster, is wiped and starts again`)
       else toast.success(`${s.name} was removed`)
-      await refreshServers(client, s.id)
+      await refreshServers(s.id)
       close()
     },
   })

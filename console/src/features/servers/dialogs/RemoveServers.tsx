@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { no, yes } from '#contract/rule.ts'
 import { canRemoveServer, serverRemove } from '#contract/servers/servers.ts'
@@ -15,7 +14,6 @@ import { refreshServers } from '../server-queries.ts'
 
 /** Removes servers outside of clusters, one by one. Servers that can't be removed are listed and stay selected. */
 export default function RemoveServers({ servers, done }: BulkDialog) {
-  const client = useQueryClient()
   const { close } = useDialog()
   const [{ able, unable }] = useState(() => sorted(servers, canRemoveServer))
   const [ended, setEnded] = useState(0)
@@ -26,7 +24,7 @@ export default function RemoveServers({ servers, done }: BulkDialog) {
     read: () => ({ ok: true, body: null }),
     send: () => toEach(able, (s) => call(serverRemove, { params: { id: s.id } }), setEnded),
     done: async (removals) => {
-      await refreshServers(client)
+      await refreshServers()
       const all = [...removals, ...unable]
       const gone = all.filter((r) => r.ok)
       if (gone.length > 0) toast.success(gone.length === 1 ? `${gone[0]!.name} was removed` : `${counted(gone.length, 'server')} were removed`)

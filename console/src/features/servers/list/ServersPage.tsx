@@ -1,12 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { type Server, serverAdd, serverList } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
+import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import { ListToolbar, type ListState, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
+import { everyPage } from '../../../lib/every-page.ts'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useMedia } from '../../../lib/use-media.ts'
@@ -16,7 +18,7 @@ import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
-import { useServerActions } from '../server-actions.ts'
+import { bulkActions, serverActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { clustersQuery, datacentersQuery, serversQuery } from '../server-queries.ts'
 import css from './ServersPage.module.css'
@@ -31,12 +33,10 @@ const AddServers = lazy(() => import('../dialogs/AddServers.tsx'))
 const FirstServer = lazy(() => import('./FirstServer.tsx'))
 
 export function ServersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
-  const client = useQueryClient()
   const answer = useQuery(serversQuery(search))
   const { data: page, isPlaceholderData, dataUpdatedAt } = answer
   const state = useList(serverList.list, serverColumns, { search, setSearch }, answer)
   const selection = useSelection()
-  const deeds = useServerActions()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
   // Stays mounted after the first opening, for the closing animation.
   const [adding, setAdding] = useState(false)
@@ -46,20 +46,15 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 
   /** Everything that matches, past this page too. */
   const selectMatching = async () => {
-    const all = new Map<string, Server>()
-    for (let at = 1; all.size < (page?.total ?? 0); at++) {
-      const { items } = await client.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined }))
-      if (items.length === 0) break
-      for (const s of items) all.set(s.id, s)
-    }
-    remember([...all.values()])
-    selection.set(all.keys())
+    const all = await everyPage((at) => queryClient.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined })))
+    remember(all)
+    selection.set(all.map(idOf))
   }
 
   // Servers that were changed leave the selection, the others stay.
   const keep = selection.set
   const done = useCallback((results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))), [keep])
-  const bulk = useMemo(() => deeds.bulk(selected, done), [deeds, selected, done])
+  const bulk = useMemo(() => bulkActions(selected, done), [selected, done])
   const commands = useMemo<Action[]>(
     () =>
       selected.length > 0
@@ -94,7 +89,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
         rowKey={idOf}
         rowName={(s) => s.name}
         href={(s) => paths.server(s.id)}
-        actions={deeds.actions}
+        actions={serverActions}
         detail={detailOf}
         selection={selection}
         bulk={{

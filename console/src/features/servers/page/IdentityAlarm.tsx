@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
 import { exact, moment } from '../../../lib/time.ts'
@@ -13,7 +12,6 @@ import css from './ServerPage.module.css'
 
 /** Alarm on a server's page until a user confirms its hardware. */
 export function IdentityAlarm({ server }: { server: Server }) {
-  const client = useQueryClient()
   const { busy, problem, act } = useAct()
   const [pressed, setPressed] = useState<string | null>(null)
   const alarm = identityAlarm(server)
@@ -21,7 +19,7 @@ export function IdentityAlarm({ server }: { server: Server }) {
   const confirm = async (claim: Claim) => {
     setPressed(claim.label)
     // Refresh in any case: somebody else may have confirmed it.
-    await act(() => confirmServer(server, claim).finally(() => refreshServers(client, server.id)))
+    await act(() => confirmServer(server, claim).finally(() => refreshServers(server.id)))
   }
   return (
     <Alert tone={alarm.tone} className={css['alarm']!}>

@@ -9,13 +9,12 @@ import { paths } from '../../../lib/paths.ts'
 import { sentence, truncate } from '../../../lib/text.ts'
 import { cuNote, Disks, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
 import { serverQueryOf } from '../server-queries.ts'
-import { talosconfigVerdict, useServerActions } from '../server-actions.ts'
+import { downloadTalosconfig, talosconfigVerdict } from '../server-actions.ts'
 import css from './ServerDetails.module.css'
 
 /** Detail of a server's row: Server info, Storage, Platform. Fetches disks and interfaces, which the list omits. */
 export function ServerDetails({ server: listed }: { server: Server }) {
   const { data: server, error, refetch } = useQuery(serverQueryOf(listed.id))
-  const deeds = useServerActions()
   if (server === undefined) return error === null ? <SkeletonRows rows={5} /> : <ErrorState error={error} onRetry={() => void refetch()} />
   const { resources } = server
   return (
@@ -41,7 +40,7 @@ export function ServerDetails({ server: listed }: { server: Server }) {
         <h2 className={css['head']}>Platform</h2>
         <Platform server={server} />
         <div className={css['buttons']}>
-          <Button size="small" icon="download" can={talosconfigVerdict(server)} onClick={() => deeds.talosconfig(server)}>
+          <Button size="small" icon="download" can={talosconfigVerdict(server)} onClick={() => void downloadTalosconfig(server)}>
             Talosconfig
           </Button>
           <ButtonLink size="small" kind="ghost" href={paths.server(server.id)}>

@@ -17,7 +17,7 @@ import { EligibilityPanel } from './Eligibility.tsx'
 import { summaryOf } from './hardware.ts'
 import { storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
-import { useServerActions } from '../server-actions.ts'
+import { serverActions } from '../server-actions.ts'
 import { ServerStatus } from '../list/server-columns.tsx'
 import { ServerEvents } from './ServerEvents.tsx'
 import { ServerHardware } from './ServerHardware.tsx'
@@ -41,8 +41,7 @@ export function ServerPage({
   patchCount: number | undefined
   above: ReactNode
 }) {
-  const deeds = useServerActions()
-  const actions = useMemo(() => deeds.actions(server), [deeds, server])
+  const actions = useMemo(() => serverActions(server), [server])
   useCommands(`Act on ${server.name}`, actions)
   return (
     <>
