@@ -34,14 +34,7 @@ export type ClusterTab = (typeof clusterTabs)[number]
 /** The servers of a cluster with their hardware and state. */
 const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
 
-/** One cluster. During creation it opens on the timeline. The tab Addresses is a separate feature. */
-export function ClusterPage({
-  id,
-  tab,
-  operation,
-  addresses,
-  above,
-}: {
+interface ClusterPageProps {
   id: string
   tab: string | undefined
   /** Id of the operation whose timeline is shown. */
@@ -49,7 +42,10 @@ export function ClusterPage({
   addresses: (cluster: Cluster) => ReactNode
   /** Notices about its servers that need a decision. */
   above: ReactNode
-}) {
+}
+
+/** One cluster. During creation it opens on the timeline. The tab Addresses is a separate feature. */
+export function ClusterPage({ id, tab, operation, addresses, above }: ClusterPageProps) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
   if (error instanceof CallError && error.status === 404) return <NotFound sentence={error.message} />
   if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
@@ -76,19 +72,15 @@ function NotFound({ sentence }: { sentence: string }) {
   )
 }
 
-function Shown({
-  cluster,
-  tab,
-  operation,
-  addresses,
-  above,
-}: {
+interface ShownProps {
   cluster: Cluster
   tab: ClusterTab
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
   above: ReactNode
-}) {
+}
+
+function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   useCommands(`Act on ${cluster.name}`, actions)
   const { tone, word } = clusterSaid(cluster)

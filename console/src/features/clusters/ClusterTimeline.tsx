@@ -235,21 +235,17 @@ function whyOf({ held, reason, state }: Phase): ReactNode {
   )
 }
 
-/** The log of the server that a phase waits for: live while it answers, else from when it failed. */
-function HeldUp({
-  clusterId,
-  server,
-  failed,
-  sent,
-  children,
-}: {
+interface HeldUpProps {
   clusterId: string
   server: { node_id: string; name: string }
   failed: boolean
   /** It has its configuration, so it may have said what fails. */
   sent: boolean
   children: ReactNode
-}) {
+}
+
+/** The log of the server that a phase waits for: live while it answers, else from when it failed. */
+function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProps) {
   return (
     <>
       {failed ? <KeptLog clusterId={clusterId} server={server} sent={sent} /> : <LiveLog server={server} />}

@@ -17,18 +17,15 @@ const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
   </>
 )
 
-/** A checkbox for each disk whose wipe needs a confirmation. */
-export function DiskChecks({
-  disks,
-  ticked,
-  onTick,
-  text,
-}: {
+interface DiskChecksProps {
   disks: readonly DiskToConfirm[]
   ticked: ReadonlySet<string>
   onTick: (ticked: ReadonlySet<string>) => void
   text: string
-}) {
+}
+
+/** A checkbox for each disk whose wipe needs a confirmation. */
+export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
   const set = (key: string, on: boolean) => onTick(new Set(on ? [...ticked, key] : [...ticked].filter((k) => k !== key)))
   return (
     <>

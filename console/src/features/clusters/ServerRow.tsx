@@ -52,15 +52,7 @@ function Cell({ head, className, children }: { head: string; className: 'link' |
   )
 }
 
-/** A selected server: role, interface, disks and patch. */
-export function ChosenRow({
-  server: s,
-  chosen,
-  patches,
-  lost,
-  onSet,
-  onLeave,
-}: {
+interface ChosenRowProps {
   server: Server
   chosen: Chosen
   /** Patches of users; undefined until loaded. */
@@ -69,7 +61,10 @@ export function ChosenRow({
   lost: Verdict | undefined
   onSet: (patch: Partial<Chosen>) => void
   onLeave: () => void
-}) {
+}
+
+/** A selected server: role, interface, disks and patch. */
+export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: ChosenRowProps) {
   const size = (bytes: number | undefined) => (bytes === undefined ? '' : disk(bytes))
   const disks = s.resources.disks
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))

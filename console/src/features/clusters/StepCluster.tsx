@@ -26,16 +26,14 @@ const endpointWords = {
 
 const { Text, Choose, Custom } = fieldsFor<Draft>()
 
-/** Name, datacenter, versions and endpoint. */
-export function StepCluster({
-  form,
-  datacenters,
-  versions,
-}: {
+interface StepClusterProps {
   form: FormState<Draft>
   datacenters: readonly Datacenter[]
   versions: Answer<typeof versionList>
-}) {
+}
+
+/** Name, datacenter, versions and endpoint. */
+export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
   const { values: draft, set: change, read } = form
   const { items } = versions
   const pair = items.find((v) => v.talos_version === draft.talos) ?? items[0]

@@ -15,18 +15,14 @@ import css from './CreateCluster.module.css'
 import { DisksToWipe } from './DisksToWipe.tsx'
 import { findingsOf } from './review-findings.ts'
 
-/** The configuration of each server, problems and warnings, and the steps in order. */
-export function StepReview({
-  draft,
-  preview,
-  servers,
-  ticked,
-  onTick,
-}: {
+type StepReviewProps = {
   draft: Draft
   preview: UseQueryResult<Answer<typeof clusterPreview>>
   servers: readonly Server[]
-} & Pick<Parameters<typeof DisksToWipe>[0], 'ticked' | 'onTick'>) {
+} & Pick<Parameters<typeof DisksToWipe>[0], 'ticked' | 'onTick'>
+
+/** The configuration of each server, problems and warnings, and the steps in order. */
+export function StepReview({ draft, preview, servers, ticked, onTick }: StepReviewProps) {
   const { data, error, refetch } = preview
   const [chosen, setChosen] = useState<string | null>(null)
   const { copied, copy } = useCopy()

@@ -34,16 +34,7 @@ function controlPlaneCheck(chosen: number): { ok: boolean | 'warn'; text: string
   return verdict.ok ? { ok: true, text: 'Odd number of control planes' } : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
 }
 
-/** Selects servers with roles and disks. Ineligible servers are listed with the reason. */
-export function StepServers({
-  draft,
-  change,
-  servers,
-  datacenter,
-  talosVersion,
-  refused,
-  writeBody,
-}: {
+interface StepServersProps {
   draft: Draft
   change: (patch: (now: Draft) => Partial<Draft>) => void
   servers: UseQueryResult<Server[]>
@@ -52,7 +43,10 @@ export function StepServers({
   talosVersion: string
   refused: string | undefined
   writeBody: WriteBody
-}) {
+}
+
+/** Selects servers with roles and disks. Ineligible servers are listed with the reason. */
+export function StepServers({ draft, change, servers, datacenter, talosVersion, refused, writeBody }: StepServersProps) {
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
   const { data, error, refetch } = servers

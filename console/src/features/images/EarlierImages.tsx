@@ -92,16 +92,14 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
     { id: 'use', head: 'Again', width: 108, from: 'sm', cell: use },
   ])
 
-/** Earlier images: their properties, whether servers can still join with them, and a button to reuse one. */
-export function EarlierImages({
-  page,
-  onPage,
-  onUse,
-}: {
+interface EarlierImagesProps {
   page: string | undefined
   onPage: (page: string | undefined) => void
   onUse: (image: Image) => void
-}) {
+}
+
+/** Earlier images: their properties, whether servers can still join with them, and a button to reuse one. */
+export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({ ...imagesQuery(page), placeholderData: keepPreviousData })
   const actions = useMemo(
     () =>

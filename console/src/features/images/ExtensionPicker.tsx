@@ -12,18 +12,15 @@ import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
 import { extensionsQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
 
-/** Picks extensions of a Talos version: a search with pages, and the selected ones above, where they can be removed. */
-export function ExtensionPicker({
-  version,
-  chosen,
-  onChosen,
-  error: refused,
-}: {
+interface ExtensionPickerProps {
   version: string
   chosen: readonly string[]
   onChosen: (names: string[]) => void
   error: string | undefined
-}) {
+}
+
+/** Picks extensions of a Talos version: a search with pages, and the selected ones above, where they can be removed. */
+export function ExtensionPicker({ version, chosen, onChosen, error: refused }: ExtensionPickerProps) {
   const { data, error, refetch } = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(1)

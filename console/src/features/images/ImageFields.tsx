@@ -16,15 +16,7 @@ import { TokenField } from './TokenField.tsx'
 
 const { Area, Choose, Custom } = fieldsFor<Draft>()
 
-/** The fields of an image. */
-export function ImageFields({
-  form: { values: draft, set, errorOf },
-  version,
-  versions,
-  offered,
-  known,
-  onCreateToken,
-}: {
+interface ImageFieldsProps {
   form: Form<Draft>
   /** The chosen version, or the newest. */
   version: string
@@ -33,7 +25,10 @@ export function ImageFields({
   offered: readonly OfferedTalos[]
   known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
   onCreateToken: () => void
-}) {
+}
+
+/** The fields of an image. */
+export function ImageFields({ form: { values: draft, set, errorOf }, version, versions, offered, known, onCreateToken }: ImageFieldsProps) {
   const moreOf = (version: string) => {
     const found = offered.find((v) => v.talos_version === version)
     return found?.support.ended === true ? { more: 'out of support' } : {}

@@ -17,18 +17,15 @@ const stateOf = (t: JoinToken): string =>
     .filter(Boolean)
     .join(', ')
 
-/** Picks the image's join token: a usable one, a new one, or none. */
-export function TokenField({
-  draft,
-  tokens,
-  onChange,
-  onCreate,
-}: {
+interface TokenFieldProps {
   draft: Draft
   tokens: readonly JoinToken[]
   onChange: (patch: Partial<Draft>) => void
   onCreate: () => void
-}) {
+}
+
+/** Picks the image's join token: a usable one, a new one, or none. */
+export function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
   const { fit, others } = choicesOf(tokens, draft.datacenter)
   // A chosen token that is no longer usable stays in the list; the error says why.
   const spent = tokens.filter((t) => t.id === draft.token && !fit.includes(t) && !others.includes(t))

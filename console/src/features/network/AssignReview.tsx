@@ -24,15 +24,7 @@ import { refreshNetwork } from './network-queries.ts'
 
 const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 
-/** Review of an assignment: the manifest before and after, Services that lose an address, and the confirmation. */
-export function AssignReview({
-  cluster,
-  choice,
-  versionOf,
-  onBack,
-  onBegun,
-  onRefused,
-}: {
+interface AssignReviewProps {
   cluster: Cluster
   choice: Choice
   /** The cluster's version for the choice; null if the choice has changed. */
@@ -41,7 +33,10 @@ export function AssignReview({
   /** Called with the id of the operation. */
   onBegun: (operationId: string) => void
   onRefused: () => void
-}) {
+}
+
+/** Review of an assignment: the manifest before and after, Services that lose an address, and the confirmation. */
+export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRefused }: AssignReviewProps) {
   const ids = choice.wanted.map((s) => s.id)
   const preview = useQuery({
     ...query(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: ids } }),
@@ -193,18 +188,15 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
   )
 }
 
-/** Services with addresses of removed subnets, and the choice to wait for them. */
-function Losing({
-  preview,
-  subnets,
-  force,
-  onForce,
-}: {
+interface LosingProps {
   preview: PoolChange
   subnets: readonly Pick<Subnet, 'id' | 'name'>[]
   force: boolean
   onForce: (force: boolean) => void
-}) {
+}
+
+/** Services with addresses of removed subnets, and the choice to wait for them. */
+function Losing({ preview, subnets, force, onForce }: LosingProps) {
   const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
   return (
     <Panel title="Services with these addresses" note={<span className="num">{preview.losing.length}</span>}>

@@ -138,17 +138,14 @@ function stepLabel(step: StepId): string {
 
 const tones = { ready: 'ok', degraded: 'warn', failed: 'danger' } as const
 
-function ChooseCluster({
-  clusters,
-  given,
-  chosen,
-  onChoose,
-}: {
+interface ChooseClusterProps {
   clusters: readonly Cluster[]
   given: readonly Subnet[]
   chosen: string | undefined
   onChoose: (id: string) => void
-}) {
+}
+
+function ChooseCluster({ clusters, given, chosen, onChoose }: ChooseClusterProps) {
   if (clusters.length === 0)
     return (
       <Empty
@@ -209,21 +206,16 @@ function entryOf(s: Subnet, can: Entry['can'], mark: string | null): Entry {
   }
 }
 
-function ChooseSubnets({
-  cluster,
-  choice,
-  error,
-  onRetry,
-  onAdd,
-  onRemove,
-}: {
+interface ChooseSubnetsProps {
   cluster: Cluster
   choice: Choice | null
   error: unknown
   onRetry: () => void
   onAdd: (ids: readonly string[]) => void
   onRemove: (ids: readonly string[]) => void
-}) {
+}
+
+function ChooseSubnets({ cluster, choice, error, onRetry, onAdd, onRemove }: ChooseSubnetsProps) {
   if (choice === null) return error ? <ErrorState boxed error={error} onRetry={onRetry} /> : <SkeletonRows rows={8} />
   const left = choice.free.map(({ subnet, can }) =>
     entryOf(subnet, can, choice.removed.includes(subnet) ? 'taken away' : subnet.status === 'draining' ? 'draining' : sizeText(subnet)),

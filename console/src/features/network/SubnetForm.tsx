@@ -44,14 +44,7 @@ const purposes = [
 ] as const
 const purposeHints = { workload: 'A cluster hands out its addresses', management: 'Carries the addresses of servers; clusters may share it' } as const
 
-/** Adds a subnet (`subnet` null) or edits one, with a live summary of its address space. */
-export function SubnetForm({
-  subnet,
-  newer,
-  onNewest,
-  datacenters,
-  preset,
-}: {
+interface SubnetFormProps {
   subnet: Subnet | null
   /** A newer version by somebody else, since the page opened. */
   newer?: Subnet | null
@@ -60,7 +53,10 @@ export function SubnetForm({
   datacenters: readonly Datacenter[]
   /** Code of the preselected datacenter. */
   preset?: string | undefined
-}) {
+}
+
+/** Adds a subnet (`subnet` null) or edits one, with a live summary of its address space. */
+export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: SubnetFormProps) {
   const go = useGo()
   const site = subnet === null ? (datacenters.find((d) => d.code === preset)?.id ?? (datacenters.length === 1 ? datacenters[0]!.id : '')) : ''
   const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)), [subnet, site])
@@ -213,21 +209,17 @@ export function SubnetForm({
   )
 }
 
-/** Buttons that fix an error, or links to its cause. */
-function Fixes({
-  corrected,
-  stands,
-  related,
-  onCorrect,
-  onExclude,
-}: {
+interface FixesProps {
   corrected: string | null
   /** The address of a server in the subnet. */
   stands: string | null
   related: Related | null
   onCorrect: (cidr: string) => void
   onExclude: (address: string) => void
-}) {
+}
+
+/** Buttons that fix an error, or links to its cause. */
+function Fixes({ corrected, stands, related, onCorrect, onExclude }: FixesProps) {
   const leads =
     related === null
       ? null

@@ -7,17 +7,7 @@ import type { Form } from '../../ui/form/use-form.ts'
 import { differences, draftOf, type SubnetDraft } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 
-/** Notices above the form: a restored draft, changes by somebody else, and why saving failed. */
-export function FormNotices({
-  restored,
-  theirs,
-  refused,
-  was,
-  form: { values: mine, problem },
-  onDiscard,
-  onTheirs,
-  onMerge,
-}: {
+interface FormNoticesProps {
   restored: KeptDraft['restored']
   /** The version changed by somebody else, or null. */
   theirs: Subnet | null
@@ -29,7 +19,10 @@ export function FormNotices({
   onDiscard: () => void
   onTheirs: (theirs: Subnet) => void
   onMerge: (theirs: Subnet) => void
-}) {
+}
+
+/** Notices above the form: a restored draft, changes by somebody else, and why saving failed. */
+export function FormNotices({ restored, theirs, refused, was, form: { values: mine, problem }, onDiscard, onTheirs, onMerge }: FormNoticesProps) {
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="subnet" {...restored} onDiscard={onDiscard} />}

@@ -10,17 +10,7 @@ export interface Entry {
   can: Verdict
 }
 
-/** Two lists with buttons that move the selection between them. A double click or Enter moves too. */
-export function TwoLists({
-  left,
-  right,
-  leftTitle,
-  rightTitle,
-  leftEmpty,
-  rightEmpty,
-  onRight,
-  onLeft,
-}: {
+interface TwoListsProps {
   left: readonly Entry[]
   right: readonly Entry[]
   leftTitle: string
@@ -29,7 +19,10 @@ export function TwoLists({
   rightEmpty: ReactNode
   onRight: (ids: readonly string[]) => void
   onLeft: (ids: readonly string[]) => void
-}) {
+}
+
+/** Two lists with buttons that move the selection between them. A double click or Enter moves too. */
+export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightEmpty, onRight, onLeft }: TwoListsProps) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const root = useRef<HTMLDivElement>(null)
   // After the last entry has moved, the empty list is gone. The focus goes to the other one.
@@ -64,22 +57,17 @@ export function TwoLists({
   )
 }
 
-/** A list. Keys: arrows move, Space selects, Ctrl+A selects all, Enter moves the selection or the current entry. */
-function List({
-  title,
-  entries,
-  picked,
-  onPicked,
-  onMove,
-  empty,
-}: {
+interface ListProps {
   title: string
   entries: readonly Entry[]
   picked: ReadonlySet<string>
   onPicked: (picked: ReadonlySet<string>) => void
   onMove: (ids: readonly string[]) => void
   empty: ReactNode
-}) {
+}
+
+/** A list. Keys: arrows move, Space selects, Ctrl+A selects all, Enter moves the selection or the current entry. */
+function List({ title, entries, picked, onPicked, onMove, empty }: ListProps) {
   const id = useId()
   const [at, setAt] = useState(0)
   const [focused, setFocused] = useState(false)

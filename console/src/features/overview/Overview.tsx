@@ -25,16 +25,7 @@ interface Key {
   to: string
 }
 
-/** A number, its parts as a bar, and each part as a link to its list. */
-function Reading({
-  title,
-  value,
-  unit,
-  to,
-  bar,
-  keys,
-  more,
-}: {
+interface ReadingProps {
   title: string
   value: string
   unit?: string
@@ -42,7 +33,10 @@ function Reading({
   bar?: readonly Segment[]
   keys?: readonly Key[]
   more?: ReactNode
-}) {
+}
+
+/** A number, its parts as a bar, and each part as a link to its list. */
+function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
   return (
     <div className={css['reading']}>
       <a className={css['title']} href={to}>

@@ -4,16 +4,14 @@ import { Icon } from '../../ui/pictures/Icon.tsx'
 import css from './LabelsInput.module.css'
 import { labelText, readLabel } from './patch-form.ts'
 
-/** Labels as chips. Enter, a comma or a space ends one; Backspace in the empty field removes the last one. */
-export function LabelsInput({
-  labels,
-  onLabels,
-  disabled = false,
-}: {
+interface LabelsInputProps {
   labels: Record<string, string>
   onLabels: (labels: Record<string, string>) => void
   disabled?: boolean
-}) {
+}
+
+/** Labels as chips. Enter, a comma or a space ends one; Backspace in the empty field removes the last one. */
+export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputProps) {
   const field = useField()
   const [text, setText] = useState('')
   const add = (entries: readonly string[]) => {

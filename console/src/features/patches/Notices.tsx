@@ -5,17 +5,7 @@ import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
 
-/** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
-export function Notices({
-  serverId,
-  creating,
-  restored,
-  newer,
-  failure,
-  onDiscard,
-  onNewest,
-  onOverwrite,
-}: {
+interface NoticesProps {
   serverId: string
   creating: boolean
   restored: KeptDraft['restored']
@@ -25,7 +15,10 @@ export function Notices({
   onDiscard: () => void
   onNewest: () => void
   onOverwrite: () => void
-}) {
+}
+
+/** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
+export function Notices({ serverId, creating, restored, newer, failure, onDiscard, onNewest, onOverwrite }: NoticesProps) {
   const isStale = failure instanceof CallError && failure.status === 412
   const loadNewer = (
     <Button size="small" onClick={onNewest}>

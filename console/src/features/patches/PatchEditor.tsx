@@ -190,15 +190,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   )
 }
 
-/** Below the editor: problems of the body, or that there are none. */
-function BodyState({
-  problem,
-  blank,
-  count,
-  warned,
-  checking,
-  versions,
-}: {
+interface BodyStateProps {
   problem: string | undefined
   blank: boolean
   count: number
@@ -206,7 +198,10 @@ function BodyState({
   warned: number
   checking: boolean
   versions: string
-}) {
+}
+
+/** Below the editor: problems of the body, or that there are none. */
+function BodyState({ problem, blank, count, warned, checking, versions }: BodyStateProps) {
   const [tone, text] = ((): ['danger' | 'busy' | 'ok' | 'warn' | 'off', string] => {
     if (problem !== undefined) return ['danger', problem]
     if (blank) return ['off', 'Nothing written yet']

@@ -10,14 +10,7 @@ import { PreviewPanel } from './PreviewPanel.tsx'
 import { useSchemaHelp } from './schema-help.ts'
 import { usePreview } from './use-preview.ts'
 
-/** Editor of a patch body for several free servers, with completion and a preview per server. */
-export default function PatchWriter({
-  servers,
-  name,
-  weight,
-  body,
-  onBody,
-}: {
+interface PatchWriterProps {
   /** At least one. */
   servers: readonly { id: string; name: string }[]
   name: string
@@ -25,7 +18,10 @@ export default function PatchWriter({
   weight: string
   body: string
   onBody: (body: string) => void
-}) {
+}
+
+/** Editor of a patch body for several free servers, with completion and a preview per server. */
+export default function PatchWriter({ servers, name, weight, body, onBody }: PatchWriterProps) {
   const [chosen, setChosen] = useState(servers[0]!.id)
   const editor = useRef<CodeEditorHandle>(null)
   const help = useSchemaHelp()

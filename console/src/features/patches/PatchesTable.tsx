@@ -121,20 +121,16 @@ const patchColumns = [
   { id: 'actions', head: 'Actions', width: 80, cell: (p: Patch) => <RowButtons patch={p} /> },
 ]
 
-/** The layers of a server's configuration: users' patches and the two system layers. */
-export function PatchesTable({
-  server,
-  q,
-  sort,
-  onQ,
-  onSort,
-}: {
+interface PatchesTableProps {
   server: PatchedServer
   q: string
   sort: string | undefined
   onQ: (q: string) => void
   onSort: (sort: string) => void
-}) {
+}
+
+/** The layers of a server's configuration: users' patches and the two system layers. */
+export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps) {
   const narrow = useMedia('below', 'sm')
   const { data, error, refetch } = useQuery({ ...patchesQuery(server.id), enabled: server.status !== 'deleted' })
   const rows = useMemo(

@@ -14,15 +14,7 @@ import css from './PatchEditor.module.css'
 import type { PreviewState } from './use-preview.ts'
 import { verdicts, warningTitle } from './verdicts.ts'
 
-/** The merged configuration without and with the patch, the layer of each line, and the effect of saving. */
-export function PreviewPanel({
-  state,
-  blank,
-  isJoined,
-  layers,
-  self,
-  onGoTo,
-}: {
+interface PreviewPanelProps {
   state: PreviewState
   /** There is no body yet. */
   blank: boolean
@@ -31,7 +23,10 @@ export function PreviewPanel({
   layers: readonly Patch[]
   self: { name: string; weight: number }
   onGoTo: (line: number) => void
-}) {
+}
+
+/** The merged configuration without and with the patch, the layer of each line, and the effect of saving. */
+export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: PreviewPanelProps) {
   const { pending, error, retry } = state
   const preview = blank ? null : state.preview
   const [changedOnly, setChangedOnly] = useState(true)

@@ -10,20 +10,16 @@ const mostBytes = 128 * 1024
 const { Area } = fieldsFor<Typed>()
 type Of = Pick<Form<Typed>, 'values' | 'set' | 'refuse'>
 
-/** A file of secrets, chosen or pasted. It is only in this page's memory. */
-function SecretFile({
-  form,
-  name,
-  label,
-  hint,
-  optional = false,
-}: {
+interface SecretFileProps {
   form: Of
   name: 'secrets' | 'talosconfig' | 'kubeconfig'
   label: string
   hint: string
   optional?: boolean
-}) {
+}
+
+/** A file of secrets, chosen or pasted. It is only in this page's memory. */
+function SecretFile({ form, name, label, hint, optional = false }: SecretFileProps) {
   const picker = useRef<HTMLInputElement>(null)
   const { length } = form.values[name]
   const pick = async (event: ChangeEvent<HTMLInputElement>) => {

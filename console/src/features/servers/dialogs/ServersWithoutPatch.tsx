@@ -13,14 +13,13 @@ const addressEnds = [6, 5] as const
 /** Talos's own page on networking. */
 const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
 
-/** The modal `confirmServersWithoutPatch`: lists servers without a user's patch and asks whether to continue. */
-export default function ServersWithoutPatch({
-  servers,
-  onConfirm,
-}: {
+interface ServersWithoutPatchProps {
   servers: readonly { id: string; name: string; address?: string }[]
   onConfirm: () => unknown
-}) {
+}
+
+/** The modal `confirmServersWithoutPatch`: lists servers without a user's patch and asks whether to continue. */
+export default function ServersWithoutPatch({ servers, onConfirm }: ServersWithoutPatchProps) {
   const { close } = useDialog()
   const form = useForm({ initial: {}, read: () => ({ ok: true, body: null }), send: () => onConfirm(), done: () => close() })
   const scrolls = servers.length > rowsInSight

@@ -27,20 +27,16 @@ import css from './ServerPage.module.css'
 export const serverTabs = ['patches', 'hardware', 'events', 'logs'] as const
 export type ServerTab = (typeof serverTabs)[number]
 
-/** One server. The route passes the tab Patches and the notices, which are separate features. */
-export function ServerPage({
-  server,
-  tab,
-  patches,
-  patchCount,
-  above,
-}: {
+interface ServerPageProps {
   server: Server
   tab: ServerTab
   patches: ReactNode
   patchCount: number | undefined
   above: ReactNode
-}) {
+}
+
+/** One server. The route passes the tab Patches and the notices, which are separate features. */
+export function ServerPage({ server, tab, patches, patchCount, above }: ServerPageProps) {
   const actions = useMemo(() => serverActions(server), [server])
   useCommands(`Act on ${server.name}`, actions)
   return (
