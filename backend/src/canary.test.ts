@@ -101,21 +101,21 @@ function files(): Record<string, string> {
   return Object.fromEntries(names.filter((f) => f !== backend.config.keyFile).map((f) => [`file ${path.relative(folder, f)}`, readFileSync(f, 'latin1')]))
 }
 
-/** What a reader of all events is told, from the first one on. */
+/** The stream of events as a reader gets it, from the first event to the newest. */
 async function events(token: string): Promise<string> {
+  const { id: newest } = await db.selectFrom('event').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
   const stop = new AbortController()
-  setTimeout(() => stop.abort(), 1_500)
   const response = await fetch(listening + eventStream.path, {
     headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
     signal: stop.signal,
   })
   const decoder = new TextDecoder()
   let text = ''
-  try {
-    for await (const part of response.body!) text += decoder.decode(part as Uint8Array, { stream: true })
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
+  for await (const part of response.body!) {
+    text += decoder.decode(part as Uint8Array, { stream: true })
+    if (new RegExp(`^id: ?${newest}$`, 'm').test(text)) break
   }
+  stop.abort()
   return text
 }
 

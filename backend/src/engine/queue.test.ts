@@ -4,7 +4,6 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 const drops: (() => Promise<void>)[] = []
 afterAll(async () => {
   for (const drop of drops) await drop()
@@ -30,7 +29,7 @@ test('a wake-up runs soon after its commit, and later when asked for later', asy
   await one.stop()
 })
 
-test('an earlier wish brings a later one forward', async () => {
+test('an earlier wake-up replaces a later one', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
@@ -41,7 +40,7 @@ test('an earlier wish brings a later one forward', async () => {
   await one.stop()
 })
 
-test('two processes share the work, and no object is ever in two hands', async () => {
+test('two processes share the work, and no object runs in both at once', async () => {
   const connection = await database()
   const inHand = new Map<string, string>()
   const done = new Map<string, number>()
@@ -50,7 +49,7 @@ test('two processes share the work, and no object is ever in two hands', async (
   const reconcile = (name: string) => async (job: { key: string; fence: { write: EngineProcessWrite } }) => {
     if (inHand.has(job.key)) overlaps += 1
     inHand.set(job.key, name)
-    await sleep(5 + Math.random() * 20)
+    await sql`select pg_sleep(0.01)`.execute(one.db)
     await job.fence.write(async () => undefined)
     inHand.delete(job.key)
     done.set(job.key, (done.get(job.key) ?? 0) + 1)
@@ -63,7 +62,7 @@ test('two processes share the work, and no object is ever in two hands', async (
   // Woken by both, again and again, while they run.
   for (let round = 0; round < 4; round++) {
     await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).wake(key)))
-    await sleep(30)
+    await waitFor(() => inHand.size > 0)
   }
   await waitFor(async () => (await pending(one)) === 0, 20_000)
   expect(overlaps).toBe(0)
@@ -201,21 +200,23 @@ test('an object that is due without a notification is found within the 3 s of th
 
 test('an object that is locked when it is due is run soon after the lock goes, although a rollback notifies nobody', async () => {
   const connection = await database()
-  const runs: number[] = []
-  const one = engineProcess(connection, async () => void runs.push(Date.now()))
+  const runs: { key: string; at: number }[] = []
+  const one = engineProcess(connection, async ({ key }) => void runs.push({ key, at: Date.now() }))
   await one.wake('a')
   const client = new Client(connection)
   await client.connect()
   await client.query('begin')
   await client.query('select 1 from wake_up for update')
   await one.start()
-  await sleep(300)
-  expect(runs).toEqual([])
+  await one.wake('b')
+  await waitFor(() => runs.length === 1)
+  expect(runs[0]!.key).toBe('b')
   const start = Date.now()
   await client.query('rollback')
   await client.end()
-  await waitFor(() => runs.length === 1)
-  expect(runs[0]! - start).toBeLessThan(1_000)
+  await waitFor(() => runs.length === 2)
+  expect(runs[1]).toMatchObject({ key: 'a' })
+  expect(runs[1]!.at - start).toBeLessThan(1_000)
   await one.stop()
 }, 30_000)
 
@@ -224,9 +225,8 @@ test('what became due while no connection listened is run when the connection is
   const one = engineProcess(await database(), async () => void runs.push(Date.now()))
   await one.start()
   await one.wake('a')
-  await waitFor(() => runs.length === 1)
-  // Just after the process looked by itself, so that the reconnection is what finds it.
-  await sleep(100)
+  // Right after the process has looked by itself, so the reconnection finds the object and not the next look.
+  await waitFor(async () => runs.length === 1 && (await pending(one)) === 0)
   await sql`
     with ended as (select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'),
     due as (update wake_up set due_at = now() returning key) select count(*) from ended, due`.execute(one.db)
@@ -265,14 +265,13 @@ test('an idle process sends three statements every 3 s, also while it waits for 
   await one.start()
   await one.wake('now')
   await one.wake('in an hour', 3600_000)
-  await waitFor(async () => (await one.db.selectFrom('wake_up').select('key').where('fence', '=', 1).execute()).length === 1)
-  await sleep(200)
+  await waitFor(async () => (await pending(one)) === 1)
   const statements = vi.spyOn(Client.prototype, 'query')
-  await sleep(3_500)
-  const count = statements.mock.calls.length
+  const start = Date.now()
+  // The first three may follow at once; the next ones belong to the next look.
+  await waitFor(() => statements.mock.calls.length > 6)
   statements.mockRestore()
-  expect(count).toBeGreaterThanOrEqual(3)
-  expect(count).toBeLessThanOrEqual(6)
+  expect(Date.now() - start).toBeGreaterThan(3_000)
   await one.stop()
 }, 30_000)
 
@@ -339,17 +338,23 @@ test('saying that a process lives never dead-locks with who wakes several object
 test('stopping lets what runs end, and leaves nothing held', async () => {
   const connection = await database()
   let begun = 0
+  let aborted = 0
   let ended = 0
+  const rest = Promise.withResolvers<void>()
   const one = engineProcess(connection, async ({ signal }) => {
     begun += 1
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    await sleep(100)
+    aborted += 1
+    await rest.promise
     ended += 1
   })
   await one.start()
   for (let i = 0; i < 5; i++) await one.wake(`a${i}`)
   await waitFor(() => begun === 5)
-  await one.stop()
+  const stopping = one.stop()
+  await waitFor(() => aborted === 5)
+  rest.resolve()
+  await stopping
   expect(ended).toBe(5)
   const client = new Client(connection)
   await client.connect()

@@ -56,7 +56,14 @@ export function engineProcess(
   }
 }
 
-/** Claims an object that nobody has, due or not: it rests until the test runs it. */
+/** Whether no object but `except` is due or running at `now`: what was going to happen by then has happened. */
+export async function isQuiet(db: Db, now: Date, except = ''): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from wake_up where key <> ${except} and (owner is not null or due_at <= ${now}) limit 1`.execute(db)
+  return rows.length === 0
+}
+
+/** Claims an object that no process runs, due or not. It stays claimed until the test runs it. */
 export async function claimNow({ db, owner }: Engine, queue: string, key: string): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`
     update wake_up set fence = fence + 1, owner = ${owner}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null

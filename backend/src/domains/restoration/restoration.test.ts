@@ -15,6 +15,7 @@ import { doctor } from '../../commands/doctor.ts'
 import { backup } from '../../commands/backup.ts'
 import { restore } from '../../commands/restore.ts'
 import { type Backend, freshDatabase, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { isQuiet } from '../../testing/engine.ts'
 import { temporaryFolder, urlOf } from '../../testing/postgres.ts'
 import { runCommand } from '../../testing/surroundings.ts'
 import { clusterWorld, realTime } from '../clusters/testing/world.ts'
@@ -138,7 +139,7 @@ test('every held server is asked, and nothing is sent to any of them, whatever w
   await sql`update cluster_server set at_since = at_since - interval '2 days'`.execute(db)
   for (let times = 0; times < 10; times++) {
     await sql`update wake_up set due_at = ${new Date(restored.clock.now())}`.execute(db)
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await expect.poll(() => isQuiet(db, new Date(restored.clock.now())), { timeout: 10_000 }).toBe(true)
   }
   expect(told()).toBe(before)
   expect(pools()).toEqual([])
@@ -155,7 +156,7 @@ test('no operation begins on a held cluster; a cancel is accepted and waits as w
   const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })
   expect((await admin.call(operationCancel, { params: { id: rebooting } })).answer).toMatchObject({ status: 'cancelling' })
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await expect.poll(() => isQuiet(restored.database.db, new Date(restored.clock.now())), { timeout: 10_000 }).toBe(true)
   expect(told()).toBe(before)
   expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
 })

@@ -30,11 +30,13 @@ test('while 210 addresses guess at once, the right person on a device never seen
   const slowerBefore = await slowness()
   const url = await backend.listen()
   const over = new AbortController()
+  let asked = 0
   const answered: number[] = []
   const guessing = Array.from({ length: 210 }, async (_, n) => {
-    // Their connections are opened by this very process: all in one go they would hold up what is measured.
+    // This process opens all connections. Opened at once, they would delay what is measured.
     await new Promise((resolve) => setTimeout(resolve, 2 * n))
     for (let round = 0; !over.signal.aborted; round++) {
+      asked += 1
       const target = n % 2 === 0 ? email : `nobody${n}-${round}@example.com`
       const { status } = await timed(
         `${url}/v1/authorize`,
@@ -55,8 +57,8 @@ test('while 210 addresses guess at once, the right person on a device never seen
     }
   })()
   const signIn = (n: number) => timed(`${url}/v1/authorize`, 'POST', { 'x-forwarded-for': `192.0.2.${n}` }, { email, password })
-  await new Promise((resolve) => setTimeout(resolve, 500))
-  // Every guesser waits for its first answer, then some have had several, then all are slowed.
+  await expect.poll(() => asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(210)
+  // Sign-ins while every guesser waits for its first answer, after some have had several, and after all are slowed.
   const found = [await signIn(1)]
   await expect.poll(() => answered.length, { timeout: 20_000 }).toBeGreaterThan(100)
   found.push(await signIn(2))
