@@ -13,7 +13,6 @@ import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
-import { installationRoutes } from './domains/installation/routes.ts'
 import { joinDomain } from './domains/joining/domain.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
@@ -44,7 +43,7 @@ import type { Domain, Platform } from './platform.ts'
 export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
-  const { db, clock, config, version, vault } = platform
+  const { db, clock, config, vault } = platform
   const users = makeUsers(platform)
   const installationKey = rotationKey({ db, vault })
   const slowed = throttle(platform)
@@ -112,7 +111,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }) },
     { name: 'waitlist', routes: (app) => waitlistRoutes(app, platform) },
-    { name: 'installation', routes: (app) => installationRoutes(app, { config, version }) },
     {
       name: 'idempotency',
       removeOld: async () =>

@@ -2,45 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy, type PolicySources } from './headers.ts'
-import { openapiDocument } from './openapi.ts'
-
-/** As much of a JSON schema as the page shows. */
-interface Schema {
-  $ref?: string
-  type?: string
-  format?: string
-  description?: string
-  enum?: unknown[]
-  const?: unknown
-  default?: unknown
-  anyOf?: Schema[]
-  oneOf?: Schema[]
-  items?: Schema
-  properties?: Record<string, Schema>
-  required?: string[]
-  additionalProperties?: Schema | boolean
-  minimum?: number
-  maximum?: number
-  minLength?: number
-  maxLength?: number
-  minItems?: number
-  maxItems?: number
-}
-
-interface Described {
-  operationId: string
-  summary: string
-  tags: string[]
-  parameters: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
-  security: { session: string[] }[]
-}
-
-interface Document {
-  paths: Record<string, Record<string, Described>>
-  components: { schemas: Record<string, Schema> }
-}
+import { type Call, openapiDocument, type Schema } from './openapi.ts'
 
 const noncePlaceholder = '__NONCE__'
 
@@ -67,7 +29,7 @@ function typeOf(schema: Schema): string {
   if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {})}${bounds(schema.minItems, schema.maxItems, ' items')}`
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return `object of ${typeOf(schema.additionalProperties)}`
   const length = bounds(schema.minLength, schema.maxLength, ' characters')
-  return `${schema.format ?? schema.type ?? 'anything'}${length}${bounds(schema.minimum, schema.maximum, '')}`
+  return `${schema.format ?? String(schema.type ?? 'anything')}${length}${bounds(schema.minimum, schema.maximum, '')}`
 }
 
 const row = (name: string, required: boolean, schema: Schema, where = ''): string =>
@@ -89,14 +51,14 @@ function inner(schema: Schema): string {
 
 const shape = (schema: Schema): string => (schema.properties ? fields(schema) : `<p>${typeOf(schema)}${inner(schema)}</p>`)
 
-const needs = ({ security }: Described): string => {
+const needs = ({ security }: Call): string => {
   const [needed] = security
   if (!needed) return 'Anybody'
   return needed.session.length === 0 ? 'Any signed-in user' : `Scope ${needed.session.map(code).join(', ')}`
 }
 
 /** The call as it may be typed into a shell. */
-function curl(method: string, path: string, { security, requestBody }: Described): string {
+function curl(method: string, path: string, { security, requestBody }: Call): string {
   const example = requestBody?.content['application/json']?.example
   const parts = [
     `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$STEELYARD_URL${path}"`,
@@ -106,7 +68,7 @@ function curl(method: string, path: string, { security, requestBody }: Described
   return `<pre>${escape(parts.join(' \\\n  '))}</pre>`
 }
 
-function section(method: string, path: string, call: Described): string {
+function section(method: string, path: string, call: Call): string {
   const parameters = call.parameters.map(({ name, in: where, required, description, schema }) =>
     row(name, required, { ...schema, ...(description !== undefined && { description }) }, ` <small>${where}</small>`),
   )
@@ -130,7 +92,7 @@ td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{o
 @media(max-width:40rem){table,tbody,tr,td,td:first-child{display:block;width:auto}tr{border-top:1px solid #8883;padding:.35rem 0}td{border:0;padding:0}dd{margin-left:0}}`
 
 function page(version: string): string {
-  const { paths, components } = openapiDocument(version) as unknown as Document
+  const { paths, components } = openapiDocument(version)
   const calls = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, call]) => ({ method, path, call })))
   const groups = [...Map.groupBy(calls, ({ call }) => call.tags[0]!)]
   const sections = groups.map(([tag, all]) => `<h2 id="${tag}">${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`)

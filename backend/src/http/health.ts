@@ -1,11 +1,15 @@
-/** Health, readiness and metrics, for load balancers and monitoring. */
+/** What the program tells of itself: health, readiness and metrics for load balancers and monitoring, and what the console needs before sign-in. */
+import { performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
+import { installationGet } from '#contract/users.ts'
 import type { Config } from '../config.ts'
 import { type Db, isDatabaseGone, isPoolBusy } from '../db/db.ts'
-import { metricsText } from '../metrics.ts'
 import { isLoopback } from '../network.ts'
 import type { Platform } from '../platform.ts'
+import { serve } from './serve.ts'
 
 /** Whether the database answers now, or why it doesn't. */
 async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: string }> {
@@ -24,6 +28,40 @@ function together<T>(ask: () => Promise<T>): () => Promise<T> {
   return () => (asking ??= ask().finally(() => (asking = undefined)))
 }
 
+/** Prometheus's text format. No label holds text that a person typed. */
+async function metricsText({ db, pool, version }: Platform, app: FastifyInstance): Promise<string> {
+  const { utilization } = performance.eventLoopUtilization()
+  const gauges: [name: string, help: string, value: number][] = [
+    ['steelyard_heap_used_bytes', 'JavaScript heap in use.', getHeapStatistics().used_heap_size],
+    ['steelyard_event_loop_utilization', 'Share of time that the event loop was busy, since the start.', utilization],
+    ['steelyard_streams_open', 'Open streams of live events and logs.', app.streams.count()],
+    ['steelyard_database_connections', 'Connections of the pool.', pool.totalCount],
+    ['steelyard_database_waiting', 'Requests that wait for a connection.', pool.waitingCount],
+  ]
+  try {
+    const { rows } = await sql<{ open: number; due: number; failing: number; escrow: number; outbox: number }>`select
+      (select count(*)::int from operation where ended_at is null) as open,
+      (select count(*)::int from wake_up where owner is null and due_at <= now()) as due,
+      (select count(*)::int from wake_up where failures > 0) as failing,
+      (select count(*)::int from effect e join wake_up w using (queue, key) where e.name = 'escrow' and e.failed_at is not null and w.failures > 0) as escrow,
+      (select count(*)::int from outbox) as outbox`.execute(db)
+    const { open, due, failing, escrow, outbox } = rows[0]!
+    gauges.push(
+      ['steelyard_database_up', 'Whether the database answers.', 1],
+      ['steelyard_operations_open', 'Operations that have not ended.', open],
+      ['steelyard_wakeups_due', 'Objects that wait to be looked after.', due],
+      ['steelyard_wakeups_failing', 'Objects whose last run failed.', failing],
+      ['steelyard_escrow_failing', 'Clusters that wait because their escrow file can not be written.', escrow],
+      ['steelyard_outbox_waiting', 'Changes that have not been published.', outbox],
+    )
+  } catch (error) {
+    if (!isDatabaseGone(error)) throw error
+    gauges.push(['steelyard_database_up', 'Whether the database answers.', 0])
+  }
+  const lines = gauges.flatMap(([name, help, value]) => [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${value}`])
+  return [...lines, '# HELP steelyard_info Version of the program.', '# TYPE steelyard_info gauge', `steelyard_info{version="${version}"} 1`, ''].join('\n')
+}
+
 /** Allows this machine and the networks of the setting. An untrusted proxy on this machine hides the real caller. */
 function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedProxies }: Config): boolean {
   if (metricsNetworks.some((network) => network.contains(ip))) return true
@@ -32,6 +70,7 @@ function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedP
 }
 
 export function healthRoutes(app: FastifyInstance, platform: Platform): void {
+  const { config, version } = platform
   const ready = together(() => readiness(platform.db))
   const metrics = together(() => metricsText(platform, app))
   app.get('/healthz', { config: { open: true } }, () => ({ ok: true }))
@@ -41,8 +80,8 @@ export function healthRoutes(app: FastifyInstance, platform: Platform): void {
     return reply.status(verdict.ok ? 200 : 503).send(verdict)
   })
   app.get('/metrics', { config: { open: true } }, async (request, reply) => {
-    if (!mayMeasure(request, platform.config))
-      throw new Problem('forbidden', 'Metrics are open to this machine and to the networks of STEELYARD_METRICS_NETWORKS')
+    if (!mayMeasure(request, config)) throw new Problem('forbidden', 'Metrics are open to this machine and to the networks of STEELYARD_METRICS_NETWORKS')
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics())
   })
+  serve(app)(installationGet, async () => ({ version, simulated: config.simulate !== undefined, waitlist_url: config.waitlistUrl ?? null }))
 }

@@ -9,39 +9,27 @@ import type { Clock } from '../clock.ts'
 import { countedSource } from '../network.ts'
 import type { Platform } from '../platform.ts'
 import { type Share, shares, type Shares } from './load/shares.ts'
-import { cutWhereStalled, stalledMs } from './load/stalled.ts'
+import { cutWhereStalled, stalledMs } from './load/sockets.ts'
 
-export interface Limits {
+export type Limits = typeof defaultLimits
+
+export const defaultLimits = {
   /** Requests at once; the next waits up to `waitMs` for a place. */
-  readonly inFlight: number
-  readonly waitMs: number
-  /** Of these at most so many for one person, and for one source (an address, or an IPv6 /64). */
-  readonly inFlightOfPerson: number
-  readonly inFlightOfSource: number
-  /** Answers that one person has not taken yet, those in flight included. */
-  readonly unreadOfPerson: number
-  /** Calls at once that cost much of the processor, such as previews: in all, and for one person. */
-  readonly heavy: number
-  readonly heavyOfPerson: number
-  /** How long a peer may read nothing of an answer before its connection is cut, in ms. */
-  readonly stalledMs: number
-  /** Event-loop delay past which reads are refused. */
-  readonly delayMs: number
-  /** Writes per second and person, and how many may come at once. */
-  readonly writesPerSecond: number
-  readonly writeBurst: number
-}
-
-export const defaultLimits: Limits = {
   inFlight: 200,
   waitMs: 1_000,
+  /** Of these at most so many for one person, and for one source (an address, or an IPv6 /64). */
   inFlightOfPerson: 50,
   inFlightOfSource: 100,
+  /** Answers that one person has not taken yet, those in flight included. */
   unreadOfPerson: 100,
+  /** Calls at once that cost much of the processor, such as previews: in all, and for one person. */
   heavy: 6,
   heavyOfPerson: 2,
+  /** How long a peer may read nothing of an answer before its connection is cut, in ms. */
   stalledMs,
+  /** Event-loop delay past which reads are refused. */
   delayMs: 200,
+  /** Writes per second and person, and how many may come at once. */
   writesPerSecond: 20,
   writeBurst: 60,
 }

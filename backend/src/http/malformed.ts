@@ -1,14 +1,72 @@
-/** Answers bytes that are no HTTP request. No hook runs for them, so the answer is written by hand, with the shape and the headers of every other answer. */
+/**
+ * Refuses requests that two programs in a row could read differently, and requests that no honest client sends, before anything else happens. What Node's
+ * own parser refuses (two lengths, a length beside chunks, bare line feeds) never gets to the hooks: `refuseMalformed` answers it.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { ErrorBody } from '#contract/errors.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type ErrorBody, Problem } from '#contract/errors.ts'
+import { isText } from './body.ts'
+import { watchChunks } from './chunks.ts'
+
+const longestUrl = 4 * 1024
+const notPlain = 'The chunks of a body are sent without extensions and trailers, and not behind a request that is under way'
+
+/** Refuses the request and closes the connection. */
+function refuse(reply: FastifyReply, sentence: string): never {
+  void reply.header('connection', 'close')
+  throw new Problem('bad_request', sentence)
+}
+
+function hosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.toLowerCase() === 'host') count++
+  return count
+}
+
+export function refuseAmbiguous(app: FastifyInstance): void {
+  // An expectation that nobody knows may be passed over (RFC 9110 §10.1.1); Node would answer it by itself, without our headers.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
+  const isPlain = watchChunks(app.server)
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { raw, url } = request
+    const named = hosts(raw.rawHeaders)
+    // RFC 9112 §3.2. HTTP/1.0 knows no Host.
+    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must name one Host')
+    const coding = raw.headers['transfer-encoding']
+    if (coding !== undefined) {
+      const bodiless = request.method === 'GET' || request.method === 'HEAD'
+      // RFC 9112 §6.1: HTTP/1.0 knows no codings, and another one than chunks can not be read here.
+      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body is sent with its Content-Length or in chunks')
+      if (!isPlain(raw)) refuse(reply, notPlain)
+    }
+    if (url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
+    const query = url.indexOf('?')
+    if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path can not be read')
+    if (query === -1) return
+    const given = new URLSearchParams(url.slice(query + 1))
+    const names = [...given.keys()]
+    if (new Set(names).size !== names.length) throw new Problem('bad_request', 'A query parameter is given twice')
+    if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
+    if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
+  })
+  // The whole body has arrived by now, and no handler has run.
+  app.addHook('preValidation', async ({ raw }, reply) => {
+    if (raw.headers['transfer-encoding'] !== undefined && !isPlain(raw)) refuse(reply, notPlain)
+  })
+}
 
 const answers: Readonly<Record<string, readonly [status: string, sentence: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long'],
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are too large'],
 }
 
-/** Answers and closes. Neither the answer nor the log repeats what the client sent. */
+/**
+ * Answers bytes that are no HTTP request, and closes. No hook runs for them, so the answer is written by hand, with the shape and the headers of every other
+ * answer. Neither the answer nor the log repeats what the client sent.
+ */
 export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {

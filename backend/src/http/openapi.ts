@@ -3,11 +3,35 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
+import { joinPath } from '#contract/join-tokens.ts'
 import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
-import { openPaths } from './openapi-open.ts'
 import { bodies, meanings, objects } from './openapi-words.ts'
 
 type Json = Record<string, unknown>
+
+type Simple = '$ref' | 'type' | 'format' | 'description' | 'enum' | 'const' | 'default' | 'required' | 'examples' | 'pattern'
+type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems'
+/** As much of a JSON schema as the documentation shows. */
+export interface Schema extends Pick<z.core.JSONSchema.JSONSchema, Simple | Bound> {
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  additionalProperties?: Schema | boolean
+}
+type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Schema }
+type Content = Record<string, { schema: Schema; example?: unknown }>
+type Response = { description: string; headers?: object; content?: Content }
+/** One call of the document. */
+export interface Call {
+  operationId: string
+  summary: string
+  tags: string[]
+  parameters: Parameter[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, Response>
+  security: { session: string[] }[]
+}
 
 const named = z.registry<{ id: string; description: string }>()
 for (const [id, [schema, description]] of Object.entries(objects)) named.add(schema, { id, description })
@@ -22,10 +46,10 @@ const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   key === '$schema'
 
 /** A schema of the document: fields with descriptions, and references to shared schemas. `call`: name of the operation. */
-function tidy(schema: Json, call: string): Json {
+function tidy(schema: Json, call: string): Schema {
   const inside = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(inside) : typeof value === 'object' && value !== null ? tidy(value as Json, call) : value
-  const field = (name: string, one: Json): Json => {
+  const field = (name: string, one: Json): Schema => {
     const meaning = meanings[`${call}.${name}`] ?? meanings[name]
     return { ...(meaning !== undefined && one['$ref'] === undefined && { description: meaning }), ...tidy(one, call) }
   }
@@ -40,9 +64,9 @@ function tidy(schema: Json, call: string): Json {
 }
 
 /** The schemas that are shared, as they were met. */
-type Components = Map<string, Json>
+type Components = Map<string, Schema>
 
-const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string, components: Components): Json => {
+const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string, components: Components): Schema => {
   const { $defs = {}, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', metadata: named }) as Json
   for (const [name, one] of Object.entries($defs as Record<string, Json>))
     if (!components.has(name)) components.set(name, tidy(one, io === 'input' ? call : ''))
@@ -50,9 +74,9 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string,
 }
 
 /** What the server reads from headers beside the session. */
-function headersOf(operation: Operation): Json[] {
+function headersOf(operation: Operation): Parameter[] {
   const { method, kept, errors: own, media } = operation
-  const header = (name: string, description: string, schema: Json): Json => ({ name, in: 'header', required: false, description, schema })
+  const header = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'header', required: false, description, schema })
   return [
     ...(kept
       ? [header('Idempotency-Key', 'Kept 24 h: sent again with the same body, the first answer is given again.', { type: 'string', pattern: '^[!-~]{1,128}$' })]
@@ -70,15 +94,12 @@ function headersOf(operation: Operation): Json[] {
 const etag = { ETag: { description: "The object's version, in quotes: for `If-Match` and `If-None-Match`.", schema: { type: 'string', examples: ['"3"'] } } }
 const comeBack = { 'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } } }
 
-function parameters(operation: Operation, components: Components): Json[] {
-  const of = (where: 'path' | 'query', schema: z.core.$ZodType): Json[] => {
-    const { properties = {}, required = [] } = schemaOf(schema, 'input', operation.name, components) as {
-      properties?: Record<string, Json>
-      required?: string[]
-    }
-    return Object.entries(properties).map(([name, { description: general, ...rest }]) => {
+function parameters(operation: Operation, components: Components): Parameter[] {
+  const of = (where: 'path' | 'query', from: z.core.$ZodType): Parameter[] => {
+    const { properties = {}, required = [] } = schemaOf(from, 'input', operation.name, components)
+    return Object.entries(properties).map(([name, { description: general, ...schema }]) => {
       const description = operation.meanings?.[name] ?? general
-      return { name, in: where, required: where === 'path' || required.includes(name), ...(description !== undefined && { description }), schema: rest }
+      return { name, in: where, required: where === 'path' || required.includes(name), ...(description !== undefined && { description }), schema }
     })
   }
   return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
@@ -87,9 +108,9 @@ function parameters(operation: Operation, components: Components): Json[] {
 /** Objects that carry a version are answered with it as their ETag. */
 const isVersioned = ({ answer }: Operation): boolean => 'version' in ((answer as { shape?: object }).shape ?? {})
 
-function responses(operation: Operation, components: Components): Json {
+function responses(operation: Operation, components: Components): Call['responses'] {
   const json = operation.media === 'application/json'
-  const success =
+  const success: Response =
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
       : {
@@ -114,20 +135,96 @@ function responses(operation: Operation, components: Components): Json {
   }
 }
 
+const jsonOf = (schema: Schema): Content => ({ 'application/json': { schema } })
+const textOf = (media: string): Content => ({ [media]: { schema: { type: 'string' } } })
+const verdict = (ok: boolean, more: Record<string, Schema> = {}): Schema => ({
+  type: 'object',
+  required: ['ok', ...Object.keys(more)],
+  properties: { ok: { const: ok }, ...more },
+})
+
+const get = (operationId: string, tag: string, summary: string, responses: Call['responses'], parameters: Parameter[] = []): Record<string, Call> => ({
+  get: { operationId, summary, tags: [tag], parameters, responses, security: [] },
+})
+const asked = (name: string, description: string, schema: Schema, where = 'query'): Parameter => ({
+  name,
+  in: where,
+  required: where === 'path',
+  description,
+  schema,
+})
+
+/** What is served outside of the contract, for machines: health, metrics, and what a booting server asks. */
+const openPaths: Readonly<Record<string, Record<string, Call>>> = {
+  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'It does.', content: jsonOf(verdict(true)) } }),
+  '/readyz': get('readyz', 'health', 'Whether it can work: the database answers.', {
+    200: { description: 'It can.', content: jsonOf(verdict(true)) },
+    503: { description: 'It can not now; `reason` says why.', headers: comeBack, content: jsonOf(verdict(false, { reason: { type: 'string' } })) },
+  }),
+  '/metrics': get('metrics', 'health', 'Counters and gauges in the text format of Prometheus.', {
+    200: { description: 'Success.', content: textOf('text/plain') },
+    403: { description: 'Who asks is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
+  }),
+  [`${joinPath}{token}`]: get(
+    'join',
+    'join',
+    'What a server asks that was booted with a prepared image: it announces itself. Talos fills in the variables of the kernel command line.',
+    {
+      200: {
+        description: 'One harmless document of a machine configuration, whatever was asked: anything else would keep the machine out of maintenance mode.',
+        content: textOf('application/yaml'),
+      },
+      503: {
+        description: 'Nobody knows yet whether the token is good: Talos asks again.',
+        headers: comeBack,
+        content: jsonOf({ $ref: '#/components/schemas/Error' }),
+      },
+    },
+    [
+      asked('token', 'The join token that the image carries.', { type: 'string' }, 'path'),
+      asked('uuid', 'System UUID of the machine; without one nothing comes of it.', { type: 'string', format: 'uuid' }),
+      asked('serial', 'Serial number of the machine.', { type: 'string' }),
+      asked('mac', 'Hardware address of the link that it asks from.', { type: 'string' }),
+    ],
+  ),
+}
+
 const description = `The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.
 
 Sign in by \`authorize\` and send the access token as \`Authorization: Bearer …\`; after ten minutes get another by \`authorizeRefresh\`.
 Lists answer \`{items, page, per_page, total}\`. What takes longer than a request answers 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.`
 
-export function openapiDocument(version: string): Json {
-  const paths: Record<string, Json> = {}
+const error: Schema = {
+  type: 'object',
+  description: 'What every refusal answers.',
+  required: ['error', 'code', 'request_id'],
+  properties: {
+    error: { type: 'string', description: 'A sentence for people.' },
+    code: { type: 'string', enum: Object.keys(errors), description: 'For programs.' },
+    fields: {
+      type: 'object',
+      description: 'A sentence for each field that is wrong, by its path: `servers.0.role`.',
+      additionalProperties: { type: 'string' },
+    },
+    related: {
+      type: 'object',
+      description: 'What stands in the way.',
+      required: ['kind', 'id', 'name'],
+      properties: { kind: { type: 'string', enum: [...relatedKinds] }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
+    },
+    request_id: { type: 'string', format: 'uuid', description: 'The log has it as well; so has the header `X-Request-Id`.' },
+  },
+}
+
+export function openapiDocument(version: string) {
+  const paths: Record<string, Record<string, Call>> = {}
   const components: Components = new Map()
   for (const operation of allOperations) {
-    const path = (paths[operation.path] ??= {})
-    path[operation.method.toLowerCase()] = {
+    paths[operation.path] ??= {}
+    paths[operation.path]![operation.method.toLowerCase()] = {
       operationId: operation.name,
       summary: operation.summary,
-      tags: [operation.path.split('/')[2]],
+      tags: [operation.path.split('/')[2]!],
       parameters: parameters(operation, components),
       ...(takesBody(operation) && {
         requestBody: {
@@ -143,32 +240,12 @@ export function openapiDocument(version: string): Json {
     openapi: '3.1.0',
     info: { title: 'Steelyard', version, description },
     servers: [{ url: '/' }],
-    paths: { ...paths, ...openPaths((text) => ({ description: text, headers: comeBack })) },
+    paths: { ...paths, ...openPaths },
     components: {
       securitySchemes: { session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: {
         ...Object.fromEntries([...components].toSorted(([a], [b]) => a.localeCompare(b))),
-        Error: {
-          type: 'object',
-          description: 'What every refusal answers.',
-          required: ['error', 'code', 'request_id'],
-          properties: {
-            error: { type: 'string', description: 'A sentence for people.' },
-            code: { type: 'string', enum: Object.keys(errors), description: 'For programs.' },
-            fields: {
-              type: 'object',
-              description: 'A sentence for each field that is wrong, by its path: `servers.0.role`.',
-              additionalProperties: { type: 'string' },
-            },
-            related: {
-              type: 'object',
-              description: 'What stands in the way.',
-              required: ['kind', 'id', 'name'],
-              properties: { kind: { type: 'string', enum: relatedKinds }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
-            },
-            request_id: { type: 'string', format: 'uuid', description: 'The log has it as well; so has the header `X-Request-Id`.' },
-          },
-        },
+        Error: error,
       },
     },
   }

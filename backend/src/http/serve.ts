@@ -1,44 +1,23 @@
 /** Puts the contract's operations on the server. Who may call one is checked from `config.operation` by `session.ts`, before anything is parsed. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
-import { type Answer, type Input, type Operation, takesBody } from '#contract/operation.ts'
+import { type Answer, errorsOf, type Input, type Operation, takesBody } from '#contract/operation.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
 import { accepts } from './console.ts'
 import type { Answered, Idempotency } from './idempotency.ts'
-import { stalledMs } from './load/stalled.ts'
-import { packed, tagOf, worthPacking } from './cached-text.ts'
-import { sendStream, type StreamPart } from './stream.ts'
-import { hasTag, type Versions, versionsOf } from './tags.ts'
+import { stalledMs } from './load/sockets.ts'
+import { sendStream, type StreamPart } from './streams.ts'
+import { hasTag, packed, tagOf, versionsOf, worthPacking } from './tags.ts'
 
 /** What a handler gets in addition to the parsed input. */
-export interface CallContext {
-  readonly caller: Caller
-  /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. */
-  readonly ifMatch: Versions
-  /** From `Last-Event-ID`: the stream continues after it. */
-  readonly lastEventId: number | undefined
-  readonly ip: string
-  readonly userAgent: string
-  /** The `Cookie` header; sign-in alone looks at it. */
-  readonly cookies: string | undefined
-  /** Whether the caller speaks HTTPS, to us or to a trusted proxy. */
-  readonly isEncrypted: boolean
-  /** When the caller's access token ends, in ms since 1970. */
-  readonly tokenEndsAt: number | undefined
-  /** Ends when the client goes away, at shutdown, and when the access token does. */
-  readonly signal: AbortSignal
-  /** Adds a header to the answer; not kept with an Idempotency-Key. */
-  readonly header: (name: string, value: string) => void
-  /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
-  readonly saveAs: (filename: string) => void
-}
-export type Call<O extends Operation> = Input<O> & CallContext
+export type CallContext = ReturnType<typeof contextOf>
+type Call<O extends Operation> = Input<O> & CallContext
 
-export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O>>
+type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O>>
 /** Yields text or bytes as they come. What it throws before the first part is answered as an error. */
-export type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
+type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -61,14 +40,14 @@ declare module 'fastify' {
 /** Of a call that anybody may make: a thousand open bodies of strangers must fit into memory. */
 const largestBodyOfStrangers = 8 * 1024
 
-const url = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1')
+const routeOf = (operation: Operation) => ({ method: operation.method, url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1') })
 
 /** Nouns that a 404 names, as the specification demands for servers. */
 const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
 
 /** An id that can't be one names nothing. */
 function nothing(operation: Operation, params: unknown, issues: readonly z.core.$ZodIssue[]): Problem {
-  if (!operation.errors.includes('not_found')) return unreadable(issues)
+  if (!errorsOf(operation).has('not_found')) return unreadable(issues)
   const noun = nouns[operation.path.split('/')[2]!]
   const { id } = params as { id?: string }
   return new Problem(
@@ -95,35 +74,36 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
   return { params: params.data, query: query.data, body: body.data } as Input<O>
 }
 
-/** Only calls that compare versions look at it. */
-const readIfMatch = (request: FastifyRequest): Versions =>
-  request.routeOptions.config.operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined
-
-/** An invalid id counts as missing: the stream starts now. */
-function readLastEventId(request: FastifyRequest): number | undefined {
-  const header = request.headers['last-event-id']
-  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
-}
-
-function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
+function contextOf(request: FastifyRequest, reply: FastifyReply) {
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort(new Problem('bad_request', 'The client went away')))
+  const { operation } = request.routeOptions.config
+  const lastEventId = String(request.headers['last-event-id'])
   return {
     caller: request.caller,
-    ifMatch: readIfMatch(request),
-    lastEventId: readLastEventId(request),
+    /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. Only calls that compare versions look at it. */
+    ifMatch: operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined,
+    /** From `Last-Event-ID`: the stream continues after it. An invalid id counts as missing: the stream starts now. */
+    lastEventId: /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined,
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? '',
+    /** The `Cookie` header; sign-in alone looks at it. */
     cookies: request.headers.cookie,
+    /** Whether the caller speaks HTTPS, to us or to a trusted proxy. */
     isEncrypted: request.protocol === 'https',
+    /** When the caller's access token ends, in ms since 1970. */
     tokenEndsAt: request.tokenEndsAt,
+    /** Ends when the client goes away, at shutdown, and when the access token does. */
     signal: gone.signal,
-    header: (name, value) => void reply.header(name, value),
-    saveAs: (filename) => void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
+    /** Adds a header to the answer; not kept with an Idempotency-Key. */
+    header: (name: string, value: string): void => void reply.header(name, value),
+    /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
+    saveAs: (filename: string): void =>
+      void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
   }
 }
 
-const media = (operation: Operation) => (operation.media === 'application/json' ? 'application/json; charset=utf-8' : `${operation.media}; charset=utf-8`)
+const media = (operation: Operation): string => `${operation.media}; charset=utf-8`
 
 /** The answer's `version` is also its ETag; a list that is kept ready has that of its text. */
 function etag(answer: unknown): string | undefined {
@@ -131,14 +111,8 @@ function etag(answer: unknown): string | undefined {
   return typeof version === 'number' ? `"${version}"` : undefined
 }
 
-export interface ServeOptions {
-  readonly largestBody?: number
-  readonly hasOwnQueue?: boolean
-  /** The answer holds more than the object's version covers, so it is sent even if the reader has that version. */
-  readonly isVolatile?: boolean
-  /** Costs much of the processor: a person has few of these at once. */
-  readonly heavy?: boolean
-}
+/** `isVolatile`: the answer holds more than the object's version covers, so it is sent even if the reader has that version. */
+type ServeOptions = Pick<FastifyContextConfig, 'largestBody' | 'hasOwnQueue' | 'heavy'> & { readonly isVolatile?: boolean }
 
 /**
  * Serves an operation: parse, hand over, present. The answer goes through the operation's schema, so a field that the contract doesn't name never leaves.
@@ -149,8 +123,7 @@ export const serve =
   <O extends Operation>(operation: O, handler: Handler<O>): void => {
     const largestBody = options.largestBody ?? (operation.scope === null ? largestBodyOfStrangers : undefined)
     app.route({
-      method: operation.method,
-      url: url(operation),
+      ...routeOf(operation),
       config: { operation, ...options },
       ...(largestBody !== undefined && { bodyLimit: largestBody }),
       handler: async (request, reply) => {
@@ -225,8 +198,7 @@ export const serveStream =
   (app: FastifyInstance) =>
   <O extends Operation>(operation: O, handler: StreamHandler<O>): void => {
     app.route({
-      method: operation.method,
-      url: url(operation),
+      ...routeOf(operation),
       config: { operation },
       // Asked for the head alone, it would be kept open without a word.
       exposeHeadRoute: false,

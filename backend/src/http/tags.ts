@@ -1,4 +1,10 @@
-/** Entity tags in requests (RFC 9110 §8.8.3, §13.1): which versions a caller read, and whether they have what would be answered. */
+/**
+ * Entity tags (RFC 9110 §8.8.3, §13.1): which versions a caller read, and whether they have what would be answered. Tags and gzip of texts that are kept in
+ * memory are computed once for each text, and kept as long as the text.
+ */
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
 import { Problem } from '#contract/errors.ts'
 
 /** Versions of an object that the caller takes for the present one, from `If-Match`; undefined where any will do. */
@@ -51,4 +57,29 @@ export function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
   return tagsOf(ifNoneMatch)?.includes(etag.slice(etag.indexOf('"') + 1, -1)) ?? false
+}
+
+/** In bytes; a shorter text fits into a few packets anyway. */
+export const worthPacking = 16_384
+
+const pack = promisify(gzip)
+const tags = new WeakMap<Uint8Array, string>()
+const packs = new WeakMap<Uint8Array, Promise<Buffer>>()
+
+/** Weak, because the packed text has the same tag. */
+export function tagOf(text: Uint8Array): string {
+  const known = tags.get(text)
+  if (known) return known
+  const tag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  tags.set(text, tag)
+  return tag
+}
+
+/** Compresses by gzip on another thread, at the fastest level, because a list of servers changes every few seconds. */
+export function packed(text: Uint8Array): Promise<Buffer> {
+  const known = packs.get(text)
+  if (known) return known
+  const made = pack(text, { level: constants.Z_BEST_SPEED })
+  packs.set(text, made)
+  return made
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import { expect, test } from 'vitest'
-import { readNetwork } from '../network.ts'
+import { readNetwork } from '../../network.ts'
 import { limitSockets } from './sockets.ts'
 
 /** A socket of a peer, as far as the limit looks at it. */
