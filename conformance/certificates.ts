@@ -11,8 +11,7 @@ import {
   SubjectKeyIdentifierExtension,
   X509Certificate,
 } from '@peculiar/x509'
-import { issueCertificate } from '#talos/pki/certificates.ts'
-import { mintKubernetesClient, mintTalosClient, type TalosRole } from '#talos/pki/clients.ts'
+import { issueCertificate, mintKubernetesClient, mintTalosClient, type TalosRole } from '#talos/pki/certificates.ts'
 import type { KeyPair } from '#talos/pki/keys.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 

@@ -8,7 +8,7 @@ import { readCertificate } from '#talos/client/connect.ts'
 import { readStatus } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import { ask } from './control/ask.ts'
-import { populate } from './machine/download.ts'
+import { populate } from './machine/acquire.ts'
 import type { Machine } from './machine/machine.ts'
 import { cluster, dataFolder, fleet, openMaintenance, openSecure, rack, until } from './testing/fleet.ts'
 

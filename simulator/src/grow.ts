@@ -1,7 +1,6 @@
-import { addressAt, spotOf, spots, type Spot } from './fleet/addresses.ts'
+import { addressAt, spotOf, spots, type Spot, type ServerPlan } from './fleet/plan.ts'
 import type { BootedFleet, BootOptions } from './fleet/booted.ts'
 import type { Schematic } from './factory/schematic.ts'
-import type { ServerPlan } from './fleet/plan.ts'
 import type { Machine } from './machine/machine.ts'
 import { Port } from './wire/port.ts'
 import type { World } from './world.ts'

@@ -1,11 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { parse } from 'yaml'
 import { expect, test } from 'vitest'
-import { mintKubernetesClient, mintTalosClient } from '../pki/clients.ts'
+import { mintKubernetesClient, mintTalosClient } from '../pki/certificates.ts'
 import { generateSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
-import { kubeconfig } from './kubeconfig.ts'
-import { talosconfig } from './talosconfig.ts'
+import { kubeconfig, talosconfig } from './access.ts'
 
 const now = new Date()
 const bundle = await generateSecrets({ now, keys: await readyKeys() })

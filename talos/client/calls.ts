@@ -5,6 +5,24 @@ import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
 import { messageText } from './text.ts'
 
+// Bounds of everything that a server sends, because servers are not trusted.
+
+/** Elements of a list that a server says about itself. */
+export const maxItems = 1024
+/** Elements of a list that are looked at for those that are kept; pods make links by the thousand. */
+export const maxScanned = 65_536
+/** Bytes of one message; Talos itself allows 32 MiB, nothing that we read comes near this. */
+export const maxMessageBytes = 4 * 1024 * 1024
+/** Bytes of all messages of one list. */
+export const maxListBytes = 1024 * 1024
+
+/** A count or size as a number; a value that no machine has is an error that names the field. */
+export function count(value: bigint | number, field: string): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number) || number < 0) throw new TalosError('invalid_data', `server sent invalid data (${field})`)
+  return number
+}
+
 export interface CallOptions {
   /** Instead of the client's. */
   deadlineMs?: number | undefined

@@ -15,7 +15,7 @@ import {
   TaskEvent_ActionSchema,
   TaskEventSchema,
 } from '../proto/gen/machine/machine_pb.ts'
-import { maxItems } from './bounds.ts'
+import { maxItems } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { messageText, text } from './text.ts'
 

@@ -3,7 +3,7 @@
  */
 import { compareKeys } from './emit.ts'
 import type { ConfigDocument } from './decode.ts'
-import { goDuration } from './duration.ts'
+import { goDuration } from './formats.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
 import type { Entry, MapNode, TreeNode } from './tree.ts'
 

@@ -1,13 +1,13 @@
 /**
  * A configuration with patches on it, as `talosctl machineconfig patch` would make it, and for each line of it the layer it came from.
  */
-import { type ConfigDocument, decodeDocuments, duplicates, loadDocuments } from './decode.ts'
+import { type ConfigDocument, decodeDocuments, duplicates, loadDocuments, documentId, problemAt } from './decode.ts'
 import { applyDeletions, takeDeletions } from './deletions.ts'
 import { emit } from './emit.ts'
 import { encodeDocument } from './encode.ts'
 import { generatedLayer } from './generate.ts'
-import { mergeDocuments } from './strategic.ts'
-import { ConfigError, type ConfigProblem, type MapNode, readDocuments } from './tree.ts'
+import { ConfigError, type ConfigProblem, type MapNode, readDocuments, at, clone, join, type ListNode, type ScalarNode, type TreeNode } from './tree.ts'
+import type { ListShape, Shape } from './model/shape.ts'
 
 export interface Layer {
   name: string
@@ -55,4 +55,102 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
   mergeDocuments(documents, patches)
   const conflicts = duplicates(documents)
   if (conflicts.length > 0) throw new ConfigError(conflicts)
+}
+
+/**
+ * Merges a patch's documents into a configuration's, as Talos does it (Talos `pkg/machinery/config/merge/merge.go` and `configpatcher/strategic.go`): two documents
+ * of one identity become one, field by field, by what the field is. A document that isn't there yet is appended. Changes `left`.
+ */
+function mergeDocuments(left: ConfigDocument[], right: readonly ConfigDocument[]): void {
+  for (const patch of right) {
+    const existing = left.find((document) => documentId(document) === documentId(patch))
+    if (existing === undefined) left.push({ ...patch, root: clone(patch.root) })
+    else existing.root = merge(existing.shape.shape, existing.root, patch.root, '') as MapNode
+  }
+}
+
+function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: string): TreeNode {
+  // Null changes nothing; it can't unset.
+  if (isNull(right)) return left ?? right
+  if (left === undefined || isNull(left)) return clone(right)
+  switch (shape.is) {
+    case 'text':
+    case 'integer':
+      return isZero(shape, right) ? left : clone(right)
+    case 'flag':
+    case 'argument':
+    case 'port':
+      return clone(right)
+    case 'free':
+      // An empty one is Go's zero, which replaces nothing.
+      if (shape.replace === true) return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
+      return mergeFree(left, right, path)
+    case 'list':
+      return mergeList(shape, left as ListNode, right as ListNode, path)
+    case 'map':
+      return mergeMap(left as MapNode, right as MapNode, (l, r, key) => (shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, join(path, key))))
+  }
+  return mergeMap(left as MapNode, right as MapNode, (l, r, key) => merge(shape.fields[key]!, l, r, join(path, key)))
+}
+
+function mergeMap(left: MapNode, right: MapNode, each: (left: TreeNode | undefined, right: TreeNode, key: string) => TreeNode): MapNode {
+  const entries = new Map(left.entries)
+  for (const [key, entry] of right.entries) {
+    const existing = entries.get(key)
+    const value = each(existing?.value, entry.value, key)
+    entries.set(key, { ...(existing ?? entry), value })
+  }
+  return { ...left, entries }
+}
+
+function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: string): ListNode {
+  if (shape.merge === 'replace') return clone(right) as ListNode
+  if (shape.merge === undefined) return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
+  const { by, whole } = shape.merge
+  const items = [...left.items]
+  right.items.forEach((item, i) => {
+    // The first key that the element has decides; an element without any is always new.
+    const key = by.find((k) => !isNull(at(item, k)))
+    const wanted = key === undefined ? undefined : fingerprint(at(item, key)!)
+    const found = wanted === undefined ? -1 : items.findIndex((other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted)
+    if (found < 0) items.push(clone(item))
+    else items[found] = whole === true ? clone(item) : merge(shape.of, items[found], item, join(path, String(i)))
+  })
+  return { ...left, items }
+}
+
+/** Merges free-form values by kind. Values of different kinds are refused. */
+function mergeFree(left: TreeNode, right: TreeNode, path: string): TreeNode {
+  if (left.is === 'map' && right.is === 'map') {
+    return mergeMap(left, right, (l, r, key) => (l === undefined || isNull(l) ? clone(r) : isNull(r) ? l : mergeFree(l, r, join(path, key))))
+  }
+  if (left.is === 'list' && right.is === 'list') return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
+  if (left.is === 'scalar' && right.is === 'scalar' && scalarType(left) === scalarType(right)) {
+    const zero = right.value === '' || right.value === 0 || right.value === 0n
+    return zero ? left : clone(right)
+  }
+  throw new ConfigError([problemAt(right, `${path} is of another type in the configuration`, path)])
+}
+
+function isNull(node: TreeNode | undefined): boolean {
+  return node === undefined || (node.is === 'scalar' && node.value === null)
+}
+
+/** Go's zero of a field that isn't a pointer: it can't replace anything. */
+function isZero(shape: Shape, node: TreeNode): boolean {
+  if (node.is !== 'scalar') return false
+  if (shape.is === 'text') return (node.value === '' && shape.optional !== true) || (shape.zero !== undefined && node.value === shape.zero)
+  return shape.is === 'integer' && node.value === 0n && shape.optional !== true
+}
+
+function scalarType(node: ScalarNode): string {
+  return typeof node.value
+}
+
+/** Two values with the same are equal. */
+function fingerprint(node: TreeNode): string {
+  if (node.is === 'scalar') return `${typeof node.value}:${String(node.value)}`
+  if (node.is === 'list') return `[${node.items.map(fingerprint).join(',')}]`
+  const keys = [...node.entries.keys()].filter((key) => !isNull(node.entries.get(key)!.value)).toSorted()
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${fingerprint(node.entries.get(key)!.value)}`).join(',')}}`
 }

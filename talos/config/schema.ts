@@ -1,6 +1,6 @@
 /** JSON Schema of a patch body, for completion and hover in the editor and for other tools. */
 import { contractOf, has, isSince } from '../versions.ts'
-import { forbiddenDocuments, forbiddenPaths } from './forbidden.ts'
+import { forbiddenDocuments, forbiddenPaths } from './patch-check.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
 import { join } from './tree.ts'

@@ -4,8 +4,7 @@
  */
 import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'
-import { durationMs } from './duration.ts'
-import { isAddress, isAddressPort, isCidr, isCidrOrAddress, isHostPort, isMac, isRoutingTable, isUnspecified, sizeBytes } from './formats.ts'
+import { durationMs, isAddress, isAddressPort, isCidr, isCidrOrAddress, isHostPort, isMac, isRoutingTable, isUnspecified, sizeBytes } from './formats.ts'
 import { Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { isWireguardKey } from './validate-devices.ts'

@@ -15,12 +15,10 @@ import {
 } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generateConfig } from '../config/generate.ts'
-import { secretsOfControlPlane } from '../secrets/from-config.ts'
-import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
+import { secretsOfControlPlane, generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
-import { issueCertificate } from './certificates.ts'
+import { issueCertificate, mintKubernetesClient, mintTalosClient } from './certificates.ts'
 import { generateKey, signingKeys } from './keys.ts'
-import { mintKubernetesClient, mintTalosClient } from './clients.ts'
 
 const now = new Date()
 const hourMs = 3_600_000

@@ -3,7 +3,7 @@
  * certificate of the cluster's own authority. Answers are bounded and treated as hostile; it follows no redirects, proxies or names.
  */
 import { request } from 'node:https'
-import type { Credentials } from '#talos/pki/clients.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
 
 export const kubernetesPort = 6443

@@ -6,7 +6,7 @@
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import type { Identity, MachineStatus } from '#talos/client/inventory.ts'
-import type { Credentials } from '#talos/pki/clients.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
 import { readEverything, type Reading, readStage } from './reading.ts'

@@ -7,7 +7,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { apiPort, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
-import type { Credentials } from '#talos/pki/clients.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
 

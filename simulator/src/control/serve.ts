@@ -15,9 +15,28 @@ import { ApplyConfigurationRequest_Mode as ApplyMode } from '#talos/proto/gen/ma
 import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Simulator } from '../start.ts'
-import { clusterCall } from './clusters.ts'
-import { parsed, Refused } from './refused.ts'
 import { presentBooted, presentCounters, presentServer } from './present.ts'
+import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
+import { clustersOf, handOn } from '../kubernetes/hand.ts'
+import type { World } from '../world.ts'
+
+/** A refused call of the control socket, with its HTTP status. */
+class Refused extends Error {
+  override name = 'Refused'
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Throws `Refused` (422) that names every wrong field. */
+const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z.output<Schema> => {
+  const result = schema.safeParse(value)
+  if (!result.success) throw new Refused(422, result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).join('; '))
+  return result.data
+}
 
 const MAX_BODY_BYTES = 64 * 1024
 const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
@@ -73,7 +92,7 @@ const handle = async (simulator: Simulator, request: IncomingMessage, response: 
 const route = async (simulator: Simulator, request: IncomingMessage): Promise<unknown> => {
   const [, noun, which, act, ...more] = (request.url ?? '/').split('?')[0]!.split('/').map(decodeURIComponent)
   const call = `${request.method} /${noun}`
-  if (noun === 'clusters') return clusterCall(simulator.world, request, [which, act, ...more], readJson)
+  if (noun === 'clusters') return clusterCall(simulator.world, request, [which, act, ...more])
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
     if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
@@ -148,4 +167,34 @@ const readJson = async (request: IncomingMessage): Promise<unknown> => {
   } catch {
     throw new Refused(400, 'The body is no JSON')
   }
+}
+
+const name = z.string().check(z.regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/, 'a name of Kubernetes: small letters, digits and hyphens'))
+const serviceSchema = z.strictObject({
+  name,
+  namespace: z._default(name, 'default'),
+  ports: z._default(z.array(z.int().check(z.minimum(1), z.maximum(65_535))).check(z.minLength(1)), [443]),
+  labels: z.optional(z.record(z.string(), z.string())),
+  annotations: z.optional(z.record(z.string(), z.string())),
+})
+const loadBalancerSchema = z.strictObject({ load_balancer: z.enum(LOAD_BALANCERS) })
+const changeSchema = z.record(z.string(), z.unknown())
+
+/** Calls about simulated clusters: `/clusters[/NAME[/services[/NAMESPACE/NAME] | /load-balancer | /objects/PLURAL/NAME]]`. */
+const clusterCall = async (world: World, request: IncomingMessage, [which, noun, ...rest]: (string | undefined)[]): Promise<unknown> => {
+  const call = `${request.method} ${noun ?? ''}`
+  if (which === undefined && request.method === 'GET') return { simulated: true, clusters: clustersOf(world).map((hand) => hand.show()) }
+  const hand = which === undefined ? undefined : handOn(world, which)
+  if (!hand) throw new Refused(404, `There is no simulated cluster ${which ?? ''}`)
+  const [first, second] = rest
+  if (call === 'GET ' && rest.length === 0) return hand.show()
+  if (call === 'PUT load-balancer' && rest.length === 0) hand.setLoadBalancer(parsed(loadBalancerSchema, await readJson(request)).load_balancer)
+  else if (call === 'POST services' && rest.length === 0) {
+    const { labels, annotations, ...wish } = parsed(serviceSchema, await readJson(request))
+    hand.addService({ ...wish, ...(labels && { labels }), ...(annotations && { annotations }) })
+  } else if (call === 'DELETE services' && first !== undefined && second !== undefined) hand.removeService(first, second)
+  else if (call === 'PATCH objects' && first !== undefined && second !== undefined) hand.edit(first, second, parsed(changeSchema, await readJson(request)))
+  else if (call === 'DELETE objects' && first !== undefined && second !== undefined) hand.remove(first, second)
+  else throw new Refused(404, 'There is no such call')
+  return hand.show()
 }

@@ -3,11 +3,10 @@ import * as z from 'zod/mini'
 import { kernelArgument } from '../machine/kernel-line.ts'
 import { seeded } from '../random.ts'
 import { readState, writeState } from '../store.ts'
-import { addressAt, type Spot } from './addresses.ts'
+import { addressAt, type Spot, TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES } from './places.ts'
-import { TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
 import { placeCode, schematicId, talosVersion } from './scenario.ts'
 
 const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))

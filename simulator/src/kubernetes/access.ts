@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { list, object, text } from '../config/shape.ts'
+import { list, object, text, isObject } from '../config/shape.ts'
 import { organizationsOf } from '../wire/peer.ts'
 import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, badRequest } from './refusal.ts'
 
 type Body = Record<string, unknown>
 
@@ -55,7 +55,7 @@ const FOR_ALL: readonly Body[] = [
 ]
 
 /** The rules of all roles bound to a user, cluster-wide and in a namespace. */
-export const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
+const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
   const bound = (plural: string, within: string): Body[] => objects.list(builtIn(plural), within).filter((binding) => isBound(binding, user))
   const bindings = [...bound('clusterrolebindings', ''), ...(namespace === '' ? [] : bound('rolebindings', namespace))]
   return [
@@ -70,7 +70,7 @@ export const rulesOf = (objects: Objects, user: User, namespace: string): Body[]
 }
 
 /** Whether a user may do something. Members of system:masters may do everything, others what a binding grants. */
-export const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
+const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
   user.groups.includes('system:masters') || rulesOf(objects, user, wish.namespace).some((rule) => grants(rule, wish))
 
 /** Throws a `Refusal` if the user may not do it. */
@@ -96,4 +96,41 @@ const grants = (rule: Body, { verb, group, resource, path }: Wish): boolean => {
       list(rule.nonResourceURLs).some((url) => url === '*' || url === path || (text(url).endsWith('*') && path.startsWith(text(url).slice(0, -1))))
     )
   return has(rule.verbs, verb) && has(rule.apiGroups, group) && has(rule.resources, resource)
+}
+
+/** Kinds that are answered rather than stored: who the caller is, and what it may do. Every authenticated user may ask. */
+export const REVIEWS = [
+  { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview' },
+  { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' },
+  { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview' },
+] as const
+
+export type ReviewKind = (typeof REVIEWS)[number]['kind']
+
+/** The review kind of a path. */
+export const reviewAt = (path: string): ReviewKind | null =>
+  REVIEWS.find(({ group, version, plural }) => path === `/apis/${group}/${version}/${plural}`)?.kind ?? null
+
+/** Answers a review. Throws a `Refusal` for an empty one. */
+export const review = (objects: Objects, user: User, kind: ReviewKind, asked: Body): object => {
+  const spec = object(asked.spec)
+  const whole = (status: object): object => ({ ...asked, kind, metadata: { creationTimestamp: null }, status })
+  if (kind === 'SelfSubjectReview') return whole({ userInfo: { username: user.name, groups: user.groups } })
+  if (kind === 'SelfSubjectRulesReview') {
+    const rules = rulesOf(objects, user, text(spec.namespace))
+    return whole({
+      resourceRules: rules.filter(({ resources }) => resources !== undefined),
+      nonResourceRules: rules.filter(({ nonResourceURLs }) => nonResourceURLs !== undefined),
+      incomplete: false,
+    })
+  }
+  const { resourceAttributes, nonResourceAttributes } = spec
+  if (isObject(resourceAttributes)) {
+    const { verb, group, resource, subresource, namespace } = resourceAttributes
+    const name = [text(resource), text(subresource)].filter((part) => part !== '').join('/')
+    return whole({ allowed: isAllowed(objects, user, { verb: text(verb), group: text(group), resource: name, namespace: text(namespace), path: '' }) })
+  }
+  if (!isObject(nonResourceAttributes)) throw badRequest('exactly one of nonResourceAttributes or resourceAttributes must be specified')
+  const { verb, path } = nonResourceAttributes
+  return whole({ allowed: isAllowed(objects, user, { verb: text(verb), group: '', resource: '', namespace: '', path: text(path) }) })
 }

@@ -2,22 +2,19 @@ import { parse } from 'yaml'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { isObject, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
-import { about } from './about.ts'
-import { authorize, type User } from './access.ts'
+import { about } from './discovery.ts'
+import { authorize, type User, review, reviewAt } from './access.ts'
 import { patched } from './changing/patch.ts'
 import { settle } from './defaults.ts'
 import { apiVersionOf, BUILT_IN } from './kinds.ts'
 import { observeNodes, presentNode } from './nodes.ts'
-import { Objects } from './objects.ts'
-import { locate, type Place } from './place.ts'
-import { columnsOf } from './printing/columns.ts'
-import { formOf, listMetadata, metadataOf, tableOf } from './printing/table.ts'
+import { Objects, type Target } from './objects.ts'
+import { columnsOf, formOf, listMetadata, metadataOf, tableOf } from './printing.ts'
 import { type Source, withReported } from './reading/reported.ts'
-import { pageOf } from './reading/listing.ts'
+import { pageOf } from './reading/selectors.ts'
 import { PROTOBUF, readProtobuf } from './reading/protobuf.ts'
-import { badRequest, conflict, Refusal } from './refusal.ts'
-import { review, reviewAt } from './reviews.ts'
-import { watch, type Watch } from './watching/watch.ts'
+import { badRequest, conflict, Refusal, notFound } from './refusal.ts'
+import { watch, type Watch } from './watch.ts'
 
 export interface Request {
   method: string
@@ -189,4 +186,38 @@ const patch = (
   const isCustom = !BUILT_IN.some(({ group }) => group === place.kind.group)
   const next = patched(objects.get(place), type, readAny({ ...request, contentType: 'application/json' }), isCustom)
   return { body: objects.replace(place, next, manager || 'unknown', dryRun), isNew: false }
+}
+
+interface Place extends Target {
+  /** `status` or `eviction`; empty for the object itself. */
+  sub: string
+}
+
+const absent = (): Refusal => new Refusal(404, 'NotFound', 'the server could not find the requested resource')
+
+/** Parses a path of objects: all of a kind if it has no name. Throws a `Refusal` for an unknown kind or subresource. */
+const locate = (objects: Objects, path: string): Place => {
+  const parts = path.split('/').slice(1).map(decode)
+  const isCore = parts[0] === 'api'
+  if (!isCore && parts[0] !== 'apis') throw absent()
+  const group = isCore ? '' : (parts[1] ?? '')
+  const version = isCore ? parts[1] : parts[2]
+  const rest = parts.slice(isCore ? 2 : 3)
+  const isInside = rest[0] === 'namespaces' && rest.length > 2
+  const namespace = isInside ? (rest[1] ?? '') : ''
+  const [plural = '', name = '', sub = '', ...more] = isInside ? rest.slice(2) : rest
+  const kind = objects.kinds.find((candidate) => candidate.group === group && candidate.version === version && candidate.plural === plural)
+  if (!kind || more.length > 0) throw absent()
+  const isKnown = sub === '' || (sub === 'status' && kind.hasStatus) || (sub === 'eviction' && kind.plural === 'pods' && kind.group === '')
+  if (!isKnown) throw absent()
+  if (kind.namespaced && namespace === '' && name !== '') throw notFound(plural, name)
+  return { kind, namespace, name, sub }
+}
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch (cause) {
+    throw new Refusal(400, 'BadRequest', `the path is wrongly encoded: ${String(cause)}`)
+  }
 }

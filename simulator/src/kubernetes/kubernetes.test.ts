@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { mintKubernetesClient } from '#talos/pki/clients.ts'
+import { mintKubernetesClient, createAuthority } from '#talos/pki/certificates.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { createAuthority } from '#talos/pki/certificates.ts'
 import { cluster, dataFolder, fleet, openSecure, rack, secrets, until } from '../testing/fleet.ts'
 import { APPLY, as, asker } from '../testing/kubernetes.ts'
 

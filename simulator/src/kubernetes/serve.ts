@@ -9,7 +9,7 @@ import { answer } from './api.ts'
 import { impersonated, userOf } from './access.ts'
 import { Objects } from './objects.ts'
 import { Refusal } from './refusal.ts'
-import type { Watch } from './watching/watch.ts'
+import type { Watch } from './watch.ts'
 
 const YEAR_MS = 365 * 24 * 3_600_000
 const MAX_BODY_BYTES = 3 * 1024 * 1024

@@ -2,9 +2,12 @@ import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.
 import { Interrupted } from '../clock.ts'
 import { judgeConfig, multiError } from '../config/judge.ts'
 import { loadConfig } from '../config/load.ts'
-import { download, populate, unpacked } from './download.ts'
 import { configUrl } from './kernel-line.ts'
 import type { ActiveConfig, Machine } from './machine.ts'
+import { type IncomingMessage, request as overHttp } from 'node:http'
+import { request as overHttps } from 'node:https'
+import { gunzipSync } from 'node:zlib'
+import { wholeBody } from '../body.ts'
 
 /** Limit of an attempt, half of it for variables that aren't known yet (Talos: constants.ConfigLoadAttemptTimeout). */
 const ATTEMPT_MS = 180_000
@@ -71,3 +74,117 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
     await machine.takes(Math.min(ATTEMPT_MS, backoff) + Math.random() * SECOND_MS, signal)
   }
 }
+
+/** Values of the machine for a download URL; empty ones are not known yet. */
+export interface Variables {
+  uuid: string
+  serial: string
+  mac: string
+  hostname: string
+  code: string
+}
+
+/**
+ * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in any case; a query with variables is rewritten with sorted keys, one that
+ * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
+ */
+export const populate = (source: string, variables: Variables): { url: string; missing: string[] } => {
+  const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []
+  const values = parseQuery(query)
+  const missing: string[] = []
+  let isActive = false
+  for (const [name, value] of Object.entries(variables)) {
+    const pattern = new RegExp(`\\$\\{${name}\\}`, 'gi')
+    // The legacy form: `?uuid=` without a value.
+    const own = name === 'uuid' ? values.get('uuid') : undefined
+    const isBare = own !== undefined && !(own.length === 1 && own[0]?.trim() !== '')
+    if (!isBare && ![...values.values()].flat().some((text) => new RegExp(pattern).test(text))) continue
+    isActive = true
+    if (value === '') {
+      missing.push(name)
+      continue
+    }
+    if (isBare) values.set('uuid', [value])
+    for (const [key, texts] of values)
+      values.set(
+        key,
+        texts.map((text) => text.replaceAll(pattern, () => value)),
+      )
+  }
+  if (!isActive) return { url: source, missing }
+  const written = [...values.keys()]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .flatMap((key) => values.get(key)!.map((text) => `${escape(key)}=${escape(text)}`))
+    .join('&')
+  return { url: `${before}?${written}${fragment}`, missing }
+}
+
+/** Like Go's `url.ParseQuery`. Invalid pairs are dropped. */
+const parseQuery = (query: string): Map<string, string[]> => {
+  const found = new Map<string, string[]>()
+  for (const part of query.split('&')) {
+    if (part === '' || part.includes(';')) continue
+    const at = part.indexOf('=')
+    try {
+      const [key, value] = (at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]).map((text) => decodeURIComponent(text.replaceAll('+', ' ')))
+      found.set(key!, [...(found.get(key!) ?? []), value!])
+    } catch {
+      // An invalid escape: Go drops the pair too.
+    }
+  }
+  return found
+}
+
+/** Like Go's `url.QueryEscape`. */
+const escape = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+
+export interface Downloaded {
+  status: number
+  body: Buffer
+}
+
+const MAX_REDIRECTS = 10
+const MAX_BYTES = 32 * 1024 * 1024
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/** One GET from the machine's own address, following redirects. Rejects with Talos's kind of message if there is no answer. */
+const download = async (url: string, localAddress: string, signal: AbortSignal): Promise<Downloaded> => {
+  let target = new URL(url)
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const { status, body, location } = await get(target, localAddress, signal)
+    if (!REDIRECTS.has(status) || location === undefined) return { status, body }
+    target = new URL(location, target)
+  }
+  throw new Error(`stopped after ${MAX_REDIRECTS} redirects`)
+}
+
+const get = (url: URL, localAddress: string, signal: AbortSignal): Promise<Downloaded & { location: string | undefined }> =>
+  new Promise((resolve, reject) => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`)
+    const call = (url.protocol === 'https:' ? overHttps : overHttp)(
+      url,
+      {
+        localAddress,
+        family: 4,
+        signal,
+        agent: false,
+        headers: { 'user-agent': 'Go-http-client/1.1', 'accept-encoding': 'gzip' },
+      },
+      (response) => {
+        read(response).then((body) => resolve({ status: response.statusCode ?? 0, body, location: response.headers.location }), reject)
+      },
+    )
+    call.on('error', reject)
+    call.end()
+  })
+
+const read = async (response: IncomingMessage): Promise<Buffer> => {
+  const body = await wholeBody(response, MAX_BYTES, () => new Error('the answer is too large'))
+  return response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+}
+
+/** Text of a configuration that may be compressed. Throws if it is corrupt. */
+const unpacked = (body: Buffer): string => (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body) : body).toString('utf8')

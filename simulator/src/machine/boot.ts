@@ -1,14 +1,12 @@
 import type { ActiveConfig, Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
 import { acquireConfig } from './acquire.ts'
-import { runKubelet } from './kubelet.ts'
-import { runControlPlane, runEtcd, runTrustd } from './control-plane.ts'
+import { runKubelet, runControlPlane, runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
 import { Interrupted } from '../clock.ts'
 import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
 import { TAKES } from './durations.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
-import { runVirtualAddresses } from './virtual-address.ts'
 
 /**
  * One boot: initialize, install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).

@@ -3,6 +3,7 @@ import { openKubernetes } from '../kubernetes/serve.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
+import { kubernetesOf, registerNode } from '../kubernetes/nodes.ts'
 
 /** trustd, which signs the certificates of workers. */
 export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -86,6 +87,45 @@ export const runControlPlane = async (machine: Machine, signal: AbortSignal): Pr
 }
 
 /** Polls a condition that depends on other machines. */
-export const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
+const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
   while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
+}
+
+/** kubelet: starts, finds the cluster's API, registers the machine as a node and reports it ready once its network is up. */
+export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  machine.service('kubelet', 'Preparing', 'Running pre state')
+  machine.service('kubelet', 'Starting', 'Starting service')
+  await machine.takes(TAKES.kubelet, signal)
+  machine.service('kubelet', 'Running', 'Health check successful', true)
+  await lookUntil(machine, signal, () => kubernetesOf(machine) !== undefined)
+  await machine.takes(TAKES.registerNode, signal)
+  await lookUntil(machine, signal, () => kubernetesOf(machine) !== undefined)
+  registerNode(kubernetesOf(machine)!, machine)
+  await machine.takes(TAKES.nodeReady, signal)
+  machine.nodeReady = true
+  machine.journal.log('kubelet', `node ${machine.hostname} is ready`)
+  machine.evaluate()
+  machine.journal.changed()
+}
+
+/**
+ * Virtual addresses of a cluster: an elected control plane holds them, and another takes over when it fails
+ * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation are supported.
+ */
+export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    const isLeader = machine.etcdCluster?.leader?.machine === machine.plan.index
+    const addresses =
+      isLeader && machine.hasAddress
+        ? (machine.config?.node?.virtualAddresses ?? []).map(({ address }) => address).filter((address) => address.startsWith('127.20.'))
+        : []
+    if (addresses.join() !== machine.virtualAddresses.join()) {
+      machine.virtualAddresses = addresses
+      for (const address of addresses) machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
+      machine.journal.changed()
+    }
+    // Repeated, for ports that open later and addresses that the last holder has not released yet.
+    await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
+    await machine.looksAgainAfter(TAKES.virtualAddress, signal)
+  }
 }

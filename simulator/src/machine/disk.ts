@@ -3,8 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fault } from '../fleet/faults.ts'
 import { identityOf, type Identity } from '../fleet/hardware.ts'
-import type { Spot } from '../fleet/addresses.ts'
-import type { ServerPlan } from '../fleet/plan.ts'
+import type { Spot, ServerPlan } from '../fleet/plan.ts'
 import { readState, writeState } from '../store.ts'
 
 export interface Counters {

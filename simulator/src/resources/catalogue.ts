@@ -1,12 +1,11 @@
 import { NamespaceSpecSchema, ResourceDefinitionSpecSchema, ResourceDefinitionSpec_Sensitivity } from '#talos/proto/gen/cosi/meta_pb.ts'
 import { hasFeature } from '../config/versions.ts'
-import { CLUSTER } from './cluster.ts'
+import { CLUSTER, SECRETS } from './cluster.ts'
 import { DEFINITIONS, type Definition } from './definitions.ts'
 import { HARDWARE } from './hardware.ts'
 import { NETWORK } from './network.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
-import { SECRETS } from './secrets.ts'
 
 /** Namespaces (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go). */
 const NAMESPACES: Record<string, string> = {

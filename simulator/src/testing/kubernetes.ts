@@ -1,7 +1,7 @@
 import { request, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import { mintKubernetesClient } from '#talos/pki/clients.ts'
+import { mintKubernetesClient } from '#talos/pki/certificates.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 

@@ -1,5 +1,5 @@
 import { createGrpcTransport } from '@connectrpc/connect-node'
-import { mintTalosClient, type TalosRole } from '#talos/pki/clients.ts'
+import { mintTalosClient, type TalosRole } from '#talos/pki/certificates.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 

@@ -7,8 +7,7 @@ import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { leaveEtcd } from '../machine/sequences.ts'
 import { issue } from './certificates.ts'
-import { onControlPlane, type MachineCalls } from './machine-calls.ts'
-import { PEER, type Peer } from './peer.ts'
+import { onControlPlane, type MachineCalls, PEER, type Peer } from './peer.ts'
 
 const TRY_FOR_MS = 60_000
 const TIME_SYNC_WAIT_MS = 5_000

@@ -2,8 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import type { ClusterService } from '#talos/proto/gen/cluster/cluster_pb.ts'
 import type { Machine } from '../machine/machine.ts'
-import { onControlPlane } from './machine-calls.ts'
-import { PEER } from './peer.ts'
+import { onControlPlane, PEER } from './peer.ts'
 
 const LOOK_EVERY_MS = 250
 

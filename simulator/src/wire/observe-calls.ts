@@ -4,8 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
 import type { Machine } from '../machine/machine.ts'
 import { textOf } from './files.ts'
-import type { MachineCalls } from './machine-calls.ts'
-import { PEER } from './peer.ts'
+import { type MachineCalls, PEER } from './peer.ts'
 import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat } from './usage.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

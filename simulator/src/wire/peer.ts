@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import type { Http2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { createContextKey } from '@connectrpc/connect'
+import { createContextKey, Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import type { ApiMode, Machine } from '../machine/machine.ts'
+import type { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 
 /** The client of a connection, and the machine and its mode when it connected. */
 export interface Peer {
@@ -30,3 +31,11 @@ export const rolesOf = (socket: TLSSocket, now: number): string[] | null => {
 
 /** The organizations of a subject in Node's format: one attribute per line, those of one set joined by `+`. */
 export const organizationsOf = (subject: string): string[] => subject.split(/\n|\+/).flatMap((line) => (line.startsWith('O=') ? [line.slice(2)] : []))
+
+/** Some calls of `machine.MachineService`. */
+export type MachineCalls = Partial<ServiceImpl<typeof MachineService>>
+
+/** Refuses a call on a worker. `what` names the call. */
+export const onControlPlane = (machine: Machine, what: string): void => {
+  if (machine.config?.node?.role !== 'controlplane') throw new ConnectError(`${what} is only available on control plane nodes`, Code.Unimplemented)
+}

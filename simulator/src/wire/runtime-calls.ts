@@ -11,8 +11,7 @@ import { STATIC_PODS, staticPodImage } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 import { below } from './files.ts'
-import type { MachineCalls } from './machine-calls.ts'
-import { PEER } from './peer.ts'
+import { type MachineCalls, PEER } from './peer.ts'
 
 /** Programs, mounts, connections and files of a machine, derived from its services. */
 

@@ -3,8 +3,7 @@
  * only kept in memory.
  */
 import { readFileSync } from 'node:fs'
-import type { Credentials, TalosRole } from '#talos/pki/clients.ts'
-import { mintKubernetesClient, mintTalosClient } from '#talos/pki/clients.ts'
+import { type Credentials, type TalosRole, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
 import { generateSecrets, type ReadyKeys, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'

@@ -4,7 +4,7 @@ import { cluster, fleet, rack, until } from '../../testing/fleet.ts'
 import { APPLY, as, type Ask } from '../../testing/kubernetes.ts'
 import type { Simulator } from '../../start.ts'
 import { handOn, type Hand, type ShownCluster } from '../hand.ts'
-import { formatAddress, parseAddress, parseCidr, rangeText } from './ranges.ts'
+import { formatAddress, parseAddress, parseCidr, rangeText } from './services.ts'
 
 const POOLS = '/apis/cilium.io/v2/ciliumloadbalancerippools'
 const METALLB = '/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools'

@@ -1,10 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
-import { object, text } from '../../config/shape.ts'
+import { object, text, list } from '../../config/shape.ts'
 import type { Objects, Target } from '../objects.ts'
 import { METALLB_NAMESPACE, METALLB_POOLS } from './definitions.ts'
-import { metallbRanges } from './metallb-pools.ts'
-import { type Address, contains, type Range, sizeOf } from './ranges.ts'
-import { ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
+import {
+  type Address,
+  contains,
+  type Range,
+  sizeOf,
+  overlap,
+  parseCidr,
+  parseRange,
+  ingressOf,
+  requestedBy,
+  same,
+  type Service,
+  servicesOf,
+} from './services.ts'
 
 type Body = Record<string, unknown>
 
@@ -115,4 +126,28 @@ const count = (objects: Objects, pool: Pool, taken: readonly Address[]): void =>
   const [[assignedIPv4, availableIPv4], [assignedIPv6, availableIPv6]] = [of(4), of(6)]
   const status = { assignedIPv4, assignedIPv6, availableIPv4, availableIPv6 }
   if (!isDeepStrictEqual(pool.status, status)) objects.setStatus(pool.target, status, 'metallb-controller')
+}
+
+/** Ranges of a pool's `addresses`, CIDR or from-to; null for an invalid entry. */
+const metallbRanges = (spec: Body): (Range | null)[] =>
+  list(spec.addresses).map((entry) => {
+    const [first = '', last] = text(entry).split('-')
+    return last === undefined ? parseCidr(first.trim()) : parseRange(first.trim(), last.trim())
+  })
+
+/** Why MetalLB's admission webhook refuses a pool, or null. */
+export const refusedPool = (name: string, spec: Body, others: readonly Body[]): string | null => {
+  const own = metallbRanges(spec)
+  const wrong = own.indexOf(null)
+  if (own.length === 0) return `pool "${name}" has no prefixes defined`
+  if (wrong !== -1) return `parsing address pool "${name}": invalid CIDR "${text(list(spec.addresses)[wrong])}" in pool "${name}"`
+  const before: Range[] = others
+    .filter((body) => object(body.metadata).name !== name)
+    .flatMap((body) => metallbRanges(object(body.spec)).filter((range) => range !== null))
+  for (const [at, range] of own.entries()) {
+    if (before.some((other) => overlap(other, range!)))
+      return `parsing address pool "${name}": CIDR "${text(list(spec.addresses)[at])}" in pool "${name}" overlaps with already defined CIDR`
+    before.push(range!)
+  }
+  return null
 }

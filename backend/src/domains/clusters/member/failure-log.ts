@@ -5,7 +5,7 @@
 import type { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
-import type { Credentials } from '#talos/pki/clients.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Change } from '../../../record.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { withoutTokens } from '../../joining/without-tokens.ts'

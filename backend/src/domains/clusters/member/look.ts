@@ -6,7 +6,7 @@ import { readInstallation } from '#talos/client/installation.ts'
 import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
 import { readTrouble, type Trouble } from '#talos/client/trouble.ts'
-import type { Credentials } from '#talos/pki/clients.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './decide-server.ts'
 

@@ -1,11 +1,9 @@
 /** Parses the proof of ownership of a cluster, before any machine is contacted. */
 import { Problem } from '#contract/errors.ts'
-import { readKubeconfig } from '#talos/access/kubeconfig.ts'
-import { readTalosconfig } from '#talos/access/talosconfig.ts'
+import { readKubeconfig, readTalosconfig } from '#talos/access/access.ts'
 import { ConfigError } from '#talos/config/tree.ts'
-import { type Credentials, mintTalosClient } from '#talos/pki/clients.ts'
-import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
-import { secretsOfControlPlane } from '#talos/secrets/from-config.ts'
+import { type Credentials, mintTalosClient } from '#talos/pki/certificates.ts'
+import { readSecrets, type SecretsBundle, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
 
 export interface Handed {
   readonly secrets?: string | undefined

@@ -2,7 +2,7 @@
 import { Problem } from '#contract/errors.ts'
 import { hasEnded } from '#contract/operations.ts'
 import { withSecretsOf } from '#talos/config/compare.ts'
-import { mintTalosClient } from '#talos/pki/clients.ts'
+import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { type Found, readFound } from '../../patches/drift/found.ts'

@@ -1,7 +1,7 @@
 /** The talosconfig of a server, minted for one download and its user. */
 import { Problem } from '#contract/errors.ts'
 import { canControlServer } from '#contract/servers/servers.ts'
-import { talosconfig } from '#talos/access/talosconfig.ts'
+import { talosconfig } from '#talos/access/access.ts'
 import { type Db, inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Recorder } from '../../../record.ts'

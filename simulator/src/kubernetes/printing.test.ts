@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ageOf, humanDuration } from './age.ts'
+import { ageOf, humanDuration } from './printing.ts'
 
 test.each([
   [0, '0s'],

@@ -1,10 +1,41 @@
-import { list, object, text } from '../../config/shape.ts'
-import type { ResourceKind } from '../kinds.ts'
-import { ageOf } from './age.ts'
+import { list, object, text } from '../config/shape.ts'
+import type { ResourceKind } from './kinds.ts'
+
+const SECOND = 1
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const YEAR = 365 * DAY
+
+/** A duration as kubectl shows an age (Kubernetes: apimachinery/pkg/util/duration, HumanDuration). */
+export const humanDuration = (ms: number): string => {
+  const seconds = Math.floor(ms / 1000)
+  if (seconds < -1) return '<invalid>'
+  if (seconds < 0) return '0s'
+  const two = (large: number, largeUnit: string, small: number, smallUnit: string): string => {
+    const rest = Math.floor((seconds % large) / small)
+    return `${Math.floor(seconds / large)}${largeUnit}${rest === 0 ? '' : `${rest}${smallUnit}`}`
+  }
+  if (seconds < 2 * MINUTE) return `${seconds}s`
+  if (seconds < 10 * MINUTE) return two(MINUTE, 'm', SECOND, 's')
+  if (seconds < 3 * HOUR) return `${Math.floor(seconds / MINUTE)}m`
+  if (seconds < 8 * HOUR) return two(HOUR, 'h', MINUTE, 'm')
+  if (seconds < 2 * DAY) return `${Math.floor(seconds / HOUR)}h`
+  if (seconds < 8 * DAY) return two(DAY, 'd', HOUR, 'h')
+  if (seconds < 2 * YEAR) return `${Math.floor(seconds / DAY)}d`
+  if (seconds < 8 * YEAR) return two(YEAR, 'y', DAY, 'd')
+  return `${Math.floor(seconds / YEAR)}y`
+}
+
+/** The age since an RFC 3339 time. */
+export const ageOf = (at: unknown, now: number): string => {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  return Number.isNaN(time) ? '<unknown>' : humanDuration(now - time)
+}
 
 type Body = Record<string, unknown>
 
-export interface Column {
+interface Column {
   name: string
   type: string
   /** 0 is always shown, higher priorities only with `-o wide`. */
@@ -177,3 +208,43 @@ const definedColumns = (definition: Body, version: string): Column[] => {
     return column(text(name), cell, { type: type === 'date' ? 'string' : text(type), priority: number(priority) })
   })
 }
+
+/** Form of an answer: the objects, a table of texts, or metadata only. */
+export type Form = 'objects' | 'table' | 'metadata'
+
+/** The first supported form of an Accept header (Kubernetes: docs/reference/using-api/api-concepts, "Receiving resources as Tables"). */
+export const formOf = (accept: string): Form => {
+  for (const entry of accept.split(',')) {
+    const [type = '', ...parameters] = entry.split(';').map((part) => part.trim())
+    if (type !== 'application/json' && type !== '*/*') continue
+    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice(3)
+    if (as === undefined) return 'objects'
+    if (!parameters.includes('g=meta.k8s.io') || !parameters.includes('v=v1')) continue
+    if (as === 'Table') return 'table'
+    if (as.startsWith('PartialObjectMetadata')) return 'metadata'
+  }
+  return 'objects'
+}
+
+export const tableOf = (
+  columns: readonly Column[],
+  bodies: readonly Body[],
+  metadata: Body,
+  { include, now, withHeaders = true }: { include: string; now: number; withHeaders?: boolean },
+): object => ({
+  kind: 'Table',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata,
+  columnDefinitions: withHeaders
+    ? columns.map(({ name, type, priority }) => ({ name, type, format: name === 'Name' ? 'name' : '', description: name, priority }))
+    : null,
+  rows: bodies.map((body) => ({
+    cells: columns.map(({ cell }) => cell(body, now)),
+    ...(include !== 'None' && { object: include === 'Object' ? body : metadataOf(body) }),
+  })),
+})
+
+export const metadataOf = ({ metadata }: Body): object => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata })
+
+/** List metadata for a single object. */
+export const listMetadata = (body: Body): Body => ({ resourceVersion: text(object(body.metadata).resourceVersion) })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { yamlOf } from './yaml.ts'
+import { yamlOf } from './resource.ts'
 
 const leaf = fc.oneof(
   fc.string(),

@@ -1,0 +1,109 @@
+import { parse, stringify } from 'yaml'
+import type { Credentials } from '../pki/certificates.ts'
+
+// Parsing of credential files from other programs.
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Returns a mapping, or throws an Error that says what is expected. */
+function yaml(text: string, what: string): Fields {
+  let root: unknown
+  try {
+    root = parse(text, { schema: 'failsafe', maxAliasCount: 0 })
+  } catch {
+    throw new Error(`The ${what} is no YAML`)
+  }
+  if (typeof root !== 'object' || root === null || Array.isArray(root)) throw new Error(`This is no ${what}`)
+  return root as Fields
+}
+
+function mapAt(fields: Fields | undefined, key: string): Fields | undefined {
+  const value = fields?.[key]
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+/** PEM in base64. @throws Error with the sentence */
+function decodedPem(value: string | undefined, missing: string): string {
+  const pem = Buffer.from(value ?? '', 'base64').toString('utf8')
+  if (!pem.startsWith('-----BEGIN ')) throw new Error(missing)
+  return pem
+}
+
+/**
+ * A kubeconfig with one cluster and one user, named as Talos names them: user and context are `<user>@<cluster>`
+ * (Talos `pkg/kubeconfig/generate.go`). `server` is the endpoint's URL.
+ */
+export function kubeconfig(options: Credentials & { cluster: string; server: string; user: string }): string {
+  const name = `${options.user}@${options.cluster}`
+  const encode = (pem: string) => Buffer.from(pem).toString('base64')
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: options.cluster, cluster: { server: options.server, 'certificate-authority-data': encode(options.ca) } }],
+      users: [{ name, user: { 'client-certificate-data': encode(options.crt), 'client-key-data': encode(options.key) } }],
+      contexts: [{ name, context: { cluster: options.cluster, namespace: 'default', user: name } }],
+      'current-context': name,
+    },
+    { indent: 4, lineWidth: 0 },
+  )
+}
+
+/** Authorities and server of the current context of a kubeconfig. Throws an Error with a sentence for the user. */
+export function readKubeconfig(text: string): { server: string; ca: string } {
+  const root = yaml(text, 'kubeconfig')
+  const named = (list: unknown, name: string | undefined): Readonly<Record<string, unknown>> | undefined =>
+    Array.isArray(list)
+      ? (list as unknown[]).map((item) => ({ item: item as Record<string, unknown> })).find(({ item }) => name === undefined || textOf(item?.['name']) === name)
+          ?.item
+      : undefined
+  const context = mapAt(named(root['contexts'], textOf(root['current-context'])), 'context')
+  const cluster = mapAt(named(root['clusters'], textOf(context?.['cluster'])), 'cluster')
+  if (!cluster) throw new Error('The kubeconfig has no cluster')
+  return {
+    server: textOf(cluster['server']) ?? '',
+    ca: decodedPem(textOf(cluster['certificate-authority-data']), 'The kubeconfig has no certificate-authority-data'),
+  }
+}
+
+/**
+ * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that calls go through. `nodes` are the
+ * default targets: none, as Talos writes it, or the one server of the file. Source: Talos `pkg/machinery/client/config/config.go`.
+ */
+export function talosconfig(options: Credentials & { context: string; endpoints: readonly string[]; nodes?: readonly string[] }): string {
+  const encode = (pem: string) => Buffer.from(pem).toString('base64')
+  return stringify(
+    {
+      context: options.context,
+      contexts: {
+        [options.context]: {
+          endpoints: [...options.endpoints],
+          ...(options.nodes === undefined || options.nodes.length === 0 ? {} : { nodes: [...options.nodes] }),
+          ca: encode(options.ca),
+          crt: encode(options.crt),
+          key: encode(options.key),
+        },
+      },
+    },
+    { indent: 4, lineWidth: 0 },
+  )
+}
+
+export interface ReadTalosconfig extends Credentials {
+  readonly context: string
+  readonly endpoints: readonly string[]
+}
+
+/** The current context of a talosconfig. Throws an Error with a sentence for the user. */
+export function readTalosconfig(text: string): ReadTalosconfig {
+  const root = yaml(text, 'talosconfig')
+  const contexts = mapAt(root, 'contexts')
+  const name = textOf(root?.['context']) ?? Object.keys(contexts ?? {})[0]
+  const context = name === undefined ? undefined : mapAt(contexts, name)
+  if (name === undefined || context === undefined) throw new Error('The talosconfig has no context')
+  const pem = (key: string): string => decodedPem(textOf(context[key]), `The talosconfig has no ${key} in its context ${name}`)
+  const endpoints = Array.isArray(context['endpoints']) ? context['endpoints'].filter((e) => typeof e === 'string') : []
+  return { context: name, endpoints: endpoints.slice(0, 64), ca: pem('ca'), crt: pem('crt'), key: pem('key') }
+}
