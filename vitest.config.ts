@@ -51,7 +51,7 @@ export default defineConfig({
           expect: { poll: { timeout: 10_000 } },
         },
       },
-      { ...room('console'), test: { ...room('console').test, include: ['console/src/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
+      { ...room('console'), test: { ...room('console').test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
     ],
   },
 })

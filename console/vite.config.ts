@@ -7,7 +7,7 @@ import { cssMedia } from './build/css-media.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
-import { pieces } from './build/pieces.ts'
+import { noCircles, pieces } from './build/pieces.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -32,6 +32,7 @@ export default defineConfig(({ mode, command }) => {
       react(),
       fontPreload(),
       flags(),
+      noCircles(),
       finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },

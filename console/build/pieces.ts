@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Rolldown } from 'vite'
+import type { Plugin, Rolldown } from 'vite'
 
 /** What somebody who isn't signed in sees first. The bundle of these pages is kept small; what they import isn't put into `app`. */
 const firstPages = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx']
@@ -40,3 +40,28 @@ function reachable(roots: readonly string[], importsOf: (id: string) => readonly
   for (const id of found) for (const next of importsOf(id)) found.add(next)
   return found
 }
+
+/** One circle of pieces that import each other statically, in order. Undefined where there is none. */
+export function circleIn(importsOf: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const clear = new Set<string>()
+  const follow = (name: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(name)) return path.slice(path.indexOf(name))
+    if (clear.has(name)) return undefined
+    for (const next of importsOf.get(name) ?? []) {
+      const circle = follow(next, [...path, name])
+      if (circle !== undefined) return circle
+    }
+    clear.add(name)
+    return undefined
+  }
+  return [...importsOf.keys()].map((name) => follow(name, [])).find((circle) => circle !== undefined)
+}
+
+/** Fails the build where pieces import each other in a circle: one of them then runs before what it calls exists ("g is not a function"), on every page. */
+export const noCircles = (): Plugin => ({
+  name: 'steelyard:no-circles',
+  generateBundle(_, bundle) {
+    const circle = circleIn(new Map(Object.values(bundle).map((piece) => [piece.fileName, piece.type === 'chunk' ? piece.imports : []])))
+    if (circle !== undefined) this.error(`These pieces of the bundle import each other in a circle: ${[...circle, circle[0]].join(' → ')}`)
+  },
+})
