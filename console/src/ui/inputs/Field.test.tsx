@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { readFileSync } from 'node:fs'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
@@ -82,4 +83,16 @@ test('a select begins with its placeholder and gives the chosen value', async ()
   await userEvent.selectOptions(screen.getByLabelText('Site'), 'A')
   expect(onValue).toHaveBeenCalledWith('a')
   expect(screen.getByRole<HTMLOptionElement>('option', { name: 'B' }).disabled).toBe(true)
+})
+
+test('a select with an error is marked and its red border wins over its plain one', () => {
+  const { container } = render(
+    <Field label="Size" error="Choose one">
+      <Select value="" options={[]} onValue={() => undefined} />
+    </Field>,
+  )
+  expect(container.querySelector('select')!.parentElement!.className).toMatch(/bad/)
+  const rules = readFileSync('console/src/ui/inputs/Field.module.css', 'utf8')
+  // Of two rules that are as specific as each other the later one wins.
+  for (const control of ['.input', '.area', '.select']) expect(rules.indexOf(`  ${control} {`)).toBeLessThan(rules.indexOf('  .bad {'))
 })
