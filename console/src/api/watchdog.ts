@@ -16,21 +16,19 @@ export interface Watchdog {
   stop: () => void
 }
 
-/**
- * Judges whether the server answers. Missing heartbeats alone don't decide it: the tab that passes them on may be closed, or a proxy may buffer the stream.
- * `probe` rejects if the server does not answer, and has its own time limit. Each tab has a watchdog.
- */
-export function watchdog({
-  probe,
-  onSilent,
-  onQuiet,
-}: {
+interface watchdogProps {
   probe: () => Promise<unknown>
   /** `since`: the last sign of life, in ms since 1970. */
   onSilent: (since: number) => void
   /** The server answers, but no stream reaches this tab. */
   onQuiet: () => void
-}): Watchdog {
+}
+
+/**
+ * Judges whether the server answers. Missing heartbeats alone don't decide it: the tab that passes them on may be closed, or a proxy may buffer the stream.
+ * `probe` rejects if the server does not answer, and has its own time limit. Each tab has a watchdog.
+ */
+export function watchdog({ probe, onSilent, onQuiet }: watchdogProps): Watchdog {
   let heardAt = Date.now()
   let probedAt = 0
   let probing = false

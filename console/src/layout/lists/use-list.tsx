@@ -79,15 +79,7 @@ function filtersOf(
   })
 }
 
-/** Search, filters and order of a list, what of it is shown, and beside that the page's own buttons. */
-export function ListToolbar<Row>({
-  state,
-  placeholder,
-  options = {},
-  inline = [],
-  views = 'wide',
-  children,
-}: {
+interface ListToolbarProps<Row> {
   state: ListState<Row>
   placeholder: string
   options?: Readonly<Record<string, Options>>
@@ -95,7 +87,10 @@ export function ListToolbar<Row>({
   /** Where saved views are offered: on wide screens, on all, or nowhere. */
   views?: 'wide' | 'all' | 'none'
   children: ReactNode
-}) {
+}
+
+/** Search, filters and order of a list, what of it is shown, and beside that the page's own buttons. */
+export function ListToolbar<Row>({ state, placeholder, options = {}, inline = [], views = 'wide', children }: ListToolbarProps<Row>) {
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns

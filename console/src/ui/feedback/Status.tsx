@@ -6,20 +6,16 @@ import { Icon, type IconName } from '../pictures/Icon.tsx'
 /** Each tone has its own shape, readable without colour: disc, ring, half disc, triangle, square, dash. */
 export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
 
-/** A shape, a word and an optional reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason wraps instead of being cut. */
-export function StatusDot({
-  tone,
-  children,
-  why,
-  quiet = false,
-  whole = false,
-}: {
+interface StatusDotProps {
   tone: Tone
   children: ReactNode
   why?: ReactNode
   quiet?: boolean
   whole?: boolean
-}) {
+}
+
+/** A shape, a word and an optional reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason wraps instead of being cut. */
+export function StatusDot({ tone, children, why, quiet = false, whole = false }: StatusDotProps) {
   return (
     <span className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}>
       <span className={css['word']}>{children}</span>
@@ -44,19 +40,15 @@ export const StatusReason = ({ tone, why, tall = false, children }: { tone: Tone
   </span>
 )
 
-export function Badge({
-  tone = 'neutral',
-  icon,
-  mono,
-  children,
-  title,
-}: {
+interface BadgeProps {
   tone?: 'neutral' | 'ok' | 'warn' | 'danger' | 'info' | 'accent' | 'line'
   icon?: IconName
   mono?: boolean
   children: ReactNode
   title?: string
-}) {
+}
+
+export function Badge({ tone = 'neutral', icon, mono, children, title }: BadgeProps) {
   return (
     <span className={cx(css['badge'], tone !== 'neutral' && css[`badge-${tone}`], mono && css['badge-mono'])} title={title}>
       {icon && <Icon name={icon} size={12} />}

@@ -1,11 +1,11 @@
 import { Alert } from './Status.tsx'
 
-/** Notices of new versions, versions out of support, and a version list that may be old. */
-export function VersionNotices({
-  versions: { notices, reason, source },
-}: {
+interface VersionNoticesProps {
   versions: { notices: readonly string[]; reason: string | null; source: 'factory' | 'shipped' }
-}) {
+}
+
+/** Notices of new versions, versions out of support, and a version list that may be old. */
+export function VersionNotices({ versions: { notices, reason, source } }: VersionNoticesProps) {
   const age = source === 'shipped' ? 'These are the versions that Steelyard was shipped with.' : 'This is its last list.'
   return (
     <>

@@ -99,20 +99,16 @@ export function IconLink({ icon, label, href, className, ...rest }: { icon: Icon
   )
 }
 
-/** A choice among few values, side by side. */
-export function Segmented<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  size = 'small',
-}: {
+interface SegmentedProps<Value extends string> {
   label: string
   value: Value
   options: readonly { value: Value; text: ReactNode; can?: Verdict }[]
   onChange: (value: Value) => void
   size?: 'small' | 'medium'
-}) {
+}
+
+/** A choice among few values, side by side. */
+export function Segmented<Value extends string>({ label, value, options, onChange, size = 'small' }: SegmentedProps<Value>) {
   return (
     <span role="group" aria-label={label} className={cx(css['seg'], size === 'medium' && css['seg-medium'])}>
       {options.map((option) => {

@@ -21,16 +21,7 @@ interface Wiring {
 }
 const FieldContext = createContext<Wiring | null>(null)
 
-/** Label, control, hint and error, wired to each other. The error takes the place of the hint. */
-export function Field({
-  label,
-  hint,
-  error,
-  optional,
-  note,
-  className,
-  children,
-}: {
+interface FieldProps {
   label: ReactNode
   hint?: ReactNode
   error?: string | null | undefined
@@ -40,7 +31,10 @@ export function Field({
   note?: ReactNode
   className?: string | undefined
   children: ReactNode
-}) {
+}
+
+/** Label, control, hint and error, wired to each other. The error takes the place of the hint. */
+export function Field({ label, hint, error, optional, note, className, children }: FieldProps) {
   const id = useId()
   const bad = error !== undefined && error !== null && error !== ''
   const below = bad ? error : hint
@@ -193,16 +187,7 @@ export function Select<Value extends string>({
   )
 }
 
-export function Checkbox({
-  checked,
-  indeterminate = false,
-  onChange,
-  label,
-  hideLabel = false,
-  disabled,
-  className,
-  onShift,
-}: {
+interface CheckboxProps {
   checked: boolean
   indeterminate?: boolean
   onChange: (checked: boolean) => void
@@ -213,7 +198,9 @@ export function Checkbox({
   className?: string | undefined
   /** Told before `onChange` whether shift was held, for ranges. */
   onShift?: (held: boolean) => void
-}) {
+}
+
+export function Checkbox({ checked, indeterminate = false, onChange, label, hideLabel = false, disabled, className, onShift }: CheckboxProps) {
   return (
     <label className={cx(css['check'], className)}>
       <input
@@ -234,17 +221,14 @@ export function Checkbox({
   )
 }
 
-export function Switch({
-  checked,
-  onChange,
-  label,
-  disabled,
-}: {
+interface SwitchProps {
   checked: boolean
   onChange: (checked: boolean) => void
   label: ReactNode
   disabled?: boolean
-}) {
+}
+
+export function Switch({ checked, onChange, label, disabled }: SwitchProps) {
   return (
     <label className={css['switch']}>
       <input type="checkbox" role="switch" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />

@@ -2,22 +2,17 @@ import { useEffect, useRef, useState } from 'react'
 import { TextInput } from './Field.tsx'
 import css from './Search.module.css'
 
-/** The search box of a list. `/` focuses it. It reports after a pause in typing and follows changes of `value`. */
-export function Search({
-  label,
-  placeholder,
-  value,
-  onValue,
-  hotkey = true,
-  waitMs = 200,
-}: {
+interface SearchProps {
   label: string
   placeholder?: string
   value: string
   onValue: (value: string) => void
   hotkey?: boolean
   waitMs?: number
-}) {
+}
+
+/** The search box of a list. `/` focuses it. It reports after a pause in typing and follows changes of `value`. */
+export function Search({ label, placeholder, value, onValue, hotkey = true, waitMs = 200 }: SearchProps) {
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState(value)
   const [from, setFrom] = useState(value)

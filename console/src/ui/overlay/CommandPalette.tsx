@@ -26,16 +26,7 @@ export function matches(action: Pick<Action, 'label' | 'hint'>, search: string):
 /** Index of the initially selected entry: the first that is enabled. -1 if there is none. */
 export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
 
-/** The command palette. Filters `groups` by the typed text, except groups with results from the server. */
-export function CommandPalette({
-  open,
-  onClose,
-  search,
-  onSearch,
-  groups,
-  onGo,
-  busy = false,
-}: {
+interface CommandPaletteProps {
   open: boolean
   onClose: () => void
   search: string
@@ -43,7 +34,10 @@ export function CommandPalette({
   groups: readonly PaletteGroup[]
   onGo: (href: string) => void
   busy?: boolean
-}) {
+}
+
+/** The command palette. Filters `groups` by the typed text, except groups with results from the server. */
+export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, busy = false }: CommandPaletteProps) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   /** Null until the user moves, because later results may come first. */

@@ -18,23 +18,19 @@ const View = lazy(loadView)
 
 type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
 
-/**
- * A menu below a button. `trigger` is the button and must pass on the handlers that it receives. The menu's code loads on hover or focus.
- * Disabled items stay visible and say why.
- */
-export function Menu({
-  label,
-  trigger,
-  items,
-  align = 'end',
-  onOpen,
-}: {
+interface MenuProps {
   label: string
   trigger: ReactElement<TriggerProps>
   items: readonly MenuItem[] | (() => readonly MenuItem[])
   align?: 'start' | 'center' | 'end'
   onOpen?: () => void
-}) {
+}
+
+/**
+ * A menu below a button. `trigger` is the button and must pass on the handlers that it receives. The menu's code loads on hover or focus.
+ * Disabled items stay visible and say why.
+ */
+export function Menu({ label, trigger, items, align = 'end', onOpen }: MenuProps) {
   const [open, setOpen] = useState(false)
   const [wanted, setWanted] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)

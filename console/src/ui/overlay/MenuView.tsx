@@ -22,16 +22,7 @@ function swallowClick(): void {
   })
 }
 
-/** The menu. Its anchor lies under the real trigger, so that it can load later. */
-export default function MenuView({
-  open,
-  label,
-  items,
-  align,
-  onOpen,
-  focusBack,
-  within,
-}: {
+interface MenuViewProps {
   open: boolean
   label: string
   items: readonly MenuItem[]
@@ -39,7 +30,10 @@ export default function MenuView({
   onOpen: (open: boolean) => void
   focusBack: () => void
   within: RefObject<HTMLElement | null>
-}) {
+}
+
+/** The menu. Its anchor lies under the real trigger, so that it can load later. */
+export default function MenuView({ open, label, items, align, onOpen, focusBack, within }: MenuViewProps) {
   return (
     <DropdownMenu.Root open={open} onOpenChange={onOpen} modal={false}>
       <DropdownMenu.Trigger asChild>

@@ -4,21 +4,17 @@ import css from './Popover.module.css'
 
 type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
 
-/** A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click outside. */
-export function Popover({
-  label,
-  trigger,
-  align = 'start',
-  width,
-  children,
-}: {
+interface PopoverProps {
   label: string
   trigger: ReactElement<TriggerProps>
   align?: 'start' | 'end'
   /** CSS width. */
   width?: string
   children: ReactNode | ((close: () => void) => ReactNode)
-}) {
+}
+
+/** A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click outside. */
+export function Popover({ label, trigger, align = 'start', width, children }: PopoverProps) {
   const id = useId()
   const panel = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)

@@ -208,20 +208,17 @@ function ringAt(index: number, columns: number): React.CSSProperties {
   return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
 }
 
-/** The legend with counts. A click filters the list. */
-function Legend({
-  counts,
-  only,
-  onOnly,
-  blocks,
-}: {
+interface LegendProps {
   counts: Counts
   /** undefined: there is no list to filter. */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
   /** Addresses per cell as a power of two; null for one. */
   blocks: number | null
-}) {
+}
+
+/** The legend with counts. A click filters the list. */
+function Legend({ counts, only, onOnly, blocks }: LegendProps) {
   return (
     <ul className={css['legend']} aria-label="Legend">
       {addressStates
@@ -250,15 +247,7 @@ function Legend({
   )
 }
 
-/** Facts about a cell. Follows the pointer until it is pinned; then its links can be used. */
-function Card<Run extends DrawnRun>({
-  at,
-  runs,
-  about,
-  copied,
-  held,
-  place,
-}: {
+interface CardProps<Run extends DrawnRun> {
   at: Stretch
   runs: readonly Run[]
   about: ((run: Run) => ReactNode) | undefined
@@ -266,7 +255,10 @@ function Card<Run extends DrawnRun>({
   held: boolean
   /** The cell to float beside; null docks the card below the map. */
   place: (() => HTMLElement | null) | null
-}) {
+}
+
+/** Facts about a cell. Follows the pointer until it is pinned; then its links can be used. */
+function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: CardProps<Run>) {
   const card = useRef<HTMLDivElement>(null)
   const floats = place !== null
   useLayoutEffect(() => {

@@ -9,15 +9,7 @@ import { Button } from '../inputs/Button.tsx'
 /** Lines shown at first, and added with each click. */
 const page = 100
 
-/** The map as text: every run in order, for screen readers and for searching. */
-export function AddressRanges<Run extends DrawnRun>({
-  cidr,
-  runs,
-  only,
-  current,
-  by,
-  onGo,
-}: {
+interface AddressRangesProps<Run extends DrawnRun> {
   cidr: Cidr
   runs: readonly Run[]
   /** Shows only runs with this state. */
@@ -26,7 +18,10 @@ export function AddressRanges<Run extends DrawnRun>({
   current: number
   by: ((run: Run) => ReactNode) | undefined
   onGo: (value: bigint) => void
-}) {
+}
+
+/** The map as text: every run in order, for screen readers and for searching. */
+export function AddressRanges<Run extends DrawnRun>({ cidr, runs, only, current, by, onGo }: AddressRangesProps<Run>) {
   const [shown, setShown] = useState(page)
   // Indexes in `runs`; null means all.
   const wanted = useMemo(() => (only === null ? null : runs.flatMap((run, at) => (run.state === only ? at : []))), [runs, only])

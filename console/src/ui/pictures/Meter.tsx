@@ -8,19 +8,7 @@ export type MeterTone = 'accent' | 'ok' | 'warn' | 'danger'
 /** Warn from 80 %, danger from 95 %. */
 export const fillTone = (value: number, of: number): MeterTone => (of <= 0 || value / of < 0.8 ? 'accent' : value / of < 0.95 ? 'warn' : 'danger')
 
-/**
- * A meter drawn as a steelyard: a thin beam with quarter notches and a poise at the value. The number is beside it.
- * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
- */
-export function Meter({
-  value,
-  of,
-  held = 0,
-  scale = of,
-  label,
-  tone = 'accent',
-  text,
-}: {
+interface MeterProps {
   value: number
   of: number
   /** A second part after the first, such as reserved capacity. */
@@ -30,7 +18,13 @@ export function Meter({
   label: string
   tone?: MeterTone
   text?: ReactNode
-}) {
+}
+
+/**
+ * A meter drawn as a steelyard: a thin beam with quarter notches and a poise at the value. The number is beside it.
+ * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
+ */
+export function Meter({ value, of, held = 0, scale = of, label, tone = 'accent', text }: MeterProps) {
   const at = percent(value, of)
   const beam = (
     <span

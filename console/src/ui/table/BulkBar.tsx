@@ -7,21 +7,17 @@ import css from './BulkBar.module.css'
 import { Menu } from '../overlay/Menu.tsx'
 import type { Selection } from './selection.ts'
 
-/** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
-export function BulkBar({
-  selection,
-  actions,
-  note,
-  matching,
-  onSelectMatching,
-}: {
+interface BulkBarProps {
   selection: Selection
   actions: readonly Action[]
   note?: ReactNode
   /** Number of matches on all pages. */
   matching?: number
   onSelectMatching?: () => void
-}) {
+}
+
+/** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
+export function BulkBar({ selection, actions, note, matching, onSelectMatching }: BulkBarProps) {
   // A narrow screen shows the first action; the others are in a menu.
   const narrow = useMedia('below', 'sm')
   if (selection.size === 0) return null

@@ -341,16 +341,14 @@ function Help({ text }: { text: string }) {
   )
 }
 
-/** Menu of the shown columns. The caller stores the choice. */
-export function ColumnsMenu<Row>({
-  columns: all,
-  shown,
-  onShown,
-}: {
+interface ColumnsMenuProps<Row> {
   columns: readonly Column<Row>[]
   shown: readonly string[] | undefined
   onShown: (ids: string[] | undefined) => void
-}) {
+}
+
+/** Menu of the shown columns. The caller stores the choice. */
+export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuProps<Row>) {
   const ids = all.filter((c) => isShown(c, shown)).map((c) => c.id)
   return (
     <Menu

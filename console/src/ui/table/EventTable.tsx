@@ -46,20 +46,16 @@ const by: Column<Happened> = { id: 'by', head: 'By', width: 190, from: 'sm', cel
 const ofOne = columns([at, message, type, by])
 const ofSeveral = columns([at, message, source, type, { ...by, from: 'md' as const }])
 
-/** Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the source. */
-export function EventTable({
-  noun,
-  rows,
-  sources = false,
-  error,
-  onRetry,
-}: {
+interface EventTableProps {
   noun: string
   rows: readonly Happened[] | undefined
   sources?: boolean
   error: unknown
   onRetry: () => void
-}) {
+}
+
+/** Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the source. */
+export function EventTable({ noun, rows, sources = false, error, onRetry }: EventTableProps) {
   return (
     <DataTable
       label="Events"

@@ -3,18 +3,15 @@ import css from './Filter.module.css'
 import { Icon } from '../pictures/Icon.tsx'
 import { Menu } from '../overlay/Menu.tsx'
 
-/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. `value` is '' for any. */
-export function Filter<Value extends string>({
-  label,
-  value,
-  options,
-  onValue,
-}: {
+interface FilterProps<Value extends string> {
   label: string
   value: Value | ''
   options: readonly { value: Value; text: string; hint?: string }[]
   onValue: (value: Value | '') => void
-}) {
+}
+
+/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. `value` is '' for any. */
+export function Filter<Value extends string>({ label, value, options, onValue }: FilterProps<Value>) {
   const picked = options.find((o) => o.value === value)
   const on = value !== ''
   return (

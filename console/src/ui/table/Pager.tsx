@@ -4,22 +4,17 @@ import { IconButton } from '../inputs/Button.tsx'
 import { Select } from '../inputs/Field.tsx'
 import css from './Pager.module.css'
 
-/** "1–15 of 148 servers", the page size, and page buttons. `plural` is the noun. */
-export function Pager({
-  page,
-  perPage,
-  total,
-  plural,
-  onPage,
-  onPerPage,
-}: {
+interface PagerProps {
   page: number
   perPage: number
   total: number
   plural: string
   onPage: (page: number) => void
   onPerPage?: (perPage: number) => void
-}) {
+}
+
+/** "1–15 of 148 servers", the page size, and page buttons. `plural` is the noun. */
+export function Pager({ page, perPage, total, plural, onPage, onPerPage }: PagerProps) {
   const pages = Math.max(1, Math.ceil(total / perPage))
   const first = total === 0 ? 0 : (page - 1) * perPage + 1
   const last = Math.min(total, page * perPage)

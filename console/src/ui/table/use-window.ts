@@ -12,16 +12,14 @@ export interface RowWindow extends Window {
   reveal: (index: number) => void
 }
 
-/** The visible rows of a table body, whichever element scrolls. */
-export function useWindow({
-  body,
-  count,
-  openRows,
-}: {
+interface useWindowProps {
   body: RefObject<HTMLTableSectionElement | null>
   count: number
   openRows: readonly number[]
-}): RowWindow {
+}
+
+/** The visible rows of a table body, whichever element scrolls. */
+export function useWindow({ body, count, openRows }: useWindowProps): RowWindow {
   const whole = count <= wholeUpTo
   const rowHeight = useRef(36)
   const heights = useRef(new Map<number, number>())

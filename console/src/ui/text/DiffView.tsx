@@ -14,17 +14,7 @@ export interface LineSource {
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-/** A configuration before and after, each line with its layer. Unchanged lines are folded unless `whole`. */
-export function DiffView({
-  before,
-  after,
-  sources = [],
-  removed = [],
-  label,
-  whole = false,
-  emphasize,
-  empty = 'No difference.',
-}: {
+interface DiffViewProps {
   before: string
   after: string
   /** Layers of the lines of `after`. */
@@ -36,7 +26,10 @@ export function DiffView({
   /** The layer that is being edited. */
   emphasize?: string
   empty?: ReactNode
-}) {
+}
+
+/** A configuration before and after, each line with its layer. Unchanged lines are folded unless `whole`. */
+export function DiffView({ before, after, sources = [], removed = [], label, whole = false, emphasize, empty = 'No difference.' }: DiffViewProps) {
   const lines = useMemo(() => diffLines(before, after), [before, after])
   const of = useMemo(() => new Map(sources.map((s) => [s.line, s.layer])), [sources])
   const was = useMemo(() => new Map(removed.map((s) => [s.line, s.layer])), [removed])

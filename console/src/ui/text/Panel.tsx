@@ -4,16 +4,7 @@ import { useCopy } from './Copyable.tsx'
 import css from './Panel.module.css'
 import { cx } from '../cx.ts'
 
-/** A box. Boxes are never nested. `flush` removes the padding, for instance for a table. */
-export function Panel({
-  title,
-  note,
-  actions,
-  flush = false,
-  className,
-  children,
-  label,
-}: {
+interface PanelProps {
   title?: ReactNode
   note?: ReactNode
   actions?: ReactNode
@@ -21,7 +12,10 @@ export function Panel({
   className?: string | undefined
   children: ReactNode
   label?: string
-}) {
+}
+
+/** A box. Boxes are never nested. `flush` removes the padding, for instance for a table. */
+export function Panel({ title, note, actions, flush = false, className, children, label }: PanelProps) {
   return (
     <section className={cx(css['panel'], className)} aria-label={label}>
       {title !== undefined && (
@@ -36,14 +30,13 @@ export function Panel({
   )
 }
 
-/** Facts in two columns: label and value. An absent value is an en dash, an unknown one the word "Unknown". */
-export function KeyValue({
-  rows,
-  className,
-}: {
+interface KeyValueProps {
   rows: readonly (readonly [key: ReactNode, value: ReactNode] | false | null | undefined)[]
   className?: string
-}) {
+}
+
+/** Facts in two columns: label and value. An absent value is an en dash, an unknown one the word "Unknown". */
+export function KeyValue({ rows, className }: KeyValueProps) {
   return (
     <dl className={cx(css['kv'], className)}>
       {rows.map(
