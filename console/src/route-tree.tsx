@@ -20,6 +20,12 @@ declare module '@tanstack/react-router' {
 }
 
 const noSearch = () => ({})
+/** Where a route stands in the tree, and its crumb. */
+const at = <Parent extends AnyRoute, const Path extends string>(parent: Parent, path: Path, crumb?: Crumb) => ({
+  getParentRoute: () => parent,
+  path,
+  staticData: crumb === undefined ? {} : { crumb },
+})
 
 /**
  * Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it.
@@ -45,162 +51,81 @@ function page<Route extends AnyRoute>(route: Route, importer: () => Promise<Page
 
 const rootRoute = createRootRoute({ component: RootFrame })
 
-const homeRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/',
-  validateSearch: noSearch,
-  staticData: { crumb: 'Overview' },
-})
+const homeRoute = createRoute({ ...at(rootRoute, '/', 'Overview'), validateSearch: noSearch })
 
 const signInRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/auth/login',
+  ...at(rootRoute, '/auth/login'),
   validateSearch: texts('error'),
   beforeLoad: () => {
     if (authStatus.get() === 'signedIn') throw redirect({ to: '/', replace: true })
   },
 })
 
-const setPasswordRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/auth/reset',
-  validateSearch: noSearch,
-})
+const setPasswordRoute = createRoute({ ...at(rootRoute, '/auth/reset'), validateSearch: noSearch })
 
 /** Everything below /infra is for signed-in people. While the session is being validated the guard lets in; it is asked again when the answer is there. */
 const infraRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/infra',
+  ...at(rootRoute, '/infra'),
   beforeLoad: async ({ location }) => {
     if (!(await sessionHolds())) throw redirect({ to: '/auth/login', replace: true, state: wasLoggedOut() ? {} : { from: location.href } })
   },
 })
 
 const infraIndexRoute = createRoute({
-  getParentRoute: () => infraRoute,
-  path: '/',
+  ...at(infraRoute, '/'),
   beforeLoad: () => {
     throw redirect({ to: '/infra/datacenters', replace: true })
   },
 })
 
-const datacentersRoute = createRoute({
-  getParentRoute: () => infraRoute,
-  path: '/datacenters',
-  validateSearch: everyText,
-  staticData: { crumb: 'Datacenters' },
-})
+const datacentersRoute = createRoute({ ...at(infraRoute, '/datacenters', 'Datacenters'), validateSearch: everyText })
 
-const serversRoute = createRoute({ getParentRoute: () => infraRoute, path: '/servers', staticData: { crumb: 'Servers' } })
+const serversRoute = createRoute({ ...at(infraRoute, '/servers', 'Servers') })
 
-const serverListRoute = createRoute({
-  getParentRoute: () => serversRoute,
-  path: '/',
-  validateSearch: everyText,
-})
+const serverListRoute = createRoute({ ...at(serversRoute, '/'), validateSearch: everyText })
 
 const prepareImageRoute = createRoute({
-  getParentRoute: () => serversRoute,
-  path: '/prepare-image',
+  ...at(serversRoute, '/prepare-image', 'Talos OS Image Configuration'),
   validateSearch: texts('token', 'image', 'page'),
-  staticData: { crumb: 'Talos OS Image Configuration' },
 })
 
-const joinTokensRoute = createRoute({
-  getParentRoute: () => serversRoute,
-  path: '/join-tokens',
-  validateSearch: everyText,
-  staticData: { crumb: 'Join Tokens' },
-})
+const joinTokensRoute = createRoute({ ...at(serversRoute, '/join-tokens', 'Join Tokens'), validateSearch: everyText })
 
-const serverRoute = createRoute({
-  getParentRoute: () => serversRoute,
-  path: '/$id',
-  staticData: {
-    crumb: { query: 'serverGet' },
-  },
-})
+const serverRoute = createRoute({ ...at(serversRoute, '/$id', { query: 'serverGet' }) })
 
-const serverIndexRoute = createRoute({
-  getParentRoute: () => serverRoute,
-  path: '/',
-  validateSearch: texts('tab', 'q', 'sort'),
-})
+const serverIndexRoute = createRoute({ ...at(serverRoute, '/'), validateSearch: texts('tab', 'q', 'sort') })
 
-const createPatchRoute = createRoute({
-  getParentRoute: () => serverRoute,
-  path: '/create-patch',
-  validateSearch: noSearch,
-  staticData: { crumb: 'Create Patch' },
-})
+const createPatchRoute = createRoute({ ...at(serverRoute, '/create-patch', 'Create Patch'), validateSearch: noSearch })
 
-const patchRoute = createRoute({
-  getParentRoute: () => serverRoute,
-  path: '/patches/$patchId',
-  validateSearch: noSearch,
-  staticData: { crumb: 'Edit Patch $patchId' },
-})
+const patchRoute = createRoute({ ...at(serverRoute, '/patches/$patchId', 'Edit Patch $patchId'), validateSearch: noSearch })
 
-const clustersRoute = createRoute({ getParentRoute: () => infraRoute, path: '/clusters', staticData: { crumb: 'Clusters' } })
+const clustersRoute = createRoute({ ...at(infraRoute, '/clusters', 'Clusters') })
 
-const clusterListRoute = createRoute({
-  getParentRoute: () => clustersRoute,
-  path: '/',
-  validateSearch: everyText,
-})
+const clusterListRoute = createRoute({ ...at(clustersRoute, '/'), validateSearch: everyText })
 
 const createClusterRoute = createRoute({
-  getParentRoute: () => clustersRoute,
-  path: '/create',
+  ...at(clustersRoute, '/create', 'Create Cluster'),
   validateSearch: texts('step', 'datacenter', 'servers', 'q', 'sort'),
-  staticData: { crumb: 'Create Cluster' },
 })
 
-const importClusterRoute = createRoute({
-  getParentRoute: () => clustersRoute,
-  path: '/import',
-  validateSearch: noSearch,
-  staticData: { crumb: 'Import Cluster' },
-})
+const importClusterRoute = createRoute({ ...at(clustersRoute, '/import', 'Import Cluster'), validateSearch: noSearch })
 
-const clusterRoute = createRoute({
-  getParentRoute: () => clustersRoute,
-  path: '/$id',
-  validateSearch: texts('tab', 'operation', 'q', 'sort'),
-  staticData: {
-    crumb: { query: 'clusterGet' },
-  },
-})
+const clusterRoute = createRoute({ ...at(clustersRoute, '/$id', { query: 'clusterGet' }), validateSearch: texts('tab', 'operation', 'q', 'sort') })
 
-const networkRoute = createRoute({ getParentRoute: () => infraRoute, path: '/network', staticData: { crumb: 'Network' } })
+const networkRoute = createRoute({ ...at(infraRoute, '/network', 'Network') })
 
-const networkListRoute = createRoute({
-  getParentRoute: () => networkRoute,
-  path: '/',
-  validateSearch: everyText,
-})
+const networkListRoute = createRoute({ ...at(networkRoute, '/'), validateSearch: everyText })
 
-const addSubnetRoute = createRoute({
-  getParentRoute: () => networkRoute,
-  path: '/add-subnet',
-  validateSearch: texts('datacenter'),
-  staticData: { crumb: 'Add Subnet' },
-})
+const addSubnetRoute = createRoute({ ...at(networkRoute, '/add-subnet', 'Add Subnet'), validateSearch: texts('datacenter') })
 
 const assignSubnetsRoute = createRoute({
-  getParentRoute: () => networkRoute,
-  path: '/assign-subnets',
+  ...at(networkRoute, '/assign-subnets', 'Assign Subnets'),
   validateSearch: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
-  staticData: { crumb: 'Assign Subnets' },
 })
 
 const editSubnetRoute = createRoute({
-  getParentRoute: () => networkRoute,
-  path: '/$id/edit',
+  ...at(networkRoute, '/$id/edit', { query: 'subnetGet', shown: (name) => `Edit ${name}`, fallback: 'Edit Subnet' }),
   validateSearch: noSearch,
-  staticData: {
-    crumb: { query: 'subnetGet', shown: (name) => `Edit ${name}`, fallback: 'Edit Subnet' },
-  },
 })
 
 export const routeTree = rootRoute.addChildren([

@@ -1,4 +1,4 @@
-// Query · loader · page. The tab Addresses and the drift are features of their own: only the route knows them all.
+// The tab Addresses and the drift are features of their own: only the route knows them all.
 import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Load, PageProps } from '../api/page.ts'

@@ -1,4 +1,3 @@
-// Query · loader · page.
 import { lazy } from 'react'
 import type { Load, PageProps } from '../api/page.ts'
 import { CreateCluster, datacentersQuery, versionsQuery } from '../features/clusters/CreateCluster.tsx'

@@ -1,9 +1,6 @@
-// Query · loader · page.
 import type { Load } from '../api/page.ts'
-import { TakeoverPage, takeoverSites } from '../features/takeover/TakeoverPage.tsx'
+import { takeoverSites } from '../features/takeover/TakeoverPage.tsx'
 
 export const load: Load<'/infra/clusters/import'> = ({ client }) => client.prefetchQuery(takeoverSites)
 
-export function Page() {
-  return <TakeoverPage />
-}
+export { TakeoverPage as Page } from '../features/takeover/TakeoverPage.tsx'

@@ -1,4 +1,3 @@
-// Query · loader · page.
 import type { Load, PageProps } from '../api/page.ts'
 import { EditSubnet } from '../features/network/SubnetPages.tsx'
 import { datacentersQuery, subnetOne } from '../features/network/network-queries.ts'

@@ -1,4 +1,3 @@
-// Query · loader · page.
 import type { Load, PageProps } from '../api/page.ts'
 import { AddSubnet } from '../features/network/SubnetPages.tsx'
 import { datacentersQuery } from '../features/network/network-queries.ts'

@@ -1,7 +1,5 @@
-// Query · loader · page.
-import type { Load, PageProps } from '../api/page.ts'
+import type { Load } from '../api/page.ts'
 import { mapOf, clustersQuery, datacentersQuery, subnetsQuery } from '../features/network/network-queries.ts'
-import { NetworkPage } from '../features/network/NetworkPage.tsx'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/network/'> = async ({ search, client }) => {
@@ -11,6 +9,4 @@ export const load: Load<'/infra/network/'> = async ({ search, client }) => {
   if (search.open !== undefined) void client.prefetchQuery(mapOf(search.open))
 }
 
-export function Page({ search, setSearch }: PageProps<'/infra/network/'>) {
-  return <NetworkPage search={search} setSearch={setSearch} />
-}
+export { NetworkPage as Page } from '../features/network/NetworkPage.tsx'

@@ -1,4 +1,3 @@
-// Query · loader · page.
 import type { Load, PageProps } from '../api/page.ts'
 import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'

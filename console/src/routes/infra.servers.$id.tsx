@@ -1,4 +1,4 @@
-// Query · loader · page. The tab Patches and the drift are features of their own: only the route knows them all.
+// The tab Patches and the drift are features of their own: only the route knows them all.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers/servers.ts'
 import type { Load, PageProps } from '../api/page.ts'

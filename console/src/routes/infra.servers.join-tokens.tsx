@@ -1,6 +1,4 @@
-// Query · loader · page.
-import type { Load, PageProps } from '../api/page.ts'
-import { JoinTokensPage } from '../features/join-tokens/JoinTokensPage.tsx'
+import type { Load } from '../api/page.ts'
 import { tokensQuery } from '../features/join-tokens/token-queries.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
@@ -8,6 +6,4 @@ export const load: Load<'/infra/servers/join-tokens'> = async ({ search, client 
   void client.prefetchQuery(tokensQuery(search))
 }
 
-export function Page({ search, setSearch }: PageProps<'/infra/servers/join-tokens'>) {
-  return <JoinTokensPage search={search} setSearch={setSearch} />
-}
+export { JoinTokensPage as Page } from '../features/join-tokens/JoinTokensPage.tsx'

@@ -1,7 +1,5 @@
-// Query · loader · page.
-import type { Load, PageProps } from '../api/page.ts'
+import type { Load } from '../api/page.ts'
 import { datacentersQuery, factoryQuery, imageQuery, imagesQuery, tokensQuery } from '../features/images/image-queries.ts'
-import { PrepareImage } from '../features/images/PrepareImage.tsx'
 
 // Not awaited: the page can be used while its parts come.
 export const load: Load<'/infra/servers/prepare-image'> = async ({ search, client }) => {
@@ -12,6 +10,4 @@ export const load: Load<'/infra/servers/prepare-image'> = async ({ search, clien
   if (search.image !== undefined) void client.prefetchQuery(imageQuery(search.image))
 }
 
-export function Page({ search, setSearch }: PageProps<'/infra/servers/prepare-image'>) {
-  return <PrepareImage search={search} setSearch={setSearch} />
-}
+export { PrepareImage as Page } from '../features/images/PrepareImage.tsx'

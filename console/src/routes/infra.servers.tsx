@@ -1,7 +1,5 @@
-// Query · loader · page.
-import type { Load, PageProps } from '../api/page.ts'
+import type { Load } from '../api/page.ts'
 import { datacentersQuery, serversQuery } from '../features/servers/server-queries.ts'
-import { ServersPage } from '../features/servers/list/ServersPage.tsx'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/servers/'> = async ({ search, client }) => {
@@ -9,6 +7,4 @@ export const load: Load<'/infra/servers/'> = async ({ search, client }) => {
   void client.prefetchQuery(datacentersQuery)
 }
 
-export function Page({ search, setSearch }: PageProps<'/infra/servers/'>) {
-  return <ServersPage search={search} setSearch={setSearch} />
-}
+export { ServersPage as Page } from '../features/servers/list/ServersPage.tsx'
