@@ -1,9 +1,10 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
 import { queryClient } from '../../api/query.ts'
+import { onceOpened } from '../../lib/code.tsx'
 import { useStore } from '../../lib/store.ts'
 import { hasThemeHere, setTheme } from '../../lib/theme.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
@@ -16,7 +17,7 @@ import { useSessionWait } from './pages.tsx'
 import { Sidebar } from '../navigation/Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
-const Palette = lazy(() => import('../search/Palette.tsx'))
+const Palette = onceOpened(() => import('../search/Palette.tsx'))
 const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
 
 /** The frame of every page for signed-in people. */
@@ -82,13 +83,6 @@ function ThemeOfUser() {
 }
 
 function PaletteHost() {
-  const open = useStore(paletteOpen)
-  const [wanted, setWanted] = useState(false)
-  if (open && !wanted) setWanted(true)
   useEffect(() => () => paletteOpen.set(false), [])
-  return wanted ? (
-    <Suspense fallback={null}>
-      <Palette open={open} onClose={() => paletteOpen.set(false)} />
-    </Suspense>
-  ) : null
+  return <Palette open={useStore(paletteOpen)} onClose={() => paletteOpen.set(false)} />
 }

@@ -1,11 +1,14 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { useAuthStatus } from '../../api/auth.ts'
+import { onceOpened } from '../../lib/code.tsx'
 import { paths } from '../../lib/paths.ts'
-import { ToastHost } from '../../ui/feedback/Toast.tsx'
+import { useStore } from '../../lib/store.ts'
+import { toastsWanted } from '../../ui/feedback/toast.ts'
 import { LoadingScreen } from './pages.tsx'
 import css from './RootFrame.module.css'
 
+const Toasts = onceOpened(() => import('../../ui/feedback/ToastView.tsx'))
 const AppLayout = lazy(() => import('./AppLayout.tsx'))
 const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
 
@@ -29,7 +32,7 @@ export function RootFrame() {
       )}
       {/* A live region from the start: an open dialog hides everything from screen readers except existing live regions. */}
       <div aria-live="polite">
-        <ToastHost />
+        <Toasts open={useStore(toastsWanted)} />
       </div>
       {/* The release, for support. It never catches a click. */}
       <aside className={css['version']} aria-label="Version">

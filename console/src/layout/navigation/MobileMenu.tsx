@@ -1,13 +1,15 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
+import { onceOpened } from '../../lib/code.tsx'
 import { count } from '../../lib/units.ts'
 import { IconButton } from '../../ui/inputs/Button.tsx'
-import { Drawer } from '../../ui/overlay/Drawer.tsx'
 import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
 import { askAndLogOut } from '../leave.ts'
 import { isAt } from './menu.ts'
 import css from './MobileMenu.module.css'
 import { useMenu } from './use-menu.ts'
+
+const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 
 /** The menu below `sm`, a drawer that closes on navigation. Log out is in it only beside a submenu, otherwise in the profile menu. */
 export function MobileMenu() {

@@ -7,7 +7,7 @@ test('the specified order', () => {
 
 test('an entry with a capability is hidden from users without it', () => {
   const entries: MenuEntry[] = [
-    { label: 'a', icon: 'market', capability: 'marketplace:read' },
+    { label: 'a', icon: 'server', capability: 'marketplace:read' },
     { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },
   ]
   expect(visible(entries, [])).toEqual([{ label: 'b', icon: 'grip', submenu: [] }])

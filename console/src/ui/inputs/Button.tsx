@@ -21,7 +21,6 @@ export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonE
   busyText?: string
   /** A refusal disables the button and shows its reason as tooltip. */
   can?: Verdict | undefined
-  ref?: React.Ref<HTMLButtonElement>
 }
 
 /** A button. Disabled ones stay focusable and say why: `aria-disabled`, never `disabled`. */
@@ -68,7 +67,6 @@ export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonEle
   can?: Verdict | undefined
   size?: 'small' | 'medium'
   iconSize?: 12 | 16 | 20
-  ref?: React.Ref<HTMLButtonElement>
 }
 
 export function IconButton({ icon, label, can, size = 'medium', iconSize, className, onClick, ...rest }: IconButtonProps) {

@@ -221,17 +221,10 @@ export function Checkbox({ checked, indeterminate = false, onChange, label, hide
   )
 }
 
-interface SwitchProps {
-  checked: boolean
-  onChange: (checked: boolean) => void
-  label: ReactNode
-  disabled?: boolean
-}
-
-export function Switch({ checked, onChange, label, disabled }: SwitchProps) {
+export function Switch({ checked, onChange, label }: { checked: boolean; onChange: (checked: boolean) => void; label: ReactNode }) {
   return (
     <label className={css['switch']}>
-      <input type="checkbox" role="switch" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <input type="checkbox" role="switch" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       <span className={css['knob']} />
       <span>{label}</span>
     </label>

@@ -1,5 +1,5 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react'
-import { patiently } from '../../lib/code.ts'
+import type { ReactNode } from 'react'
+import { onceOpened } from '../../lib/code.tsx'
 import { useMedia } from '../../lib/use-media.ts'
 import { useDialog } from './dialogs.ts'
 import { useFocusBack } from './focus-back.ts'
@@ -23,7 +23,7 @@ export interface ShapeProps extends DialogProps {
   onCloseAutoFocus: (event: Event) => void
 }
 
-const View = lazy(patiently(() => import('./DialogView.tsx')))
+const View = onceOpened(() => import('./DialogView.tsx'))
 
 /**
  * The frame of a dialog that `dialog()` opened: centred on wide screens, a bottom sheet at or below `sm`. Focus goes in, stays in, and comes back; what was
@@ -32,12 +32,6 @@ const View = lazy(patiently(() => import('./DialogView.tsx')))
 export function Dialog(props: DialogProps) {
   const { open, close } = useDialog()
   const narrow = useMedia('upto', 'sm')
-  const [wanted, setWanted] = useState(false)
-  if (open && !wanted) setWanted(true)
   const onCloseAutoFocus = useFocusBack(open)
-  return wanted ? (
-    <Suspense fallback={null}>
-      <View {...props} open={open} onClose={() => close()} sheet={narrow} onCloseAutoFocus={onCloseAutoFocus} />
-    </Suspense>
-  ) : null
+  return <View {...props} open={open} onClose={() => close()} sheet={narrow} onCloseAutoFocus={onCloseAutoFocus} />
 }

@@ -1,11 +1,10 @@
 import { Dialog } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { IconButton } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 import { useDragAway } from './use-drag-away.ts'
-import { keepFocus, useHold } from './use-hold.ts'
 
 const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
 
@@ -23,6 +22,42 @@ const begin = (sheet: boolean) => (event: Event) => {
   const first = sheet ? dialog : firstOf(dialog)
   first.focus({ preventScroll: true })
   if (first instanceof HTMLInputElement) first.select()
+}
+
+/** An open popover in the dialog, such as a form shown as a command. */
+const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popover-open')
+
+/** A pointer or key event that would close the dialog, from React or a library. */
+type Closing = Pick<Event, 'preventDefault' | 'target'>
+
+/**
+ * Events that don't close a dialog: all while it is `locked`; Escape or a click outside that closes a popover in it;
+ * a click on a toast; a click outside after input was typed, which may be accidental. Escape, the close icon and Cancel always close it.
+ */
+function useHold(open: boolean, locked: boolean) {
+  const typed = useRef(false)
+  useEffect(() => {
+    if (!open) typed.current = false
+  }, [open])
+  return {
+    onInput: () => {
+      typed.current = true
+    },
+    onEscapeKeyDown: (event: Closing) => {
+      const above = popover()
+      above?.hidePopover()
+      if (locked || above !== null) event.preventDefault()
+    },
+    onPointerDownOutside: (event: Closing) => {
+      const toast = event.target instanceof Element && event.target.closest('[data-toasts]') !== null
+      if (locked || typed.current || toast || popover() !== null) event.preventDefault()
+    },
+  }
+}
+
+/** For the backdrop: a click there doesn't take the focus out of the dialog. */
+const keepFocus = (event: MouseEvent): void => {
+  if (event.target === event.currentTarget) event.preventDefault()
 }
 
 const centre = (content: ReactNode) => (

@@ -26,7 +26,7 @@ interface MenuViewProps {
   open: boolean
   label: string
   items: readonly MenuItem[]
-  align: 'start' | 'center' | 'end'
+  align: 'start' | 'end'
   onOpen: (open: boolean) => void
   focusBack: () => void
   within: RefObject<HTMLElement | null>

@@ -1,8 +1,24 @@
 import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react'
-import { place } from './place.ts'
 import css from './Popover.module.css'
 
 type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
+
+/** Between the box and its anchor, in px. */
+const gap = 4
+
+/** Puts a floating box below its anchor, or above where there is more room, and keeps it on the screen. */
+function place(box: HTMLElement, anchor: DOMRect, align: 'start' | 'end'): void {
+  const { offsetWidth: width, offsetHeight: height } = box
+  const [screenWidth, screenHeight] = [document.documentElement.clientWidth, document.documentElement.clientHeight]
+  const below = screenHeight - anchor.bottom - gap - 8
+  const above = anchor.top - gap - 8
+  const up = height > below && above > below
+  box.style.top = up ? 'auto' : `${anchor.bottom + gap}px`
+  box.style.bottom = up ? `${screenHeight - anchor.top + gap}px` : 'auto'
+  box.style.maxHeight = `${Math.max(120, up ? above : below)}px`
+  const left = align === 'start' ? anchor.left : anchor.right - width
+  box.style.left = `${Math.max(8, Math.min(left, screenWidth - width - 8))}px`
+}
 
 interface PopoverProps {
   label: string

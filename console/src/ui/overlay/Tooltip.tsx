@@ -3,6 +3,14 @@ import css from './Tooltip.module.css'
 
 type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
 
+/** A handler that runs after the one that an element was given. */
+export const after =
+  <E,>(given: ((event: E) => void) | undefined, then: (event: E) => unknown) =>
+  (event: E): void => {
+    given?.(event)
+    then(event)
+  }
+
 /**
  * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
  * `delay` in ms: 0 for help icons. Without a text it renders only the child, as the same element.
@@ -35,28 +43,12 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
   const given = children.props
   const child = cloneElement(children, {
     'aria-describedby': at === null ? given['aria-describedby'] : id,
-    onPointerEnter: (event) => {
-      given.onPointerEnter?.(event)
-      if (event.pointerType !== 'touch') show(event.currentTarget, delay)
-    },
-    onPointerLeave: (event) => {
-      given.onPointerLeave?.(event)
-      hide()
-    },
-    onFocus: (event) => {
-      given.onFocus?.(event)
-      if (event.currentTarget.matches(':focus-visible')) show(event.currentTarget, 0)
-    },
-    onBlur: (event) => {
-      given.onBlur?.(event)
-      hide()
-    },
-    onClick: (event) => {
-      given.onClick?.(event)
-      // Touch has no hover: touching a disabled control shows its reason.
-      if (given['aria-disabled'] === true) show(event.currentTarget, 0)
-      else hide()
-    },
+    onPointerEnter: after(given.onPointerEnter, (event) => event.pointerType !== 'touch' && show(event.currentTarget, delay)),
+    onPointerLeave: after(given.onPointerLeave, hide),
+    onFocus: after(given.onFocus, ({ currentTarget }) => currentTarget.matches(':focus-visible') && show(currentTarget, 0)),
+    onBlur: after(given.onBlur, hide),
+    // Touch has no hover: touching a disabled control shows its reason.
+    onClick: after(given.onClick, (event) => (given['aria-disabled'] === true ? show(event.currentTarget, 0) : hide())),
   })
   return (
     <>

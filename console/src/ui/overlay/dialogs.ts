@@ -1,5 +1,5 @@
 import { type ComponentType, createContext, lazy, useContext } from 'react'
-import { patiently } from '../../lib/code.ts'
+import { patiently } from '../../lib/code.tsx'
 import { createStore } from '../../lib/store.ts'
 
 /** A dialog that was opened. It stays in the list for a moment after it was closed, so that it can fade out with its data. */

@@ -1,6 +1,6 @@
 import { type PointerEvent, useRef } from 'react'
 
-type Edge = 'left' | 'right' | 'bottom'
+type Edge = 'left' | 'bottom'
 
 /** Share of its own size by which a panel is dragged before it closes (spec, defaults). */
 const closeThreshold = 0.25
@@ -9,7 +9,7 @@ const slackPx = 6
 
 /** Pixels from `from` towards the edge; 0 for the other direction. */
 function pulled(edge: Edge, from: { x: number; y: number }, { clientX, clientY }: PointerEvent): number {
-  return Math.max(0, { left: from.x - clientX, right: clientX - from.x, bottom: clientY - from.y }[edge])
+  return Math.max(0, edge === 'left' ? from.x - clientX : clientY - from.y)
 }
 
 /** Handlers for a panel at an edge of the screen that closes when it is dragged there. What has `data-no-drag` scrolls and selects as usual. */
@@ -39,7 +39,7 @@ export function useDragAway(edge: Edge, onClose: () => void) {
         panel.setPointerCapture(event.pointerId)
         panel.setAttribute('data-dragged', '')
       }
-      panel.style.translate = edge === 'bottom' ? `0 ${by}px` : `${edge === 'left' ? -by : by}px 0`
+      panel.style.translate = edge === 'bottom' ? `0 ${by}px` : `${-by}px 0`
     },
     onPointerUp: (event: PointerEvent<HTMLElement>) => end(event, true),
     onPointerCancel: (event: PointerEvent<HTMLElement>) => end(event, false),

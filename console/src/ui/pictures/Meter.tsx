@@ -11,8 +11,6 @@ export const fillTone = (value: number, of: number): MeterTone => (of <= 0 || va
 interface MeterProps {
   value: number
   of: number
-  /** A second part after the first, such as reserved capacity. */
-  held?: number
   scale?: number
   /** Accessible name of the measured quantity. */
   label: string
@@ -24,7 +22,7 @@ interface MeterProps {
  * A meter drawn as a steelyard: a thin beam with quarter notches and a poise at the value. The number is beside it.
  * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
  */
-export function Meter({ value, of, held = 0, scale = of, label, tone = 'accent', text }: MeterProps) {
+export function Meter({ value, of, scale = of, label, tone = 'accent', text }: MeterProps) {
   const at = percent(value, of)
   const beam = (
     <span
@@ -37,7 +35,6 @@ export function Meter({ value, of, held = 0, scale = of, label, tone = 'accent',
       style={{ width: scale === of ? undefined : `${percent(of, scale)}%` }}
     >
       <i style={{ width: `${at}%` }} />
-      {held > 0 && <i className={css['held']} style={{ left: `${at}%`, width: `${percent(held, of)}%` }} />}
       <u style={{ left: `${at}%` }} />
     </span>
   )
@@ -57,15 +54,11 @@ export interface Segment {
 }
 
 /** A stacked bar: servers by status, a datacenter's compute units. */
-export function CapacityBar({ label, segments, total }: { label: string; segments: readonly Segment[]; total?: number }) {
-  const whole = total ?? segments.reduce((sum, s) => sum + s.value, 0)
+export function CapacityBar({ label, segments }: { label: string; segments: readonly Segment[] }) {
   const spoken = `${label}: ${segments.map((s) => `${s.label} ${s.value}`).join(', ')}`
   return (
     <span className={css['bar']} role="img" aria-label={spoken} title={spoken}>
-      {segments.map((s) => s.value > 0 && <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value / Math.max(whole, 1) }} />)}
-      {whole > segments.reduce((sum, s) => sum + s.value, 0) && (
-        <i className={css['seg-idle']} style={{ flexGrow: (whole - segments.reduce((sum, s) => sum + s.value, 0)) / whole }} />
-      )}
+      {segments.map((s) => s.value > 0 && <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value }} />)}
     </span>
   )
 }

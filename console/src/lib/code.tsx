@@ -1,0 +1,60 @@
+import { type ComponentType, lazy, Suspense, useState } from 'react'
+import { pause } from './pause.ts'
+
+/** Together longer than a restart of Steelyard. A file that is missing after that was renamed by a newer version, and the page must be reloaded. */
+const tries = 15
+const betweenMs = 2_000
+
+/**
+ * Wraps a dynamic import with retries, so that a click during a restart of Steelyard is only slow. React's `lazy` keeps the first
+ * failure for as long as the page lives and shows it in place of the page.
+ * @throws the error of the last attempt
+ */
+export const patiently =
+  <Module,>(importer: () => Promise<Module>) =>
+  async (): Promise<Module> => {
+    for (let left = tries - 1; left > 0; left--) {
+      try {
+        return await importer()
+      } catch {
+        await pause(betweenMs)
+      }
+    }
+    return importer()
+  }
+
+/**
+ * A component whose code loads when it first renders, or earlier through `load`. Once loaded it renders at once:
+ * React's own `lazy` shows its fallback even then, and keeps it for 300 ms.
+ */
+export function later<Props extends object>(importer: () => Promise<{ default: ComponentType<Props> }>): ComponentType<Props> & { load: () => void } {
+  let come: ComponentType<Props> | undefined
+  const load = async () => {
+    const module = await importer()
+    come = module.default
+    return module
+  }
+  const Lazy = lazy(load)
+  function Later(props: Props) {
+    // Keeps the choice while mounted: switching would remount the component.
+    const [View] = useState<ComponentType<Props>>(() => come ?? (Lazy as ComponentType<Props>))
+    return <View {...props} />
+  }
+  return Object.assign(Later, { load: () => void load() })
+}
+
+/** A component whose code loads when it first opens. It stays from then on, so that it can close with an animation. */
+export function onceOpened<Props extends { open: boolean }>(importer: () => Promise<{ default: ComponentType<Props> }>) {
+  const View: ComponentType<Props> = lazy(patiently(importer))
+  return function OnceOpened(props: Props) {
+    const [wanted, setWanted] = useState(false)
+    if (props.open && !wanted) setWanted(true)
+    return (
+      wanted && (
+        <Suspense fallback={null}>
+          <View {...props} />
+        </Suspense>
+      )
+    )
+  }
+}
