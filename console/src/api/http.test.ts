@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { CallError, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
+import * as sessions from '#contract/sessions.ts'
+import { installationGet } from '#contract/users.ts'
+import { CallError, entryCalls, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
 
 /** What is thrown for an answer. */
 const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
@@ -21,4 +23,9 @@ test('the reason below a headline never repeats the headline', async () => {
   expect(whyOf(await problem(502, '<html>Bad gateway</html>'))).toBe('')
   expect(whyOf(new Error(''))).toBe('')
   expect(whyOf(new CallError(noAnswer, { status: 0 }))).toBe(noAnswer)
+})
+
+test('the calls of the first screen match the contract', () => {
+  const declared = { ...sessions, installationGet }
+  for (const [name, call] of Object.entries(entryCalls)) expect(declared[name as keyof typeof entryCalls]).toMatchObject(call)
 })

@@ -1,40 +1,25 @@
 import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import { stringifySearch } from '../lib/search.ts'
 
 /** A call that failed: an error answer, or no answer (`status` 0). `message` is a sentence for users. */
 export class CallError extends Error {
+  override readonly name = 'CallError'
   readonly status: number
   readonly code: string
   /** Sentence per field, for forms. */
-  readonly fields: Readonly<Record<string, string>>
+  readonly fields: Readonly<Record<string, string>> = {}
   /** The object that blocks the call, for a link to it. */
-  readonly related: Related | null
-  readonly requestId: string | null
-  readonly retryAfterSeconds: number | null
+  readonly related: Related | null = null
+  readonly retryAfterSeconds: number | null = null
   /** Whether `message` comes from the server. If not, a form may have a better sentence. */
-  readonly said: boolean
+  readonly said: boolean = false
 
-  constructor(
-    message: string,
-    of: {
-      status: number
-      code?: string
-      fields?: Record<string, string>
-      related?: Related | null
-      requestId?: string | null
-      retryAfterSeconds?: number | null
-      said?: boolean
-    },
-  ) {
+  constructor(message: string, { status, ...more }: { status: number } & Partial<Omit<CallError, keyof Error>>) {
     super(message)
-    this.name = 'CallError'
-    this.status = of.status
-    this.code = of.code ?? (of.status === 0 ? 'unreachable' : 'unknown')
-    this.fields = of.fields ?? {}
-    this.related = of.related ?? null
-    this.requestId = of.requestId ?? null
-    this.retryAfterSeconds = of.retryAfterSeconds ?? null
-    this.said = of.said ?? false
+    this.status = status
+    this.code = status === 0 ? 'unreachable' : 'unknown'
+    Object.assign(this, more)
   }
 }
 
@@ -53,25 +38,33 @@ export const noAnswer = 'Steelyard does not answer. Check your connection.'
 export const isUndecided = (error: unknown): error is CallError =>
   error instanceof CallError && (error.status < 400 || error.status === 429 || error.status >= 500)
 
+/**
+ * The few calls of the first screen, by name, method and path alone: their declarations bring the schema library with them, which would be a tenth of what a visitor has to fetch.
+ * `http.test.ts` holds them to the contract.
+ */
+export const entryCalls = {
+  authorize: { name: 'authorize', method: 'POST', path: '/v1/authorize' },
+  authorizeRefresh: { name: 'authorizeRefresh', method: 'POST', path: '/v1/authorize/refresh' },
+  authorizeLogout: { name: 'authorizeLogout', method: 'POST', path: '/v1/authorize/logout' },
+  sessionGet: { name: 'sessionGet', method: 'GET', path: '/v1/session' },
+  installationGet: { name: 'installationGet', method: 'GET', path: '/v1/installation' },
+} as const satisfies Record<string, Pick<Operation, 'name' | 'method' | 'path'>>
+
 export type Ask<O extends Operation> = Partial<Asked<O>>
 
 /** `VITE_API_URL`: the API's origin. Default: the page's own origin. */
 const base = import.meta.env['VITE_API_URL'] ?? ''
 
-/** Path and query of a call. Parameters are escaped; undefined query values are omitted. */
-type Plain = string | number | boolean | null | undefined
+type Values = Record<string, string | number | boolean | null | undefined>
 
-function address(path: string, { params, query }: { params?: unknown; query?: unknown }): string {
-  const [given, asked] = [params ?? {}, query ?? {}] as [Record<string, Plain>, Record<string, Plain>]
+/** Path and query of a call. Parameters are escaped; undefined query values are omitted. */
+function address(path: string, { params = {}, query = {} }: { params?: unknown; query?: unknown }): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = given[name]
+    const value = (params as Values)[name]
     if (value === undefined || value === null || value === '') throw new Error(`The call to ${path} lacks ${name}`)
     return encodeURIComponent(String(value))
   })
-  const search = new URLSearchParams(
-    Object.entries(asked).flatMap(([key, value]) => (value === undefined || value === null || value === '' ? [] : [[key, String(value)]])),
-  )
-  return search.size === 0 ? filled : `${filled}?${search}`
+  return filled + stringifySearch(query as Values)
 }
 
 export interface SendOptions {
@@ -141,7 +134,7 @@ async function problemOf(response: Response): Promise<CallError> {
   const retryAfter = Number(response.headers.get('retry-after'))
   const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
   try {
-    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related; request_id?: string }
+    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related }
     if (typeof body.error !== 'string') throw new Error('not ours')
     return new CallError(body.error, {
       ...rest,
@@ -149,7 +142,6 @@ async function problemOf(response: Response): Promise<CallError> {
       ...(typeof body.code === 'string' && { code: body.code }),
       ...(body.fields && { fields: body.fields }),
       ...(body.related && { related: body.related }),
-      requestId: body.request_id ?? null,
     })
   } catch {
     return new CallError(`Steelyard answered ${response.status}.`, rest)

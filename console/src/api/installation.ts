@@ -2,8 +2,7 @@ import { useEffect } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import type { installationGet } from '#contract/users.ts'
 import { createStore, useStore } from '../lib/store.ts'
-import { entryCalls } from './entry-calls.ts'
-import { readAnswer, send } from './http.ts'
+import { entryCalls, readAnswer, send } from './http.ts'
 
 export type Installation = Answer<typeof installationGet>
 

@@ -1,12 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { EventKind } from '#contract/events.ts'
+import type { Message } from '../lib/sse.ts'
 
-export interface LiveMessage {
-  id: string | null
-  /** `server.updated` */
-  event: string
-  data: unknown
-}
+/** `event` is such as `server.updated`. */
+export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
 /** Prefixes of the query keys that show a kind of object. */
 const concerned: Record<EventKind, readonly string[]> = {

@@ -3,18 +3,29 @@ import { type Preferences, preferencesGet, preferencesPut, type SavedView } from
 import { toast } from '../ui/feedback/toast.ts'
 import { call } from './client.ts'
 import { query } from './query.ts'
-import { type PreferencesChange, savePreferences, withEntry } from './save-preferences.ts'
+
+/** Maps the current preferences to the new ones. */
+type PreferencesChange = (now: Preferences) => Preferences
 
 const atServer = { read: () => call(preferencesGet), write: (body: Preferences) => call(preferencesPut, { body }) }
 
+/** Reads the preferences from the server, changes them and writes them back. The call replaces all preferences, and another tab may have saved some meanwhile. */
+export const savePreferences = async (change: PreferencesChange, { read, write } = atServer): Promise<Preferences> => write(change(await read()))
+
+/** Copies the record with the entry of one table set; undefined removes the entry. */
+export function withEntry<T>(known: Record<string, T> | undefined, table: string, entry: T | undefined): Record<string, T> {
+  const { [table]: _, ...others } = known ?? {}
+  return entry === undefined ? others : { ...others, [table]: entry }
+}
+
 /** The user's preferences. Changes show at once and are saved in the background, one after another. */
-export function usePreferences(): { preferences: Preferences; setPreferences: (change: PreferencesChange) => void } {
+export function usePreferences() {
   const client = useQueryClient()
   const asked = query(preferencesGet)
   const { data } = useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY })
   const { mutate } = useMutation({
     scope: { id: 'preferences' },
-    mutationFn: (change: PreferencesChange) => savePreferences(change, atServer),
+    mutationFn: (change: PreferencesChange) => savePreferences(change),
     onSuccess: (next) => client.setQueryData(asked.queryKey, next),
     onError: (error) => {
       toast.error(`Your preferences could not be saved: ${error.message}`, { id: 'preferences' })
@@ -25,21 +36,18 @@ export function usePreferences(): { preferences: Preferences; setPreferences: (c
     client.setQueryData(asked.queryKey, (now) => change(now ?? {}))
     mutate(change)
   }
-  return { preferences: data ?? {}, setPreferences }
+  const preferences: Preferences = data ?? {}
+  return { preferences, setPreferences }
 }
 
 /** The user's choices for one table: shown columns (all by default) and saved views. */
-export function useTablePreferences(table: string): {
-  shown: string[] | undefined
-  setShown: (ids: string[] | undefined) => void
-  views: readonly SavedView[]
-  setViews: (change: (now: readonly SavedView[]) => SavedView[]) => void
-} {
+export function useTablePreferences(table: string) {
   const { preferences, setPreferences } = usePreferences()
   return {
     shown: preferences.columns?.[table],
-    setShown: (ids) => setPreferences((now) => ({ ...now, columns: withEntry(now.columns, table, ids) })),
+    setShown: (ids: string[] | undefined) => setPreferences((now) => ({ ...now, columns: withEntry(now.columns, table, ids) })),
     views: preferences.views?.[table] ?? [],
-    setViews: (change) => setPreferences((now) => ({ ...now, views: withEntry(now.views, table, change(now.views?.[table] ?? [])) })),
+    setViews: (change: (now: readonly SavedView[]) => SavedView[]) =>
+      setPreferences((now) => ({ ...now, views: withEntry(now.views, table, change(now.views?.[table] ?? [])) })),
   }
 }

@@ -8,15 +8,7 @@ const tickMs = 1_000
 /** Interval of further probes while it stays quiet, in ms. */
 const probeEveryMs = 3_000
 
-export interface Watchdog {
-  /** Notes a sign of life: an event or a heartbeat, read here or passed on by the tab that reads the stream. */
-  heard: () => void
-  /** Probes at once, after the stream broke. */
-  look: () => Promise<void>
-  stop: () => void
-}
-
-interface watchdogProps {
+interface WatchdogParts {
   probe: () => Promise<unknown>
   /** `since`: the last sign of life, in ms since 1970. */
   onSilent: (since: number) => void
@@ -28,11 +20,12 @@ interface watchdogProps {
  * Judges whether the server answers. Missing heartbeats alone don't decide it: the tab that passes them on may be closed, or a proxy may buffer the stream.
  * `probe` rejects if the server does not answer, and has its own time limit. Each tab has a watchdog.
  */
-export function watchdog({ probe, onSilent, onQuiet }: watchdogProps): Watchdog {
+export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
   let heardAt = Date.now()
   let probedAt = 0
   let probing = false
   let stopped = false
+  /** Probes at once, after the stream broke. */
   const look = async () => {
     if (probing) return
     probing = true
@@ -52,6 +45,7 @@ export function watchdog({ probe, onSilent, onQuiet }: watchdogProps): Watchdog 
     if (now - heardAt >= quietMs && now - probedAt >= probeEveryMs) void look()
   }, tickMs)
   return {
+    /** Notes a sign of life: an event or a heartbeat, read here or passed on by the tab that reads the stream. */
     heard: () => {
       heardAt = Date.now()
     },

@@ -1,6 +1,7 @@
+// @vitest-environment happy-dom
 import { expect, test } from 'vitest'
 import type { Preferences } from '#contract/sessions.ts'
-import { savePreferences, withEntry } from './save-preferences.ts'
+import { savePreferences, withEntry } from './preferences.ts'
 
 test('a change applies to the server’s current preferences, so another tab’s changes survive', async () => {
   let stored: Preferences = { theme: 'dark', columns: { servers: ['name'] } }
