@@ -41,7 +41,7 @@ export function PastEnd({ onFirst }: { onFirst: () => void }) {
 }
 
 /** An error in one part of the page. */
-export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {
+export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: (() => void) | undefined; boxed?: boolean }) {
   return (
     <div className={cx(css['line'], boxed && css['boxed'])} role="alert">
       <span>

@@ -9,16 +9,16 @@ import { Menu } from '../overlay/Menu.tsx'
 import type { Selection } from './selection.ts'
 import { SkeletonRows } from '../feedback/States.tsx'
 
+const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
+
 interface DataRowProps<Row> {
   row: Row
   index: number
   id: string
   cols: readonly Column<Row>[]
   name: string
-  span: number
-  /** The row has a cell with an arrow link and its other controls. */
+  /** The row's controls include an arrow link. */
   arrow: boolean
-  controls: boolean
   /** The row that Tab reaches. */
   isStop: boolean
   isOpen: boolean
@@ -32,15 +32,21 @@ interface DataRowProps<Row> {
   detail: ((row: Row) => ReactNode) | undefined
   onActive: (index: number) => void
   onOpen: (id: string) => void
-  onPress: (event: MouseEvent<HTMLTableRowElement>) => void
   measure: (index: number, element: HTMLElement | null) => void
 }
 
 function DrawnRow<Row>(props: DataRowProps<Row>) {
-  const { row, index, id, cols, name, span, arrow, controls, isStop, isOpen, why, selection, selectable, href, actions, detail, measure } = props
+  const { row, index, id, cols, name, arrow, isStop, isOpen, why, selection, selectable, href, actions, detail, measure } = props
   const shift = useRef(false)
   const link = href?.(row)
-  const acts = actions?.(row)
+  const acts = actions?.(row) ?? []
+  const hasControls = actions !== undefined || arrow || detail !== undefined
+  const press = (event: MouseEvent<HTMLTableRowElement>) => {
+    if ((event.target as HTMLElement).closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+    if (link === undefined) return void (detail && event.button === 0 && props.onOpen(id))
+    if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
+    else if (event.button === 0) event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+  }
   return (
     <>
       <tr
@@ -50,8 +56,8 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
         className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], why !== null && css['off'])}
         tabIndex={isStop ? 0 : -1}
         onFocus={(event) => event.target === event.currentTarget && props.onActive(index)}
-        onClick={props.onPress}
-        onAuxClick={props.onPress}
+        onClick={press}
+        onAuxClick={press}
       >
         {selection && (
           <td className={css['sel']}>
@@ -81,11 +87,9 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
             </td>
           )
         })}
-        {controls && (
+        {hasControls && (
           <td className={css['acts']}>
-            {acts !== undefined && acts.length > 0 && (
-              <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />
-            )}
+            {acts.length > 0 && <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />}
             {link !== undefined && arrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
             {detail && (
               <IconButton icon={isOpen ? 'chevron-up' : 'chevron-down'} label={`Details of ${name}`} aria-expanded={isOpen} onClick={() => props.onOpen(id)} />
@@ -95,7 +99,7 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
       </tr>
       {isOpen && detail && (
         <tr className={css['detail']} ref={(element) => measure(index, element)}>
-          <td colSpan={span}>
+          <td colSpan={cols.length + (selection ? 1 : 0) + (hasControls ? 1 : 0)}>
             <div className={css['inside']}>
               {/* Its code may load with the first opened row. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Breakpoint } from '../../lib/breakpoints.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../actions.ts'
@@ -90,33 +90,9 @@ export interface DataTableProps<Row> {
   grows?: boolean
 }
 
-const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
-
 /** A table with sorting, selection, detail rows and actions. Keyboard: arrows, Enter to open, Space for the detail, x to select. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const {
-    label,
-    rows,
-    rowKey,
-    rowName,
-    href,
-    actions,
-    detail,
-    sort,
-    onSort,
-    shown,
-    selection,
-    bulk,
-    disabled,
-    empty,
-    filtered = false,
-    onReset,
-    error,
-    onRetry,
-    foot,
-    notice,
-    grows = false,
-  } = props
+  const { rows, columns: all, rowKey, href, actions, detail, onSort, shown, selection, disabled, onOpened, grows = false } = props
   const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
   const open = props.opened ?? ownOpen
   const [active, setActive] = useState(0)
@@ -124,7 +100,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMedia('below', 'sm')
   const [sm, md, lg, xl] = [useMedia('from', 'sm'), useMedia('from', 'md'), useMedia('from', 'lg'), useMedia('from', 'xl')]
   const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
-  const all = props.columns
   const cols = useMemo(
     () => all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && isShown(c, shown))),
     [all, narrow, shown, width],
@@ -134,7 +109,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
 
   // Stable props, so that rows don't re-render during scrolling.
-  const { onOpened } = props
   const toggleOpen = useCallback(
     (key: string) => {
       const next = new Set(open)
@@ -143,21 +117,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       else setOwnOpen(next)
     },
     [open, onOpened],
-  )
-  const onRowClick = useCallback(
-    (event: MouseEvent<HTMLTableRowElement>) => {
-      const from = event.target as HTMLElement
-      if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
-      const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
-      if (link === null) {
-        const row = rows?.[Number(event.currentTarget.dataset['row'])]
-        if (row !== undefined && detail && event.button === 0) toggleOpen(rowKey(row))
-        return
-      }
-      if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
-      else if (event.button === 0) link.click()
-    },
-    [rows, detail, rowKey, toggleOpen],
   )
   const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
   // The target row of a keyboard step may have rendered only now.
@@ -171,23 +130,23 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (rows === undefined)
     return (
       <section className={css['panel']}>
-        {error === undefined || error === null ? (
+        {props.error === undefined || props.error === null ? (
           <SkeletonRows widths={cols.map((c) => (widthOf(c) ?? 140) - 30)} />
         ) : (
-          <ErrorState error={error} {...(onRetry && { onRetry })} />
+          <ErrorState error={props.error} onRetry={props.onRetry} />
         )}
       </section>
     )
   if (count === 0)
     return (
       <section className={css['panel']}>
-        {notice}
+        {props.notice}
         {props.onFirstPage ? (
           <PastEnd onFirst={props.onFirstPage} />
-        ) : filtered && onReset ? (
-          <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={onReset} />
+        ) : props.filtered && props.onReset ? (
+          <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={props.onReset} />
         ) : (
-          empty
+          props.empty
         )}
       </section>
     )
@@ -224,9 +183,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 
   return (
     <section className={css['panel']}>
-      {notice}
+      {props.notice}
       <div className={cx(css['scroll'], grows && css['grows'])} data-tablescroll="">
-        <table className={css['tbl']} aria-label={label} aria-rowcount={count} style={narrow ? undefined : { minWidth }}>
+        <table className={css['tbl']} aria-label={props.label} aria-rowcount={count} style={narrow ? undefined : { minWidth }}>
           <thead>
             <tr>
               {selection && (
@@ -241,7 +200,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {cols.map((column) => (
-                <Head key={column.id} column={column} width={widthOf(column)} help={width.md} sort={sort} onSort={onSort} />
+                <Head key={column.id} column={column} width={widthOf(column)} help={width.md} sort={props.sort} onSort={onSort} />
               ))}
               {controls > 0 && (
                 <th style={{ width: controls * 32 + 20 }}>
@@ -255,20 +214,18 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {view.before > 0 && <Space height={view.before} span={span} />}
             {rows.slice(view.from, view.to).map((row, i) => {
               const index = view.from + i
-              const key = rowKey(row)
+              const id = rowKey(row)
               return (
                 <DataRow
-                  key={key}
+                  key={id}
+                  id={id}
                   row={row}
                   index={index}
-                  id={key}
                   cols={cols}
-                  name={rowName(row)}
-                  span={span}
+                  name={props.rowName(row)}
                   arrow={arrow}
-                  controls={controls > 0}
                   isStop={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to))}
-                  isOpen={open.has(key)}
+                  isOpen={open.has(id)}
                   why={disabled?.(row) ?? null}
                   selection={selection}
                   selectable={selectable}
@@ -277,7 +234,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   detail={detail}
                   onActive={setActive}
                   onOpen={toggleOpen}
-                  onPress={onRowClick}
                   measure={view.measure}
                 />
               )
@@ -286,8 +242,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tbody>
         </table>
       </div>
-      {foot}
-      {selection && bulk && <BulkBar selection={selection} {...bulk} />}
+      {props.foot}
+      {selection && props.bulk && <BulkBar selection={selection} {...props.bulk} />}
     </section>
   )
 }

@@ -18,21 +18,21 @@ export interface Happened {
 /** Today's times have seconds, because many events fall within one minute. */
 const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
 
-const at: Column<Happened> = {
-  id: 'at',
-  head: 'Time',
-  width: 150,
-  card: 'fact',
-  cell: (e) =>
-    e.at === null ? (
-      <span className="t3">Unknown</span>
-    ) : (
-      <time className="num" dateTime={e.at} title={exact(e.at)}>
-        {atOf(e.at)}
-      </time>
-    ),
-}
-const message: Column<Happened> = { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> }
+const timeOf = (e: Happened) =>
+  e.at === null ? (
+    <span className="t3">Unknown</span>
+  ) : (
+    <time className="num" dateTime={e.at} title={exact(e.at)}>
+      {atOf(e.at)}
+    </time>
+  )
+
+const ofOne = columns<Happened>([
+  { id: 'at', head: 'Time', width: 150, card: 'fact', cell: timeOf },
+  { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> },
+  { id: 'type', head: 'Type', width: 220, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
+  { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> },
+])
 const source: Column<Happened> = {
   id: 'source',
   head: 'From',
@@ -40,11 +40,7 @@ const source: Column<Happened> = {
   card: 'state',
   cell: (e) => <Badge>{e.source === 'talos' ? 'Talos' : 'Steelyard'}</Badge>,
 }
-const type: Column<Happened> = { id: 'type', head: 'Type', width: 220, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> }
-const by: Column<Happened> = { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> }
-
-const ofOne = columns([at, message, type, by])
-const ofSeveral = columns([at, message, source, type, { ...by, from: 'md' as const }])
+const ofSeveral = [...ofOne.slice(0, 2), source, ...ofOne.slice(2).map((column) => ({ ...column, from: 'md' as const }))]
 
 interface EventTableProps {
   noun: string

@@ -1,16 +1,5 @@
 import { useCallback, useMemo, useState } from 'react'
 
-/** Selected rows, by key. */
-export interface Selection {
-  keys: ReadonlySet<string>
-  size: number
-  has: (key: string) => boolean
-  /** With `range` (the keys in page order; shift is held) all rows between the last one and this get the new state. */
-  toggle: (key: string, range: readonly string[] | null) => void
-  set: (keys: Iterable<string>) => void
-  clear: () => void
-}
-
 /** The selection after toggling `key`, from `last` if it is a range. */
 export function toggled(now: ReadonlySet<string>, key: string, last: string | null, range: readonly string[] | null): Set<string> {
   const next = new Set(now)
@@ -24,30 +13,29 @@ export function toggled(now: ReadonlySet<string>, key: string, last: string | nu
   return next
 }
 
-export function useSelection(): Selection {
+/** Selected rows, by key. */
+export function useSelection() {
   const [state, setState] = useState<{ keys: ReadonlySet<string>; last: string | null }>({ keys: new Set(), last: null })
   return useMemo(
     () => ({
       keys: state.keys,
       size: state.keys.size,
-      has: (key) => state.keys.has(key),
-      toggle: (key, range) => setState((now) => ({ keys: toggled(now.keys, key, now.last, range), last: key })),
-      set: (keys) => setState({ keys: new Set(keys), last: null }),
+      has: (key: string) => state.keys.has(key),
+      /** With `range` (the keys in page order; shift is held) all rows between the last one and this get the new state. */
+      toggle: (key: string, range: readonly string[] | null) => setState((now) => ({ keys: toggled(now.keys, key, now.last, range), last: key })),
+      set: (keys: Iterable<string>) => setState({ keys: new Set(keys), last: null }),
       clear: () => setState({ keys: new Set(), last: null }),
     }),
     [state],
   )
 }
+export type Selection = ReturnType<typeof useSelection>
 
 /**
  * The selected rows in order of selection, including rows that a filter or another page hides now, so that a bulk action reaches
  * every counted row. `remember` adds rows that are selected without having been shown. `keyOf` must be a stable function.
  */
-export function useChosen<Row>(
-  keys: ReadonlySet<string>,
-  shown: readonly Row[] | undefined,
-  keyOf: (row: Row) => string,
-): { chosen: Row[]; remember: (rows: readonly Row[]) => void } {
+export function useChosen<Row>(keys: ReadonlySet<string>, shown: readonly Row[] | undefined, keyOf: (row: Row) => string) {
   const [known, setKnown] = useState<{ of: readonly Row[] | undefined; rows: ReadonlyMap<string, Row> }>({ of: undefined, rows: new Map() })
   if (known.of !== shown) setKnown({ of: shown, rows: knownAfter(known.rows, keys, shown ?? [], keyOf) })
   const chosen = useMemo(() => [...keys].flatMap((key) => known.rows.get(key) ?? []), [keys, known.rows])
@@ -59,11 +47,5 @@ export function useChosen<Row>(
 }
 
 /** Rows to keep when other rows are shown: these and the selected ones of before. */
-export function knownAfter<Row>(
-  known: ReadonlyMap<string, Row>,
-  keys: ReadonlySet<string>,
-  shown: readonly Row[],
-  keyOf: (row: Row) => string,
-): Map<string, Row> {
-  return new Map([...[...known].filter(([key]) => keys.has(key)), ...shown.map((row) => [keyOf(row), row] as const)])
-}
+export const knownAfter = <Row>(known: ReadonlyMap<string, Row>, keys: ReadonlySet<string>, shown: readonly Row[], keyOf: (row: Row) => string) =>
+  new Map([...[...known].filter(([key]) => keys.has(key)), ...shown.map((row) => [keyOf(row), row] as const)])

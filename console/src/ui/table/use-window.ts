@@ -5,21 +5,14 @@ import { visibleRows, type Window } from './virtual.ts'
 const wholeUpTo = 200
 const step = 8
 
-export interface RowWindow extends Window {
-  /** Reports the element of a row's detail, so that its height is taken into account. */
-  measure: (index: number, element: HTMLElement | null) => void
-  /** Scrolls a row into view. */
-  reveal: (index: number) => void
-}
-
-interface useWindowProps {
+interface WindowParts {
   body: RefObject<HTMLTableSectionElement | null>
   count: number
   openRows: readonly number[]
 }
 
 /** The visible rows of a table body, whichever element scrolls. */
-export function useWindow({ body, count, openRows }: useWindowProps): RowWindow {
+export function useWindow({ body, count, openRows }: WindowParts) {
   const whole = count <= wholeUpTo
   const rowHeight = useRef(36)
   const heights = useRef(new Map<number, number>())
@@ -59,6 +52,7 @@ export function useWindow({ body, count, openRows }: useWindowProps): RowWindow 
     }
   }, [update, whole])
 
+  /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback(
     (index: number, element: HTMLElement | null) => {
       if (element === null || heights.current.get(index) === element.offsetHeight) return
@@ -67,6 +61,7 @@ export function useWindow({ body, count, openRows }: useWindowProps): RowWindow 
     },
     [update],
   )
+  /** Scrolls a row into view. */
   const reveal = useCallback(
     (index: number) => {
       const row = body.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)
