@@ -1,5 +1,5 @@
 import { type AddressState, addressStates } from '#contract/network/address-map.ts'
-import { type FormEvent, type KeyboardEvent, type ReactNode, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { type Cidr, formatCidr, parseAddress } from '#contract/network/addresses.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import {
@@ -66,13 +66,17 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   const wide = useMedia('from', 'md')
   const grid = useRef<HTMLDivElement>(null)
   const { copied, copy } = useCopy()
+  /** Shows the cells of the last stretch of `to`, with the cursor on one of them. */
+  const show = (to: readonly Stretch[], cell = 0, holding = false) => {
+    setWay(to)
+    setCursor(cell)
+    setHeld(holding)
+    setHover(null)
+  }
   // A new CIDR resets the selection.
   if (of !== text) {
     setOf(text)
-    setWay([whole])
-    setCursor(0)
-    setHeld(false)
-    setHover(null)
+    show([whole])
   }
   const now = way.at(-1)!
   const single = blockBits(now) === 0
@@ -82,29 +86,12 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   const seen = held ? cursor : (hover ?? (focused ? cursor : null))
   const index = seen === null || seen >= count ? null : seen
 
-  const goTo = useCallback(
-    (value: bigint) => {
-      const to = wayTo(whole, value)
-      setWay(to)
-      setCursor(indexOf(to.at(-1)!, value))
-      setHeld(true)
-    },
-    [whole],
-  )
-  const goDown = (cell: number) => {
-    setWay([...way, cellAt(now, cell)])
-    setCursor(0)
-    setHeld(false)
-    setHover(null)
+  const goTo = (value: bigint) => {
+    const to = wayTo(whole, value)
+    show(to, indexOf(to.at(-1)!, value), true)
   }
-  const goUp = (levels = 1) => {
-    if (way.length <= levels) return
-    const to = way.slice(0, -levels)
-    setCursor(indexOf(to.at(-1)!, now.base))
-    setWay(to)
-    setHeld(false)
-    setHover(null)
-  }
+  const goDown = (cell: number) => show([...way, cellAt(now, cell)])
+  const goUp = (levels = 1) => show(way.slice(0, -levels), indexOf(way.at(-1 - levels)!, now.base))
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.metaKey) return
     const to = stepFrom(cursor, event.key, { columns, count, ends: event.ctrlKey })
@@ -124,21 +111,7 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
     event.stopPropagation()
   }
   const cellOf = (target: EventTarget) => (target instanceof Element ? target.closest<HTMLElement>('[data-cell]')?.dataset['cell'] : undefined)
-  const looked = index === null ? null : single ? now.base + BigInt(index) : null
-  const current = looked === null ? -1 : runAt(runs, looked)
-
-  const card =
-    index === null ? null : (
-      <Card
-        key={`${now.base}/${index}`}
-        at={cellAt(now, index)}
-        runs={runs}
-        about={about}
-        copied={copied}
-        held={held}
-        place={narrow || alone ? null : () => grid.current?.querySelector<HTMLElement>(`[data-cell="${index}"]`) ?? null}
-      />
-    )
+  const current = index === null || !single ? -1 : runAt(runs, now.base + BigInt(index))
   return (
     <div className={cx(css['map'], alone && css['alone'])}>
       <div className={css['left']}>
@@ -193,7 +166,17 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
             <AddressCells id={id} runs={runs} stretch={now} columns={columns} />
             {index !== null && <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />}
           </div>
-          {card}
+          {index !== null && (
+            <Card
+              key={`${now.base}/${index}`}
+              at={cellAt(now, index)}
+              runs={runs}
+              about={about}
+              copied={copied}
+              held={held}
+              place={narrow || alone ? null : () => grid.current?.querySelector<HTMLElement>(`[data-cell="${index}"]`) ?? null}
+            />
+          )}
         </div>
         <Legend counts={counts} only={alone ? undefined : only} onOnly={setOnly} blocks={single ? null : blockBits(now)} />
       </div>
@@ -207,6 +190,13 @@ function ringAt(index: number, columns: number): React.CSSProperties {
   const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
   return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
 }
+
+const StateCount = ({ state, counts }: { state: AddressState; counts: Counts }) => (
+  <>
+    <i className={cx(css['cell'], css[state])} />
+    {stateWords[state]} <b>{amount(counts[state])}</b>
+  </>
+)
 
 interface LegendProps {
   counts: Counts
@@ -224,12 +214,7 @@ function Legend({ counts, only, onOnly, blocks }: LegendProps) {
       {addressStates
         .filter((state) => counts[state] > 0n || state === 'used' || state === 'free')
         .map((state) => {
-          const inside = (
-            <>
-              <i className={cx(css['cell'], css[state])} />
-              {stateWords[state]} <b>{amount(counts[state])}</b>
-            </>
-          )
+          const inside = <StateCount state={state} counts={counts} />
           return (
             <li key={state}>
               {only === undefined ? (
@@ -303,8 +288,7 @@ function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: Ca
               .map((state) => (
                 <li key={state}>
                   <span>
-                    <i className={cx(css['cell'], css[state])} />
-                    {stateWords[state]} <b>{amount(counts[state])}</b>
+                    <StateCount state={state} counts={counts} />
                   </span>
                 </li>
               ))}

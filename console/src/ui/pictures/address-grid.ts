@@ -53,11 +53,10 @@ export interface Cell {
 
 /** Number of addresses per state. */
 export type Counts = Readonly<Record<AddressState, bigint>>
-const none = (): Record<AddressState, bigint> => ({ used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n })
 
 /** Counts the addresses of a stretch by state. */
 export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
-  const counts = none()
+  const counts: Record<AddressState, bigint> = { used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n }
   const [from, to] = [stretch.base, lastIn(stretch)]
   for (let i = Math.max(0, runAt(runs, from)); i < runs.length; i++) {
     const run = runs[i]!
@@ -75,35 +74,15 @@ export function share(part: bigint, whole: bigint): number {
   return Math.min(0.999, Math.max(0.001, Number((part * 1000n) / whole) / 1000))
 }
 
-/** The cells of a stretch in order, in one pass over its runs. */
-export function cellsOf(runs: readonly DrawnRun[], stretch: Stretch): Cell[] {
-  const cells: Cell[] = []
-  const size = 1n << BigInt(blockBits(stretch))
-  const single = size === 1n
-  let at = Math.max(0, runAt(runs, stretch.base))
-  let from = stretch.base
-  for (let index = 0; index < cellCount(stretch); index++, from += size) {
-    while (at < runs.length && runs[at]!.last < from) at++
-    if (single) {
-      const run = runs[at]
-      const state = run !== undefined && run.first <= from ? run.state : 'free'
-      cells.push({ state, used: state === 'used' ? 1 : 0 })
-    } else cells.push(blockOf(runs, at, from, from + size - 1n))
-  }
-  return cells
-}
-
-function blockOf(runs: readonly DrawnRun[], at: number, from: bigint, to: bigint): Cell {
-  const counts = none()
-  for (let i = at; i < runs.length && runs[i]!.first <= to; i++) {
-    const run = runs[i]!
-    counts[run.state] += (run.last < to ? run.last : to) - (run.first > from ? run.first : from) + 1n
-  }
-  if (counts.used > 0n) return { state: 'used', used: share(counts.used, to - from + 1n) }
-  // A block with any free address counts as free, whatever the network's own few addresses are.
-  if (counts.free > 0n) return { state: 'free', used: 0 }
-  return { state: counts.excluded > 0n ? 'excluded' : counts.reserved > 0n ? 'reserved' : 'gateway', used: 0 }
-}
+/** The cells of a stretch in order. */
+export const cellsOf = (runs: readonly DrawnRun[], stretch: Stretch): Cell[] =>
+  Array.from({ length: cellCount(stretch) }, (_, index) => {
+    const cell = cellAt(stretch, index)
+    const counts = countsIn(runs, cell)
+    // A block with any free address counts as free, whatever the network's own few addresses are.
+    const state = (['used', 'free', 'excluded', 'reserved', 'gateway'] as const).find((one) => counts[one] > 0n) ?? 'free'
+    return { state, used: share(counts.used, 1n << BigInt(cell.bits)) }
+  })
 
 /** Path from a stretch down to the one whose cells are single addresses and which contains `value`. Each is a cell of the one before. */
 export function wayTo(whole: Stretch, value: bigint): Stretch[] {
@@ -159,24 +138,15 @@ export function stepFrom(index: number, key: string, { columns, count, ends }: {
     const most = Math.floor((count - 1 - (index % columns)) / columns)
     return Math.max(0, Math.min(most, Math.floor(index / columns) + rows)) * columns + (index % columns)
   }
-  switch (key) {
-    case 'ArrowRight':
-      return Math.min(count - 1, index + 1)
-    case 'ArrowLeft':
-      return Math.max(0, index - 1)
-    case 'ArrowDown':
-      return down(1)
-    case 'ArrowUp':
-      return down(-1)
-    case 'PageDown':
-      return down(8)
-    case 'PageUp':
-      return down(-8)
-    case 'Home':
-      return ends ? 0 : rowStart
-    case 'End':
-      return ends ? count - 1 : Math.min(count - 1, rowStart + columns - 1)
-    default:
-      return null
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: Math.min(count - 1, index + 1),
+    ArrowLeft: Math.max(0, index - 1),
+    ArrowDown: down(1),
+    ArrowUp: down(-1),
+    PageDown: down(8),
+    PageUp: down(-8),
+    Home: ends ? 0 : rowStart,
+    End: ends ? count - 1 : Math.min(count - 1, rowStart + columns - 1),
   }
+  return steps[key] ?? null
 }
