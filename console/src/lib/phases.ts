@@ -34,27 +34,6 @@ const phaseById = new Map(phases.map((p) => [p.id, p]))
 /** Column heading of a phase: "Install" for `install`. */
 export const shortOf = (place: string): string => (phaseById.get(place) ?? phaseById.get(`control_plane/${place}`))?.short ?? place
 
-/** A server in a phase. */
-interface Named {
-  readonly node_id: string
-  readonly name: string
-}
-
-export interface Phase {
-  key: string
-  title: string
-  state: StepStatus
-  startedAt: string | null
-  endedAt: string | null
-  attempt: number
-  /** The server that the phase waits for or failed on. */
-  held: { node_id: string; name: string } | null
-  reason: string | null
-  /** "2 of 3" while some servers have not passed it. */
-  progress: string | null
-  steps: readonly Step[]
-}
-
 const over = (s: Step) => s.status === 'done' || s.status === 'skipped'
 
 /** The combined state of several steps: failed before waiting before running. */
@@ -65,9 +44,7 @@ export function stateOf(steps: readonly Step[]): StepStatus {
   return steps.some(over) ? 'running' : 'todo'
 }
 
-const earliest = (times: readonly (string | null)[]): string | null =>
-  times.reduce<string | null>((a, t) => (t !== null && (a === null || t < a) ? t : a), null)
-const latest = (times: readonly (string | null)[]): string | null => times.reduce<string | null>((a, t) => (t !== null && (a === null || t > a) ? t : a), null)
+const inOrder = (times: readonly (string | null)[]): string[] => times.filter((time) => time !== null).toSorted()
 
 /** In an operation that has ended nothing runs: unfinished phases count as to do. */
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
@@ -76,7 +53,7 @@ export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOve
  * The phases in order. `isOver`: the operation has ended. `since`: when it started. Where it repeats a phase for some servers, the times are those of
  * the repetition, not of an earlier operation.
  */
-export function phasesOf(steps: readonly Step[], members: readonly Named[] = [], isOver = false, since = ''): Phase[] {
+export function phasesOf(steps: readonly Step[], members: readonly { readonly node_id: string; readonly name: string }[] = [], isOver = false, since = '') {
   const byId = new Map(members.map((m) => [m.node_id, m]))
   // Only control planes take part in etcd, so the steps themselves tell the roles.
   const controlPlanes = new Set(steps.flatMap((s) => (s.node_id !== null && s.key.startsWith('etcd/') ? [s.node_id] : [])))
@@ -104,16 +81,19 @@ export function phasesOf(steps: readonly Step[], members: readonly Named[] = [],
         title: phaseById.get(key)?.title ?? group[0]!.title,
         state,
         // A phase that was waiting when the operation ended is still to do, so it has no times.
-        startedAt: state === 'todo' ? null : earliest(own.map((s) => s.started_at)),
-        endedAt: group.every((s) => over(s) || s.status === 'failed') ? latest(own.map((s) => s.ended_at)) : null,
+        startedAt: state === 'todo' ? null : (inOrder(own.map((s) => s.started_at))[0] ?? null),
+        endedAt: group.every((s) => over(s) || s.status === 'failed') ? (inOrder(own.map((s) => s.ended_at)).at(-1) ?? null) : null,
         attempt: Math.max(...group.map((s) => s.attempt)),
+        /** The server that the phase waits for or failed on. */
         held: member ? { node_id: member.node_id, name: member.name } : null,
         reason: holding?.reason ?? null,
+        /** "2 of 3" while some servers have not passed it. */
         progress: group.length > 1 && finished > 0 && finished < group.length ? `${finished} of ${group.length}` : null,
         steps: group,
       }
     })
 }
+export type Phase = ReturnType<typeof phasesOf>[number]
 
 /** "step 4 of 12": the current phase, counted from 1, and the number of phases. */
 export const phaseCount = (list: readonly Phase[]): { at: number; of: number } => ({

@@ -1,16 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { operationList } from '#contract/operations.ts'
 import { query } from '../../api/query.ts'
-import { usePreferences } from '../../api/preferences.ts'
 import { useUser } from '../../api/session.ts'
-import { useStore } from '../../lib/store.ts'
 import { initials } from '../../lib/text.ts'
-import { setTheme, theme } from '../../lib/theme.ts'
 import { Kbd } from '../../ui/inputs/Button.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { Breadcrumbs } from './Breadcrumbs.tsx'
-import { paletteOpen } from '../search/commands.ts'
+import { paletteOpen, useThemeAction } from '../search/commands.ts'
 import css from './Header.module.css'
 import { askAndLogOut } from '../leave.ts'
 import { MobileMenu } from './MobileMenu.tsx'
@@ -41,9 +38,7 @@ function Running() {
 
 function Profile() {
   const user = useUser()
-  const now = useStore(theme)
-  const { setPreferences } = usePreferences()
-  const other = now === 'dark' ? 'light' : 'dark'
+  const themeAction = useThemeAction()
   return (
     <Menu
       label="Profile"
@@ -58,15 +53,7 @@ function Profile() {
         { heading: 'Profile' },
         { heading: <span className={css['email']}>{user?.email ?? 'Loading...'}</span> },
         'rule',
-        {
-          label: other === 'light' ? 'Light theme' : 'Dark theme',
-          icon: other === 'light' ? 'sun' : 'moon',
-          stay: true,
-          run: () => {
-            setTheme(other)
-            setPreferences((kept) => ({ ...kept, theme: other }))
-          },
-        },
+        { ...themeAction, stay: true },
         'rule',
         { label: 'Log out', icon: 'log-out', run: () => void askAndLogOut() },
       ]}

@@ -5,12 +5,13 @@ import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
 import { askAndLogOut } from '../leave.ts'
 import { isAt, type MenuEntry } from './menu.ts'
 import css from './Sidebar.module.css'
-import { useMenu } from './use-menu.ts'
+import { type ShownEntry, useMenu } from './use-menu.ts'
 
 /** Left of everything: 16.25 rem, or 5.25 rem with icons only below `lg`. An entry with a submenu opens a second column. */
 export function Sidebar() {
   const entries = useMenu()
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
+  const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
   return (
     <>
       <aside className={css['side']} aria-label="Main">
@@ -18,19 +19,9 @@ export function Sidebar() {
           <Mark />
           <span>Steelyard</span>
         </a>
-        <nav aria-label="Sections">
-          {entries
-            .filter((entry) => !entry.footer)
-            .map((entry) => (
-              <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
-            ))}
-        </nav>
+        <nav aria-label="Sections">{entries.filter((entry) => !entry.footer).map(shown)}</nav>
         <div className={css['foot']}>
-          {entries
-            .filter((entry) => entry.footer)
-            .map((entry) => (
-              <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
-            ))}
+          {entries.filter((entry) => entry.footer).map(shown)}
           <button type="button" className={css['item']} title="Log out" onClick={() => void askAndLogOut()}>
             <Icon name="log-out" size={20} />
             <span>Log out</span>
@@ -42,7 +33,7 @@ export function Sidebar() {
   )
 }
 
-function Entry({ entry, current, n }: { entry: MenuEntry; current: boolean; n: number | undefined }) {
+function Entry({ entry, current, n }: { entry: MenuEntry; current: boolean; n?: number | undefined }) {
   const leads = entry.path ?? entry.href ?? entry.submenu?.[0]?.path
   return (
     <a
@@ -64,7 +55,7 @@ function Submenu({ entries }: { entries: readonly MenuEntry[] }) {
   return (
     <nav className={css['sub']} aria-label="Pages of the section" data-submenu="">
       {entries.map((entry) => (
-        <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} n={undefined} />
+        <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} />
       ))}
     </nav>
   )

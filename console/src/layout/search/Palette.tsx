@@ -4,17 +4,15 @@ import { clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { matchedText, serverAdd, serverList } from '#contract/servers/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
-import { usePreferences } from '../../api/preferences.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
-import { setTheme, theme } from '../../lib/theme.ts'
 import { useGo } from '../../lib/use-search.ts'
 import type { Action } from '../../ui/actions.ts'
 import { CommandPalette, type PaletteGroup } from '../../ui/overlay/CommandPalette.tsx'
-import { commandGroups } from './commands.ts'
+import { commandGroups, useThemeAction } from './commands.ts'
 import { askAndLogOut } from '../leave.ts'
 import { menu } from '../navigation/menu.ts'
 
@@ -28,8 +26,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
   }
   const go = useGo()
   const offered = useStore(commandGroups)
-  const other = useStore(theme) === 'dark' ? 'light' : 'dark'
-  const { setPreferences } = usePreferences()
+  const themeAction = useThemeAction()
   const q = useDeferredValue(search.trim())
   const wanted = open && q !== ''
   const found = { per_page: 6, page: 1, q }
@@ -80,14 +77,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Prepare image', icon: 'disk', to: paths.prepareImage(), can: allowed(serverAdd) },
         { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
         { label: 'Assign subnets', icon: 'network', to: paths.assignSubnets(), can: allowed(clusterSubnetsAssign) },
-        {
-          label: other === 'light' ? 'Light theme' : 'Dark theme',
-          icon: other === 'light' ? 'sun' : 'moon',
-          run: () => {
-            setTheme(other)
-            setPreferences((kept) => ({ ...kept, theme: other }))
-          },
-        },
+        themeAction,
         { label: 'Log out', icon: 'log-out', run: () => void askAndLogOut() },
       ],
     },

@@ -1,5 +1,7 @@
 import { useEffect, useId } from 'react'
-import { createStore } from '../../lib/store.ts'
+import { usePreferences } from '../../api/preferences.ts'
+import { createStore, useStore } from '../../lib/store.ts'
+import { setTheme, theme } from '../../lib/theme.ts'
 import type { Action } from '../../ui/actions.ts'
 
 export interface CommandGroup {
@@ -21,4 +23,15 @@ export function useCommands(heading: string, actions: readonly Action[]): void {
     commandGroups.set((now) => [{ id, heading, actions }, ...now.filter((group) => group.id !== id)])
     return () => commandGroups.set((now) => now.filter((group) => group.id !== id))
   }, [id, heading, actions])
+}
+
+/** Changes to the other theme, for this user in every browser. */
+export function useThemeAction(): Action {
+  const other = useStore(theme) === 'dark' ? 'light' : 'dark'
+  const { setPreferences } = usePreferences()
+  const run = () => {
+    setTheme(other)
+    setPreferences((kept) => ({ ...kept, theme: other }))
+  }
+  return other === 'light' ? { label: 'Light theme', icon: 'sun', run } : { label: 'Dark theme', icon: 'moon', run }
 }

@@ -2,20 +2,14 @@ import { useCallback, useRef, useState } from 'react'
 import { reasonOf } from '../../lib/reason.ts'
 
 /** State of a button's action: whether it runs, and why the last run failed. Forms have `useForm`. */
-export interface Act {
-  busy: boolean
-  /** A sentence for users, or null. */
-  problem: string | null
-  /** Runs the action unless it is running already. An error becomes `problem`. Resolves to true on success. */
-  act: (what: () => unknown) => Promise<boolean>
-}
-
-export function useAct(): Act {
+export function useAct() {
   const [busy, setBusy] = useState(false)
+  /** A sentence for users, or null. */
   const [problem, setProblem] = useState<string | null>(null)
   // A second click may come before the first one's change renders.
   const going = useRef(false)
-  const act = useCallback<Act['act']>(async (what) => {
+  /** Runs the action unless it is running already. An error becomes `problem`. Resolves to true on success. */
+  const act = useCallback(async (what: () => unknown): Promise<boolean> => {
     if (going.current) return false
     going.current = true
     setBusy(true)

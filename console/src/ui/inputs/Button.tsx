@@ -6,11 +6,14 @@ import { Icon, type IconName, Spinner } from '../pictures/Icon.tsx'
 import { Tooltip } from '../overlay/Tooltip.tsx'
 
 interface Look {
-  kind?: 'primary' | 'plain' | 'ghost' | 'danger' | 'danger-fill'
-  size?: 'small' | 'medium' | 'large'
+  kind?: 'primary' | 'plain' | 'ghost' | 'danger' | 'danger-fill' | undefined
+  size?: 'small' | 'medium' | 'large' | undefined
   icon?: IconName | undefined
   iconAfter?: IconName | undefined
 }
+
+/** Why something is refused, or null. */
+const reasonAgainst = (can: Verdict | undefined): string | null => (can?.ok === false ? can.reason : null)
 
 const look = ({ kind = 'plain', size = 'medium' }: Look, more?: string) => cx(css['btn'], css[kind], css[size], more)
 
@@ -25,16 +28,15 @@ export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonE
 
 /** A button. Disabled ones stay focusable and say why: `aria-disabled`, never `disabled`. */
 export function Button({ kind, size, icon, iconAfter, busy = false, busyText, can, className, children, onClick, type = 'button', ...rest }: ButtonProps) {
-  const refused = can !== undefined && !can.ok
-  const off = busy || refused
+  const reason = reasonAgainst(can)
   const button = (
     <button
       {...rest}
       type={type}
-      className={look({ ...(kind && { kind }), ...(size && { size }) }, className)}
-      aria-disabled={refused || undefined}
+      className={look({ kind, size }, className)}
+      aria-disabled={reason !== null || undefined}
       aria-busy={busy || undefined}
-      onClick={(event) => (off ? event.preventDefault() : onClick?.(event))}
+      onClick={(event) => (busy || reason !== null ? event.preventDefault() : onClick?.(event))}
     >
       {busy ? <Spinner /> : icon && <Icon name={icon} />}
       {busy && busyText !== undefined ? busyText : children}
@@ -42,7 +44,7 @@ export function Button({ kind, size, icon, iconAfter, busy = false, busyText, ca
     </button>
   )
   // Always inside a Tooltip: a button that becomes disabled after a click stays the same element and keeps the focus.
-  return <Tooltip text={refused ? can.reason : null}>{button}</Tooltip>
+  return <Tooltip text={reason}>{button}</Tooltip>
 }
 
 export interface ButtonLinkProps extends Look, AnchorHTMLAttributes<HTMLAnchorElement> {
@@ -52,7 +54,7 @@ export interface ButtonLinkProps extends Look, AnchorHTMLAttributes<HTMLAnchorEl
 /** A link that looks like a button. */
 export function ButtonLink({ kind, size, icon, iconAfter, className, children, ...rest }: ButtonLinkProps) {
   return (
-    <a {...rest} className={look({ ...(kind && { kind }), ...(size && { size }) }, className)}>
+    <a {...rest} className={look({ kind, size }, className)}>
       {icon && <Icon name={icon} />}
       {children}
       {iconAfter && <Icon name={iconAfter} className={css['after']} />}
@@ -70,16 +72,16 @@ export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonEle
 }
 
 export function IconButton({ icon, label, can, size = 'medium', iconSize, className, onClick, ...rest }: IconButtonProps) {
-  const refused = can !== undefined && !can.ok
+  const reason = reasonAgainst(can)
   return (
-    <Tooltip text={refused ? can.reason : label} delay={refused ? 0 : 500}>
+    <Tooltip text={reason ?? label} delay={reason === null ? 500 : 0}>
       <button
         {...rest}
         type="button"
         aria-label={label}
-        aria-disabled={refused || undefined}
+        aria-disabled={reason !== null || undefined}
         className={cx(css['icon'], size === 'small' && css['icon-small'], className)}
-        onClick={(event) => (refused ? event.preventDefault() : onClick?.(event))}
+        onClick={(event) => (reason !== null ? event.preventDefault() : onClick?.(event))}
       >
         <Icon name={icon} {...(iconSize ? { size: iconSize } : size === 'small' ? { size: 12 as const } : {})} />
       </button>
@@ -109,27 +111,13 @@ interface SegmentedProps<Value extends string> {
 export function Segmented<Value extends string>({ label, value, options, onChange, size = 'small' }: SegmentedProps<Value>) {
   return (
     <span role="group" aria-label={label} className={cx(css['seg'], size === 'medium' && css['seg-medium'])}>
-      {options.map((option) => {
-        const refused = option.can !== undefined && !option.can.ok
-        const button = (
-          <button
-            key={option.value}
-            type="button"
-            aria-pressed={option.value === value}
-            aria-disabled={refused || undefined}
-            onClick={() => !refused && onChange(option.value)}
-          >
-            {option.text}
+      {options.map(({ value: one, text, can }) => (
+        <Tooltip key={one} text={reasonAgainst(can)}>
+          <button type="button" aria-pressed={one === value} aria-disabled={can?.ok === false || undefined} onClick={() => can?.ok !== false && onChange(one)}>
+            {text}
           </button>
-        )
-        return refused ? (
-          <Tooltip key={option.value} text={option.can?.ok === false ? option.can.reason : ''}>
-            {button}
-          </Tooltip>
-        ) : (
-          button
-        )
-      })}
+        </Tooltip>
+      ))}
     </span>
   )
 }

@@ -15,11 +15,14 @@ import { cx } from '../cx.ts'
 import { Icon, type IconName } from '../pictures/Icon.tsx'
 
 interface Wiring {
-  id: string
-  describedBy: string | undefined
-  bad: boolean
+  id?: string
+  'aria-describedby'?: string
+  'aria-invalid'?: true
 }
-const FieldContext = createContext<Wiring | null>(null)
+const FieldContext = createContext<Wiring>({})
+
+/** The attributes that wire a control to the Field around it. */
+export const useField = (): Wiring => useContext(FieldContext)
 
 interface FieldProps {
   label: ReactNode
@@ -39,7 +42,10 @@ export function Field({ label, hint, error, optional, note, className, children 
   const bad = error !== undefined && error !== null && error !== ''
   const below = bad ? error : hint
   const described = below !== undefined && below !== null
-  const wiring = useMemo(() => ({ id, describedBy: described ? `${id}-below` : undefined, bad }), [id, described, bad])
+  const wiring = useMemo(
+    () => ({ id, ...(described && { 'aria-describedby': `${id}-below` }), ...(bad && { 'aria-invalid': true as const }) }),
+    [id, described, bad],
+  )
   return (
     <div className={cx(css['field'], className)}>
       <label className={css['label']} htmlFor={id}>
@@ -53,17 +59,6 @@ export function Field({ label, hint, error, optional, note, className, children 
       </div>
     </div>
   )
-}
-
-/** For controls of your own inside a Field. */
-export function useField(): { id?: string; 'aria-describedby'?: string; 'aria-invalid'?: true } {
-  const wiring = useContext(FieldContext)
-  if (wiring === null) return {}
-  return {
-    id: wiring.id,
-    ...(wiring.describedBy !== undefined && { 'aria-describedby': wiring.describedBy }),
-    ...(wiring.bad && { 'aria-invalid': true as const }),
-  }
 }
 
 export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'size' | 'onChange' | 'value' | 'prefix'> {

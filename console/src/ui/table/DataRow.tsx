@@ -43,8 +43,9 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
   const hasControls = actions !== undefined || arrow || detail !== undefined
   const press = (event: MouseEvent<HTMLTableRowElement>) => {
     if ((event.target as HTMLElement).closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
-    if (link === undefined) return void (detail && event.button === 0 && props.onOpen(id))
-    if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
+    if (link === undefined) {
+      if (detail && event.button === 0) props.onOpen(id)
+    } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
     else if (event.button === 0) event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
   }
   return (

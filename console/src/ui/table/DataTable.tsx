@@ -12,7 +12,7 @@ import { Icon } from '../pictures/Icon.tsx'
 import { Menu } from '../overlay/Menu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
-import { tellWhole } from '../overlay/tell-whole.ts'
+import { tellWhole } from './tell-whole.ts'
 import { Tooltip } from '../overlay/Tooltip.tsx'
 import { useWindow } from './use-window.ts'
 

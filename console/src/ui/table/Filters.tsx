@@ -2,7 +2,10 @@ import type { ComponentProps } from 'react'
 import { useMedia } from '../../lib/use-media.ts'
 import { Button, IconButton } from '../inputs/Button.tsx'
 import { Field, Select } from '../inputs/Field.tsx'
-import { Filter } from './Filter.tsx'
+import { Icon } from '../pictures/Icon.tsx'
+import { Menu } from '../overlay/Menu.tsx'
+import css from './Filters.module.css'
+import { cx } from '../cx.ts'
 import { Popover } from '../overlay/Popover.tsx'
 
 export interface OneFilter {
@@ -27,7 +30,7 @@ export function Filters({ filters }: { filters: readonly OneFilter[] }) {
   const tucked = filters.filter((f) => f.tucked && f.value === '')
   return (
     <>
-      {filters.map(({ tucked: isTucked = false, ...f }) => (isTucked && f.value === '' ? null : <Filter<string> key={f.label} {...f} />))}
+      {filters.map((f) => !tucked.includes(f) && <Filter key={f.label} {...f} />)}
       {tucked.length > 0 && <Behind label="More filters" trigger={<IconButton icon="filter" label="More filters" />} filters={tucked} />}
     </>
   )
@@ -44,3 +47,33 @@ const Behind = ({ label, trigger, filters }: { label: string; trigger: Component
     </div>
   </Popover>
 )
+
+/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. `value` is '' for any. */
+function Filter({ label, value, options, onValue }: OneFilter) {
+  const picked = options.find((o) => o.value === value)
+  const on = value !== ''
+  return (
+    <span className={cx(css['filter'], on && css['on'])}>
+      <Menu
+        label={label}
+        align="start"
+        trigger={
+          <button type="button" className={css['button']}>
+            {label}: <b>{picked?.text ?? (on ? value : 'Any')}</b>
+            {!on && <Icon name="chevron-down" />}
+          </button>
+        }
+        items={[
+          { label: 'Any', checked: !on, run: () => onValue('') },
+          'rule',
+          ...options.map((o) => ({ label: o.text, ...(o.hint !== undefined && { hint: o.hint }), checked: o.value === value, run: () => onValue(o.value) })),
+        ]}
+      />
+      {on && (
+        <button type="button" className={css['off']} aria-label={`Remove filter ${label}`} onClick={() => onValue('')}>
+          <Icon name="close" size={12} />
+        </button>
+      )}
+    </span>
+  )
+}
