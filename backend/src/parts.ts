@@ -24,7 +24,7 @@ import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
-import { clusterUse as makeClusterUse } from './domains/servers/cluster-use.ts'
+import { clusterUse as makeClusterUse } from './domains/servers/for-clusters.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
 import { sessionRoutes } from './domains/sessions/routes.ts'
 import { sessions as makeSessions } from './domains/sessions/sessions.ts'
@@ -68,11 +68,11 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   })
   const fleet = serverFleet(platform)
   // Servers, patches and clusters use each other, so the parts that need the least are made first.
-  const clusterUse = makeClusterUse({ ...platform, recorder: platform, fleet })
+  const clusterUse = makeClusterUse({ ...platform, fleet })
   const rendering = patchRendering({ vault, servers: clusterUse })
   const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })
   const { access } = core
-  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, clusterUse, fleet })
+  const { servers, domain: serversDomain } = serverDomain({ ...platform, operations, datacenters, audit, access, clusterUse, fleet })
   const patches = makePatches({ ...platform, servers, access, rendering })
   const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
   const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })

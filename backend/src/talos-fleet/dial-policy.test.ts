@@ -69,7 +69,7 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
   const dialled = vi.spyOn(Socket.prototype, 'connect')
   const { probe, connection } = fleet({ policy: policyOf({ networks: everything }), budget: budget() })
   for (const address of hostile) {
-    await expect(probe(address, () => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
+    await expect(probe(address)).rejects.toMatchObject({ code: 'dial_refused' })
     const stored = connection({ id: 'a', name: 'a', address, uuid: null, serial: null })
     await expect(stored.presence()).rejects.toMatchObject({ code: 'dial_refused' })
     await expect(stored.maintenance(() => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
@@ -78,7 +78,7 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
   expect(dialled).not.toHaveBeenCalled()
   // The watch is awake: an address that may be dialled is.
   const allowed = fleet({ policy: policyOf({ networks: everything, simulate: true }), budget: budget() })
-  await expect(allowed.probe('127.20.255.254', () => Promise.resolve())).rejects.toMatchObject({ kind: 'unreachable' })
+  await expect(allowed.probe('127.20.255.254')).rejects.toMatchObject({ kind: 'unreachable' })
   expect(dialled).toHaveBeenCalledOnce()
   dialled.mockRestore()
 })

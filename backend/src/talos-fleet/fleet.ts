@@ -10,6 +10,7 @@ import { type Identity, readIdentity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
+import { readEverything, type Reading } from './reading.ts'
 
 export const readDeadlineMs = 10_000
 
@@ -54,6 +55,7 @@ export class OtherHardware extends Problem {
 export interface Found {
   readonly identity: Identity
   readonly pin: Pin
+  readonly reading: Reading
 }
 
 /** Certificates kept at once: each is about 1 KiB. */
@@ -213,18 +215,19 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** Forgets the certificate of a server, so that its identity is read at the next contact. */
     forget: (nodeId: string) => void pins.delete(nodeId),
     /**
-     * Asks an unknown address who it is, and runs `act` on the same connection.
+     * Asks an unknown address who it is, and reads everything of it on the same connection.
      * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
      */
-    probe: async <T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options: ConnectOptions = {}): Promise<T> => {
+    probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)
-      let pin: Pin | undefined
-      const open = async () => {
-        const shown = await fresh(address, options)
-        pin = shown.pin
-        return shown.client
-      }
-      return place({ lane: 'probe', ...options }, open, async (client) => act(client, { identity: await readIdentity(client), pin: pin! }))
+      return whileDialling({ lane: 'probe', ...options }, async () => {
+        const { pin, client } = await fresh(address, options)
+        try {
+          return { identity: await readIdentity(client), pin, reading: await readEverything(client) }
+        } finally {
+          client.close()
+        }
+      })
     },
   }
 }

@@ -4,14 +4,12 @@
  */
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { TalosClient } from '#talos/client/client.ts'
 import { isDatabaseGone, type Tx } from '../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
-import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
-import type { ForJoining } from '../servers/register/for-joining.ts'
+import type { Registering } from '../servers/register/register.ts'
 import * as store from './store.ts'
 
 /** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
@@ -48,13 +46,8 @@ interface Try {
   wrongNameSince: number | undefined
 }
 
-interface Answer {
-  readonly found: Found
-  readonly reading: Reading
-}
-
 /** How what answers differs from what announced itself. */
-function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { found: { identity }, reading }: Answer): string | undefined {
+function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { identity, reading }: Found): string | undefined {
   if (identity.uuid !== uuid || identity.serial !== serial) {
     const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
     return `Another machine answers at ${address} than was announced from there: ${said}; announced was ${announced}`
@@ -63,7 +56,7 @@ function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { found:
   return `The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`
 }
 
-export function arriving(parts: Platform & { fleet: Fleet; servers: ForJoining }): (job: Job) => Promise<Outcome> {
+export function arriving(parts: Platform & { fleet: Fleet; servers: Registering }): (job: Job) => Promise<Outcome> {
   const { db, clock, random, log, record, tell, fleet, servers } = parts
   const tried = new Map<string, Try>()
   const tryOf = ({ id, host_name }: store.Waiting): Try => {
@@ -101,17 +94,10 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: ForJoining }
   const fail = (write: Fence['write'], arrival: store.Waiting, reason: string, code: ErrorCode) =>
     settle(write, arrival, (tx, current) => recordEnd(tx, current, 'join.failed', code, reason))
 
-  const register = async ({ signal }: Job, write: Fence['write'], arrival: store.Waiting, { found, reading }: Answer): Promise<void> => {
-    const { address } = arrival
-    const candidate = {
-      address,
-      identity: found.identity,
-      fingerprint: found.pin.fingerprint,
-      addresses: reading.inventory.node_addresses,
-      elsewhere: await servers.elsewhere(address, found, signal),
-    }
+  const register = async ({ signal }: Job, write: Fence['write'], arrival: store.Waiting, found: Found): Promise<void> => {
+    const candidate = await servers.candidate(arrival.address, found, signal)
     await settle(write, arrival, async (tx, current) => {
-      const joined = await servers.join(tx, system, candidate, reading, { datacenterId: current.datacenter_id, token: current.token_name })
+      const joined = await servers.register(tx, system, candidate, { datacenterId: current.datacenter_id, token: current.token_name })
       // Known elsewhere since a moment ago: the next try, which is due at once, looks there too.
       if (!joined) return null
       const { kind, server, sentence } = joined
@@ -133,17 +119,16 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: ForJoining }
   const look = async (job: Job, write: Fence['write'], arrival: store.Waiting): Promise<void> => {
     const { address, uuid, host_name } = arrival
     const state = tryOf(arrival)
-    const act = async (client: TalosClient, found: Found): Promise<Answer> => ({ found, reading: await readEverything(client) })
     const late = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const begin = () => {
       // From here: the wait for a place isn't the machine's.
       timer = setTimeout(() => late.abort(new Error('late')), lookDeadlineMs)
-      return fleet.probe(address, act, { signal: AbortSignal.any([job.signal, late.signal]), deadlineMs: dialDeadlineMs, lane: 'held' })
+      return fleet.probe(address, { signal: AbortSignal.any([job.signal, late.signal]), deadlineMs: dialDeadlineMs, lane: 'held' })
     }
-    let answer: Answer
+    let found: Found
     try {
-      answer = await fleet.budget.run(state.isSilent ? 'suspect' : 'contact', begin, job.signal)
+      found = await fleet.budget.run(state.isSilent ? 'suspect' : 'contact', begin, job.signal)
     } catch (error) {
       if (job.signal.aborted) throw error
       if (error instanceof Problem) return fail(write, arrival, error.message, 'dial_refused')
@@ -163,10 +148,10 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: ForJoining }
       clearTimeout(timer)
     }
     state.isSilent = false
-    const contradiction = contradictionOf(arrival, answer)
+    const contradiction = contradictionOf(arrival, found)
     if (contradiction !== undefined) return fail(write, arrival, contradiction, 'identity_changed')
-    const shown = answer.reading.status.hostname
-    if (shown === host_name) return register(job, write, arrival, answer)
+    const shown = found.reading.status.hostname
+    if (shown === host_name) return register(job, write, arrival, found)
     state.wrongNameSince ??= clock.now()
     const why = `What answers at ${address} shows the host name ${shown || '(none)'}, not the one that this address was given: it is another machine, or something stands between`
     return wait(write, arrival, state, why, 'identity_changed')

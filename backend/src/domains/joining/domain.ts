@@ -3,7 +3,7 @@ import type { Domain, Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { apiPort } from '#talos/client/connect.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { ForJoining } from '../servers/register/for-joining.ts'
+import type { Registering } from '../servers/register/register.ts'
 import { arriving } from './arriving.ts'
 import { joinRoute } from './join-route.ts'
 import { refusals } from './refusals.ts'
@@ -17,7 +17,7 @@ const refusedKeptMs = 30 * dayMs
 /** How long arrivals of ended tokens are kept, in ms. Servers and the audit log record them too. */
 const arrivalsKeptMs = 90 * dayMs
 
-export function joinDomain(platform: Platform, { servers, datacenters, fleet }: { servers: ForJoining; datacenters: Datacenters; fleet: Fleet }) {
+export function joinDomain(platform: Platform, { servers, datacenters, fleet }: { servers: Registering; datacenters: Datacenters; fleet: Fleet }) {
   const { db, clock, engine } = platform
   const joining = joinTokens({ ...platform, key: joinKey(platform), datacenters })
   engine.register({ queue: store.joinQueue, reconcile: arriving({ ...platform, fleet, servers }), concurrency: store.shards })

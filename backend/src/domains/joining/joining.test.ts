@@ -91,10 +91,10 @@ test('a machine that can not be registered does not delay others', async () => {
   const { servers: known } = backend.domains
   const machines = await boot(token, { count: 12 })
   const [bad] = machines.map((m) => m.disk.identity.uuid)
-  const join = known.join.bind(known)
-  const fault = vi.spyOn(known, 'join')
+  const register = known.register.bind(known)
+  const fault = vi.spyOn(known, 'register')
   fault.mockImplementation((tx, caller, found, ...more) =>
-    found.identity.uuid === bad ? Promise.reject(new Error('as a fault would')) : join(tx, caller, found, ...more),
+    found.identity.uuid === bad ? Promise.reject(new Error('as a fault would')) : register(tx, caller, found, ...more),
   )
   try {
     const rest = await until(

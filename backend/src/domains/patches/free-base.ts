@@ -7,7 +7,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { images, supportedPairs } from '#talos/versions.ts'
-import type { ServerFacts } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 import type { RenderContext } from './layers.ts'
 
 const whenItJoins = '<set when it joins>'

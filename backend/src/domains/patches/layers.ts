@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
 import { type MachineImages, withImages } from '#talos/config/compare.ts'
-import type { ServerFacts } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 
 /** What a cluster decides about one of its servers, in addition to the generated configuration. */
 export interface RenderContext {

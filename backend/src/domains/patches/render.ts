@@ -7,7 +7,7 @@ import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { minors } from '#talos/versions.ts'
-import type { ServerFacts } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 import { defaultNode, inOrder, type Layer, type RenderContext, staticSystem } from './layers.ts'
 import type { PatchRow } from './store.ts'
 

@@ -3,7 +3,8 @@ import { Problem } from '#contract/errors.ts'
 import type { Preview } from '#contract/patches.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { heldSentence } from '../../engine/holds.ts'
-import type { ClusterAccess, ForClusters, ServerFacts } from '../servers/for-clusters.ts'
+import type { ClusterAccess, ForClusters } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 import { credentialsLifetimeMs } from './configuring.ts'
 
 export type Verdict = Preview['verdict']

@@ -1,6 +1,7 @@
 /** What saving a patch would break although Talos takes it: checks for joining a cluster that would no longer hold, and links that aren't there. */
 import type { PreviewWarning } from '#contract/patches.ts'
-import type { ForClusters, ServerFacts } from '../servers/for-clusters.ts'
+import type { ForClusters } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 import type { LinkUse } from './links.ts'
 
 export interface WarningsInput {

@@ -1,5 +1,21 @@
 /** Wires the servers domain: connections, use-cases and this process's contact loop. */
 import { networkInterfaces } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import {
+  serverAdd,
+  serverCommands,
+  serverConfirm,
+  serverEvents,
+  serverGet,
+  serverList,
+  serverLogs,
+  serverRemove,
+  serverServices,
+  serverTalosconfig,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
+import { machineCommandKinds } from '#contract/servers/machine-commands.ts'
+import { asJson, serve, serveStream } from '../../http/serve.ts'
 import { isDatabaseGone } from '../../db/db.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { budget } from '../../talos-fleet/budget.ts'
@@ -8,7 +24,6 @@ import { dialPolicy } from '../../talos-fleet/dial-policy.ts'
 import { type Fleet, fleet as makeFleet } from '../../talos-fleet/fleet.ts'
 import { leases } from '../../talos-fleet/leases.ts'
 import type { ClusterAccess } from './for-clusters.ts'
-import { serverRoutes } from './routes.ts'
 import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
 
 const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
@@ -19,15 +34,28 @@ const credentialsKeptMs = credentialsLifetimeMs / 2
 export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
   makeFleet({ policy: dialPolicy({ networks: config.dialNetworks, own: ownAddresses, simulate: config.simulate !== undefined }), budget: budget() })
 
-export interface ServerDomainParts extends Pick<ServerParts, 'operations' | 'datacenters' | 'audit' | 'access' | 'clusterUse' | 'fleet'> {
-  /** Speed factor of contacts for tests; 1 in production. */
-  readonly pace?: number
+function serverRoutes(app: FastifyInstance, servers: Servers): void {
+  const on = serve(app)
+  on(serverList, async ({ query }) => asJson(await servers.list(query)))
+  on(serverGet, ({ params }) => servers.get(params.id))
+  on(serverAdd, ({ caller, body }) => servers.add(caller, body))
+  on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
+  on(serverConfirm, ({ caller, params, body, ifMatch }) => servers.confirm(caller, params.id, body, ifMatch))
+  on(serverRemove, ({ caller, params, query, ifMatch, signal }) => servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }))
+  for (const kind of machineCommandKinds) on(serverCommands[kind], ({ caller, params }) => servers.command(caller, params.id, kind))
+  on(serverServices, ({ params }) => servers.services(params.id))
+  on(serverEvents, ({ params }) => servers.events(params.id))
+  on(serverTalosconfig, async ({ caller, params, ...call }) => {
+    const { name, yaml } = await servers.talosconfig(caller, params.id)
+    call.saveAs(name)
+    return yaml
+  })
+  serveStream(app)(serverLogs, ({ params, query, signal }) => servers.logs(params.id, query, signal))
 }
 
-export function serverDomain(platform: Platform, parts: ServerDomainParts): { servers: Servers; domain: Domain } {
-  const { db, clock, random, log, owner, engine } = platform
-  const { fleet, access, pace } = parts
-  const servers = makeServers({ db, clock, random, engine, recorder: platform, ...parts })
+export function serverDomain(parts: ServerParts) {
+  const { db, clock, random, log, owner, fleet, access } = parts
+  const servers = makeServers(parts)
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
   // A lost database is logged once elsewhere, not for each unwritten contact.
@@ -41,24 +69,21 @@ export function serverDomain(platform: Platform, parts: ServerDomainParts): { se
     roster: async () => (await servers.roster()).filter((s) => lease.owns(s.id)),
     credentials: kept.of,
     onRefused: kept.forget,
-    sink: (batch) => servers.observe(batch),
+    sink: servers.observe,
     onError,
-    ...(pace !== undefined && { pace }),
   })
-  return {
-    servers,
-    domain: {
-      name: 'servers',
-      routes: (app) => serverRoutes(app, servers),
-      start: async () => {
-        running = Promise.all([lease.run(stop.signal), contact.run(stop.signal)])
-      },
-      stop: async () => {
-        stop.abort(new Error('Steelyard is stopping'))
-        await running
-      },
+  const domain: Domain = {
+    name: 'servers',
+    routes: (app) => serverRoutes(app, servers),
+    start: async () => {
+      running = Promise.all([lease.run(stop.signal), contact.run(stop.signal)])
+    },
+    stop: async () => {
+      stop.abort(new Error('Steelyard is stopping'))
+      await running
     },
   }
+  return { servers, domain }
 }
 
 function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {

@@ -1,38 +1,27 @@
 /** The eligibility checks of a server, each with what to do if it fails. */
-import { leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { type ClusterRole, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
-import type { ServerFacts, Wanted } from './for-clusters.ts'
+import type { ServerFacts } from './present.ts'
 
-type Judged = Pick<
-  ServerFacts,
-  | 'name'
-  | 'status'
-  | 'cluster'
-  | 'operation_id'
-  | 'reachable'
-  | 'identity'
-  | 'talos_version'
-  | 'installed_version'
-  | 'system_disk'
-  | 'disks'
-  | 'memory_bytes'
-  | 'address'
-  | 'link'
-  | 'links'
-  | 'hardware'
-  | 'patch_links'
-  | 'stage'
-  | 'reason'
->
+/** A cluster's requirements for a server. Without them eligibility means joining any cluster. */
+export interface Wanted {
+  readonly role: ClusterRole
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  /** `/dev/nvme0n1` */
+  readonly installDisk?: string | undefined
+  /** Workload link. */
+  readonly interface?: string | undefined
+}
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
 /** All checks, in contract order. Without `wanted`: whether it may join some cluster with a supported version, at least as a worker. */
-export function eligibility(server: Judged, wanted?: Wanted): Eligibility[] {
+export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[] {
   const results: Eligibility[] = []
   /** `reason` is why the check fails; null if it passes. */
   const check = (name: Eligibility['check'], reason: string | null) => results.push({ check: name, ok: reason === null, reason })
@@ -50,26 +39,26 @@ export function eligibility(server: Judged, wanted?: Wanted): Eligibility[] {
   return results
 }
 
-function free({ cluster, operation_id, status }: Judged): string | null {
+function free({ cluster, operation_id, status }: ServerFacts): string | null {
   if (status === 'deleted') return 'The server was removed'
   if (cluster) return `The server is in the cluster ${cluster.name}`
   return operation_id ? 'An operation on the server has not ended' : null
 }
 
-function reachable({ reachable, reason, stage }: Judged): string | null {
+function reachable({ reachable, reason, stage }: ServerFacts): string | null {
   if (reachable === null) return 'The server has not been asked yet'
   if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
   return stage === 'maintenance' || stage === 'unknown' ? null : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
 }
 
-function identity({ identity }: Judged): string | null {
+function identity({ identity }: ServerFacts): string | null {
   if (identity === 'confirmed') return null
   return identity === 'changed'
     ? 'Other hardware answered than the one that is known here: look at it and confirm'
     : 'Confirm that the hardware shown is this machine'
 }
 
-function talosVersion({ talos_version }: Judged, wanted?: Wanted): string | null {
+function talosVersion({ talos_version }: ServerFacts, wanted?: Wanted): string | null {
   if (!talos_version) return 'The version of Talos is not known yet'
   if (wanted) return reasonOf(canRunTalos(talos_version, wanted.talosVersion))
   const oldest = minors[0]!
@@ -80,13 +69,13 @@ function talosVersion({ talos_version }: Judged, wanted?: Wanted): string | null
 
 const reasonOf = (verdict: Verdict): string | null => (verdict.ok ? null : verdict.reason)
 
-function installedVersion({ installed_version, system_disk }: Judged, wanted?: Wanted): string | null {
+function installedVersion({ installed_version, system_disk }: ServerFacts, wanted?: Wanted): string | null {
   if (!installed_version || !system_disk) return null
   if (!wanted) return supportedMinor(installed_version) ? null : installedElse(installed_version)
   return reasonOf(canKeepInstalled({ version: installed_version, disk: system_disk }, wanted.talosVersion, wanted.installDisk))
 }
 
-function disks({ disks, hardware, system_disk }: Judged, wanted?: Wanted): string | null {
+function disks({ disks, hardware, system_disk }: ServerFacts, wanted?: Wanted): string | null {
   if (!hardware) return 'The hardware is not known yet'
   const device = wanted?.installDisk ?? system_disk
   if (!device) return noDefaultDisk(disks)
@@ -96,7 +85,7 @@ function disks({ disks, hardware, system_disk }: Judged, wanted?: Wanted): strin
   return (chosen.size ?? 0) >= leastDiskBytes ? null : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
 }
 
-function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | null {
+function memory({ memory_bytes, hardware }: ServerFacts, wanted?: Wanted): string | null {
   // Some boards don't report their memory. Talos checks it at installation, so unknown memory is allowed.
   if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
@@ -105,7 +94,7 @@ function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | n
     : `${gib(memory_bytes)} of memory are too few: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
 }
 
-function link({ links, hardware }: Judged, wanted?: Wanted): string | null {
+function link({ links, hardware }: ServerFacts, wanted?: Wanted): string | null {
   if (!hardware) return 'The hardware is not known yet'
   const chosen = wanted?.interface
   if (chosen) {
@@ -116,7 +105,7 @@ function link({ links, hardware }: Judged, wanted?: Wanted): string | null {
   return links.some((l) => l.physical && l.up) ? null : 'No interface has a link: check the cabling'
 }
 
-function managementAddress({ link, links, address, patch_links, hardware }: Judged): string | null {
+function managementAddress({ link, links, address, patch_links, hardware }: ServerFacts): string | null {
   if (!hardware) return 'The hardware is not known yet'
   if (!link)
     return links.length === 0

@@ -1,89 +1,25 @@
 /**
- * Interface of servers for the clusters domain. Calls with `tx` change rows, bump versions and emit `server.updated` in that
+ * What the clusters domain does with servers. Calls with `tx` change rows, bump versions and emit `server.updated` in that
  * transaction. Only the results of `connection` contact machines.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
-import type { DiskFacts } from '#contract/servers/disks.ts'
+import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers/servers.ts'
-import type { Identity } from '#talos/client/inventory.ts'
+import { canBecome } from '#contract/servers/servers.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
+import { type Caller, system } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
-import type { ServerConnection } from '../../talos-fleet/fleet.ts'
-import type { Reading } from '../../talos-fleet/reading.ts'
+import type { Platform } from '../../platform.ts'
+import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { RenderContext } from '../patches/layers.ts'
-import type { Hardware } from '../../db/columns.ts'
+import { eligibility } from './eligibility.ts'
 import type { Outside } from './outside.ts'
+import { audited, factsOf, type ServerFacts } from './present.ts'
+import * as store from './store.ts'
+import { takingOver } from './take-over.ts'
 
-/** A cluster's requirements for a server. Without them eligibility means joining any cluster. */
-export interface Wanted {
-  readonly role: ClusterRole
-  /** `v1.13.9` */
-  readonly talosVersion: string
-  /** `/dev/nvme0n1` */
-  readonly installDisk?: string | undefined
-  /** Workload link. */
-  readonly interface?: string | undefined
-}
-
-export interface PlannedDisk extends DiskFacts {
-  /** `/dev/nvme0n1` */
-  readonly device: string
-  /** Bytes; null if unknown. */
-  readonly size: number | null
-  /** NVME, SSD, HDD, …; null if unknown. */
-  readonly type: string | null
-  /** The disk's own stable identifier, or null. */
-  readonly wwid: string | null
-  /** Talos is installed on it. */
-  readonly system: boolean
-}
-
-/** Facts of a server for plans and rendering. */
-export interface ServerFacts {
-  readonly id: string
-  readonly name: string
-  readonly version: number
-  readonly status: ServerStatus
-  readonly datacenter_id: string | null
-  readonly cluster: { readonly id: string; readonly name: string } | null
-  readonly operation_id: string | null
-  readonly uuid: string | null
-  readonly serial: string | null
-  readonly identity: Server['identity']['state']
-  /** The dialled address, without prefix. */
-  readonly address: string
-  /** The link with the dialled address; null if unknown. */
-  readonly link: string | null
-  /** Every address with its prefix where known (`10.1.2.3/24`). */
-  readonly addresses: readonly string[]
-  readonly links: Hardware['links']
-  readonly disks: readonly PlannedDisk[]
-  /** Bytes, or null. */
-  readonly memory_bytes: number | null
-  /** The running version, `v1.13.9`. */
-  readonly talos_version: string | null
-  /** The installed version: the running one if there is a system disk, else null. */
-  readonly installed_version: string | null
-  /** `/dev/…` of the disk that Talos is installed on. */
-  readonly system_disk: string | null
-  readonly schematic: string | null
-  readonly secure_boot: boolean
-  readonly reachable: boolean | null
-  readonly last_contact_at: Date | null
-  readonly has_user_patch: boolean
-  /** Links configured by documents of its patches. */
-  readonly patch_links: readonly string[]
-  readonly hardware: Hardware | null
-  /** Talos's stage. */
-  readonly stage: Stage
-  /** Why the last contact failed. */
-  readonly reason: string | null
-}
-
-export interface ReserveInput {
+interface ReserveInput {
   readonly cluster: { readonly id: string; readonly name: string; readonly talosVersion: string }
   readonly operationId: string
   readonly servers: readonly {
@@ -92,78 +28,6 @@ export interface ReserveInput {
     readonly installDisk?: string | undefined
     readonly interface?: string | undefined
   }[]
-}
-
-/** A machine of a cluster that is taken over. */
-export interface TakenMachine {
-  readonly cluster: { readonly id: string; readonly name: string }
-  readonly datacenterId: string
-  /** Kubernetes node name. */
-  readonly name: string
-  readonly address: string
-  readonly role: ClusterRole
-  readonly identity: Identity
-  readonly reading: Reading
-}
-
-export interface ForClusters {
-  /**
-   * Facts in the order of `ids`.
-   * @throws Problem `not_found` for an unknown or removed server
-   */
-  forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
-  /** Locks the rows of servers in id order until the transaction ends. */
-  lockAll(tx: Tx, ids: readonly string[]): Promise<void>
-  /** Every address in use by servers of a datacenter, without prefix, for checks of new networks. */
-  addressesIn(on: Db | Tx, datacenterId: string): Promise<{ address: string; name: string; node_id: string }[]>
-  /** All eligibility checks of a server for a cluster, or for any cluster. Pure. */
-  eligibilityFor(facts: ServerFacts, wanted?: Wanted): Eligibility[]
-  /**
-   * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two concurrent calls one waits and is refused.
-   * The server's type becomes its role, and its name is fixed. For a server that the cluster has already, only the role changes.
-   * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
-   */
-  reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void>
-  /**
-   * Records the state of a cluster's Kubernetes nodes. Writes and emits only changes; skips servers that have left the cluster.
-   * `ready` is null if Kubernetes doesn't answer.
-   */
-  noteNodes(
-    tx: Tx,
-    clusterId: string,
-    nodes: readonly { readonly node_id: string; readonly ready: boolean | null; readonly reason: string | null }[],
-  ): Promise<void>
-  /**
-   * Records the observed state during a creation: `ready` once it runs its configuration, `maintenance` if it has lost it.
-   * Safe to repeat.
-   */
-  noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void>
-  /** Records the digest of a configuration changed by others; null if the machine has Steelyard's. Emits changes. Safe to repeat. */
-  noteDrift(tx: Tx, nodeId: string, seen: string | null): Promise<void>
-  /** Sets status `ready` and clears the operation. Safe to repeat. */
-  markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
-  /**
-   * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes the identity's note;
-   * `wiped`: it was seen in maintenance after the reset.
-   */
-  release(tx: Tx, caller: Caller, nodeId: string, options?: { why?: string; wiped?: boolean }): Promise<void>
-  /** Sets the server's operation, or null. During an operation the server is watched live. Safe to repeat. */
-  hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void>
-  /** Facts of a server with its row locked until the transaction ends. @throws Problem `not_found`, also for a removed one */
-  factsForUpdate(tx: Tx, nodeId: string): Promise<ServerFacts>
-  /** Removes a server from its cluster and deletes it at once. The row must be locked. */
-  removeByForce(tx: Tx, caller: Caller, nodeId: string): Promise<void>
-  /** A connection to the machine with dial policy, budget, deadlines, pinned certificate and identity check. */
-  connection(nodeId: string): Promise<ServerConnection>
-  /** A connection to an unknown machine with its own cluster's credentials, without an identity check. */
-  connectionAt(address: string): ServerConnection
-  /** Servers with these UUIDs or names, for a takeover. Without removed ones. */
-  among(on: Db | Tx, what: { readonly uuids: readonly string[]; readonly names: readonly string[] }): Promise<ServerFacts[]>
-  /**
-   * Makes a running machine a ready server of a cluster that is taken over: the known server or a new one. It is confirmed, and nothing
-   * is sent to it. Returns its id. @throws Problem `server_taken`, `name_taken`
-   */
-  takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string>
 }
 
 /** Interface of clusters for the servers domain. */
@@ -191,4 +55,175 @@ export interface ClusterAccess {
    * @throws Problem `transition_refused` if it answers or the cluster can't lose it; `stale`
    */
   forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
+}
+
+/** Node columns of a server outside of a cluster. */
+const noNode = { node_ready: null, node_reason: null, node_since: null, drift_since: null, drift_seen: null } as const
+
+export type ForClusters = ReturnType<typeof clusterUse>
+
+export function clusterUse({ db, clock, record, tell, fleet }: Platform & { fleet: Fleet }) {
+  const change = async (tx: Tx, caller: Caller, id: string, columns: store.ServerChange): Promise<void> => {
+    const { version } = await store.update(tx, id, columns, new Date(clock.now()))
+    await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
+  }
+  const locked = async (tx: Tx, id: string): Promise<store.ServerRow> => store.existing(await store.lockOne(tx, id), id)
+
+  const reserveOne = async (tx: Tx, caller: Caller, row: store.ServerRow, { cluster, operationId }: ReserveInput, wanted: ReserveInput['servers'][number]) => {
+    if (row.cluster_id === cluster.id) {
+      if (row.type !== wanted.role || row.operation_id !== operationId) await change(tx, caller, row.id, { type: wanted.role, operation_id: operationId })
+      return
+    }
+    if (row.cluster_id) throw new Problem('server_taken', `${row.name} has been taken by the cluster ${row.cluster_name}`)
+    const failed = eligibility(factsOf(row, null), { ...wanted, talosVersion: cluster.talosVersion }).find((c) => !c.ok)
+    if (failed) throw new Problem(failed.check === 'free' ? 'server_taken' : 'not_eligible', `${row.name}: ${failed.reason}`)
+    await change(tx, caller, row.id, { cluster_id: cluster.id, cluster_name: cluster.name, type: wanted.role, operation_id: operationId })
+  }
+
+  return {
+    /**
+     * Facts in the order of `ids`.
+     * @throws Problem `not_found` for an unknown or removed server
+     */
+    async forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]> {
+      const rows = new Map((await store.byIds(on, ids)).map((r) => [r.id, r]))
+      const contacts = await store.contactsOf(on, ids)
+      return ids.map((id) => {
+        const row = store.existing(rows.get(id), id)
+        if (row.status === 'deleted') throw new Problem('not_found', `Server ${row.name} was removed`)
+        return factsOf(row, contacts.get(id) ?? null)
+      })
+    },
+
+    /** Locks the rows of servers in id order until the transaction ends. */
+    lockAll: async (tx: Tx, ids: readonly string[]): Promise<void> => void (await store.lock(tx, ids)),
+
+    /** Every address in use by servers of a datacenter, without prefix, for checks of new networks. */
+    async addressesIn(on: Db | Tx, datacenterId: string) {
+      const rows = await store.inDatacenter(on, datacenterId)
+      return rows.flatMap((row) => {
+        const known = new Set([row.address, ...(row.hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!))])
+        return [...known].map((address) => ({ address, name: row.name, node_id: row.id }))
+      })
+    },
+
+    /** All eligibility checks of a server for a cluster, or for any cluster. Pure. */
+    eligibilityFor: eligibility,
+
+    /**
+     * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two concurrent calls one waits and is refused.
+     * The server's type becomes its role, and its name is fixed. For a server that the cluster has already, only the role changes.
+     * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
+     */
+    async reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void> {
+      const ids = input.servers.map((s) => s.node_id)
+      const rows = new Map((await store.lock(tx, ids)).map((r) => [r.id, r]))
+      for (const wanted of input.servers) await reserveOne(tx, caller, store.live(rows.get(wanted.node_id), wanted.node_id), input, wanted)
+    },
+
+    /**
+     * Records the state of a cluster's Kubernetes nodes. Writes and emits only changes; skips servers that have left the cluster.
+     * `ready` is null if Kubernetes doesn't answer.
+     */
+    async noteNodes(tx: Tx, clusterId: string, nodes: readonly { node_id: string; ready: boolean | null; reason: string | null }[]): Promise<void> {
+      const wanted = new Map(nodes.map((n) => [n.node_id, n]))
+      const differs = (row: store.ServerRow) => {
+        const now = wanted.get(row.id)!
+        return row.cluster_id === clusterId && (row.node_since === null || row.node_ready !== now.ready || row.node_reason !== now.reason)
+      }
+      const changed = (await store.byIds(tx, [...wanted.keys()])).filter(differs).map((r) => r.id)
+      if (changed.length === 0) return
+      for (const row of (await store.lock(tx, changed)).filter(differs)) {
+        const { ready, reason } = wanted.get(row.id)!
+        const since = row.node_since !== null && row.node_ready === ready ? row.node_since : new Date(clock.now())
+        await change(tx, system, row.id, { node_ready: ready, node_reason: reason, node_since: since })
+      }
+    },
+
+    /**
+     * Records the observed state during a creation: `ready` once it runs its configuration, `maintenance` if it has lost it.
+     * Safe to repeat.
+     */
+    async noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void> {
+      const status = isRunning ? 'ready' : 'maintenance'
+      const row = await store.lockOne(tx, nodeId)
+      if (row?.cluster_id && row.status !== status && canBecome(row.status, status).ok) await change(tx, system, nodeId, { status })
+    },
+
+    /** Records the digest of a configuration changed by others; null if the machine has Steelyard's. Emits changes. Safe to repeat. */
+    async noteDrift(tx: Tx, nodeId: string, seen: string | null): Promise<void> {
+      const row = await locked(tx, nodeId)
+      if (row.drift_seen === seen || row.cluster_id === null) return
+      await change(tx, system, nodeId, { drift_seen: seen, drift_since: seen === null ? null : (row.drift_since ?? new Date(clock.now())) })
+    },
+
+    /** Sets status `ready` and clears the operation. Safe to repeat. */
+    async markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void> {
+      const row = await locked(tx, nodeId)
+      if (row.status === 'ready' && row.operation_id === null) return
+      if (!row.cluster_id) throw new Problem('transition_refused', `${row.name} is in no cluster, so it can't become ready`)
+      const verdict = row.status === 'ready' ? null : canBecome(row.status, 'ready')
+      if (verdict && !verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      await change(tx, caller, nodeId, { status: 'ready', operation_id: null })
+    },
+
+    /**
+     * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes the identity's note;
+     * `wiped`: it was seen in maintenance after the reset.
+     */
+    async release(tx: Tx, caller: Caller, nodeId: string, { why, wiped = false }: { why?: string; wiped?: boolean } = {}): Promise<void> {
+      const row = await store.lockOne(tx, nodeId)
+      if (!row || row.status === 'deleted' || (!row.cluster_id && row.status === 'maintenance' && row.operation_id === null)) return
+      fleet.forget(nodeId)
+      await change(tx, caller, nodeId, {
+        status: 'maintenance',
+        type: 'unknown',
+        cluster_id: null,
+        cluster_name: null,
+        operation_id: null,
+        ...noNode,
+        // The machine's state after its wipe, until the next contact.
+        ...(wiped && { stage: 'maintenance', unmet: '[]' }),
+        identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
+        identity_since: new Date(clock.now()),
+        identity_note:
+          row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm that this is the machine`),
+      })
+    },
+
+    /** Sets the server's operation, or null. During an operation the server is watched live. Safe to repeat. */
+    async hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void> {
+      const row = await locked(tx, nodeId)
+      if (row.operation_id !== operationId) await change(tx, system, nodeId, { operation_id: operationId })
+    },
+
+    /** Facts of a server with its row locked until the transaction ends. @throws Problem `not_found`, also for a removed one */
+    factsForUpdate: async (tx: Tx, nodeId: string): Promise<ServerFacts> => factsOf(store.live(await store.lockOne(tx, nodeId), nodeId), null),
+
+    /** Removes a server from its cluster and deletes it at once. */
+    async removeByForce(tx: Tx, caller: Caller, nodeId: string): Promise<void> {
+      const row = await locked(tx, nodeId)
+      fleet.forget(nodeId)
+      const at = new Date(clock.now())
+      const gone = { status: 'deleted', removed_at: at, type: 'unknown', cluster_id: null, cluster_name: null, operation_id: null, ...noNode } as const
+      const after = await store.update(tx, nodeId, gone, at)
+      await record(tx, caller, {
+        action: 'server.removed_by_force',
+        target: { kind: 'server', id: nodeId, name: row.name },
+        before: audited(row),
+        after: audited(after),
+        event: { name: 'server.removed', version: after.version },
+      })
+    },
+
+    ...takingOver({ clock, record, fleet }),
+
+    /** A connection to the machine with dial policy, budget, deadlines, pinned certificate and identity check. */
+    async connection(nodeId: string): Promise<ServerConnection> {
+      const row = store.live(await store.byId(db, nodeId), nodeId)
+      if (row.identity_state === 'changed')
+        throw new Problem('identity_changed', `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`)
+      return fleet.connection(row)
+    },
+  }
 }

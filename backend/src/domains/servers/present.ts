@@ -2,13 +2,12 @@
 import { capacityOf } from '#contract/capacity.ts'
 import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
-import type { Disk } from '#contract/servers/disks.ts'
-import type { Eligibility, Resources, Server, serverList } from '#contract/servers/server.ts'
+import type { Disk, DiskFacts } from '#contract/servers/disks.ts'
+import type { Resources, Server, serverList } from '#contract/servers/server.ts'
 import { contactStateOf } from '#contract/servers/server-trouble.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
+import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
-import type { ServerFacts, Wanted } from './for-clusters.ts'
-import { linkOf } from './hardware.ts'
 import type { ServerRow } from './store.ts'
 
 const none: Resources = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
@@ -26,8 +25,28 @@ function resourcesOf(row: ServerRow): Resources {
   return { node_addresses: addressesOf(row), processors, memory, disks: row.hardware.disks.map(versioned), interfaces }
 }
 
-export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
-  const systemDisk = row.system_disk
+/** The link with an address, if known. */
+const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>
+  hardware?.links.find((l) => l.addresses.some((a) => a.split('/', 1)[0] === address))
+
+export interface PlannedDisk extends DiskFacts {
+  /** `/dev/nvme0n1` */
+  readonly device: string
+  /** Bytes; null if unknown. */
+  readonly size: number | null
+  /** NVME, SSD, HDD, …; null if unknown. */
+  readonly type: string | null
+  /** The disk's own stable identifier, or null. */
+  readonly wwid: string | null
+  /** Talos is installed on it. */
+  readonly system: boolean
+}
+
+/** Facts of a server for plans and rendering. */
+export type ServerFacts = ReturnType<typeof factsOf>
+
+export function factsOf(row: ServerRow, contact: Date | null) {
+  const { hardware, system_disk } = row
   return {
     id: row.id,
     name: row.name,
@@ -39,35 +58,42 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     uuid: row.uuid,
     serial: row.serial,
     identity: row.identity_state,
+    /** The dialled address, without prefix. */
     address: row.address,
-    link: linkOf(row.hardware, row.address)?.name ?? null,
-    addresses: row.hardware ? row.hardware.links.flatMap((l) => l.addresses) : [row.address],
-    links: row.hardware?.links ?? [],
-    disks: (row.hardware?.disks ?? []).map((d) => ({
+    /** The link with the dialled address; null if unknown. */
+    link: linkOf(hardware, row.address)?.name ?? null,
+    /** Every address with its prefix where known (`10.1.2.3/24`). */
+    addresses: hardware ? hardware.links.flatMap((l) => l.addresses) : [row.address],
+    links: hardware?.links ?? [],
+    disks: (hardware?.disks ?? []).map((d): PlannedDisk => ({
       ...d,
       device: `/dev/${d.id}`,
       size: d.size ?? null,
       type: d.type ?? null,
       wwid: d.wwid ?? null,
-      system: `/dev/${d.id}` === systemDisk,
+      system: `/dev/${d.id}` === system_disk,
     })),
-    memory_bytes: row.hardware ? capacityOf(row.hardware).memory_bytes : null,
+    memory_bytes: hardware ? capacityOf(hardware).memory_bytes : null,
+    /** The running version, `v1.13.9`. */
     talos_version: row.talos_version,
-    installed_version: systemDisk ? row.talos_version : null,
-    system_disk: systemDisk,
+    /** The installed version: the running one if there is a system disk, else null. */
+    installed_version: system_disk ? row.talos_version : null,
+    /** `/dev/…` of the disk that Talos is installed on. */
+    system_disk,
     schematic: row.schematic,
     secure_boot: row.secure_boot ?? false,
     reachable: row.reachable,
     last_contact_at: contact,
     has_user_patch: row.patch_count > 0,
+    /** Links configured by documents of its patches. */
     patch_links: row.patch_links,
-    hardware: row.hardware,
+    hardware,
+    /** Talos's stage. */
     stage: row.stage,
+    /** Why the last contact failed. */
     reason: row.reason,
   }
 }
-
-const eligibilityOf = (row: ServerRow, wanted?: Wanted): Eligibility[] => eligibility(factsOf(row, null), wanted)
 
 /** Why the last contact failed, or the machine's unmet conditions. */
 function reasonOf(row: ServerRow): string | null {
@@ -117,7 +143,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       note: row.identity_note,
     },
     hardware: { maker: row.manufacturer || null, model: row.product || null, disk_bytes: row.hardware && capacityOf(row.hardware).disk_bytes },
-    eligibility: eligibilityOf(row),
+    eligibility: eligibility(factsOf(row, null)),
     drift: driftOf(row),
     operation_id: row.operation_id,
     version: row.version,

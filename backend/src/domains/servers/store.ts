@@ -1,88 +1,42 @@
 /** SQL for servers. Only the patches domain also uses `patch`. */
+import { Problem } from '#contract/errors.ts'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
-export type ServerRow = Omit<Selectable<Tables['server']>, 'change'> & { datacenter_code: string | null }
+export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
-
-const columns = [
-  'server.id',
-  'server.name',
-  'server.status',
-  'server.type',
-  'server.datacenter_id',
-  'server.cluster_id',
-  'server.cluster_name',
-  'server.operation_id',
-  'server.address',
-  'server.identity_state',
-  'server.identity_since',
-  'server.identity_note',
-  'server.uuid',
-  'server.serial',
-  'server.manufacturer',
-  'server.product',
-  'server.seen_uuid',
-  'server.seen_serial',
-  'server.predecessor_id',
-  'server.fingerprint',
-  'server.hardware',
-  'server.hardware_at',
-  'server.stage',
-  'server.unmet',
-  'server.talos_version',
-  'server.schematic',
-  'server.secure_boot',
-  'server.system_disk',
-  'server.reachable',
-  'server.unreachable_since',
-  'server.reason',
-  'server.node_ready',
-  'server.node_reason',
-  'server.node_since',
-  'server.drift_since',
-  'server.drift_seen',
-  'server.patch_count',
-  'server.patch_links',
-  'server.version',
-  'server.created_at',
-  'server.updated_at',
-  'server.removed_at',
-] as const
 
 /** For the row that is written. */
 const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
 
 const servers = (on: Db | Tx) =>
-  on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').select(columns).select('datacenter.code as datacenter_code')
+  on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').selectAll('server').select('datacenter.code as datacenter_code')
 
 export const byId = (on: Db | Tx, id: string): Promise<ServerRow | undefined> => servers(on).where('server.id', '=', id).executeTakeFirst()
 
-export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> =>
-  ids.length === 0
-    ? Promise.resolve([])
-    : servers(on)
-        .where('server.id', 'in', [...ids])
-        .execute()
+export const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
+/** @throws Problem not_found */
+export function existing(row: ServerRow | undefined, id: string): ServerRow {
+  if (!row) throw missing(id)
+  return row
+}
+/** @throws Problem not_found, also if it was removed */
+export const live = (row: ServerRow | undefined, id: string): ServerRow => existing(row?.status === 'deleted' ? undefined : row, id)
+
+const withIds = (on: Db | Tx, ids: readonly string[]) => servers(on).where('server.id', '=', sql<string>`any(${ids}::uuid[])`)
+export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> => withIds(on, ids).execute()
 
 /** Locks in id order, so that concurrent calls wait instead of dead-locking. */
-export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> =>
-  ids.length === 0
-    ? Promise.resolve([])
-    : servers(tx)
-        .where('server.id', 'in', [...ids])
-        .orderBy('server.id')
-        .forUpdate('server')
-        .execute()
+export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> => withIds(tx, ids).orderBy('server.id').forUpdate('server').execute()
 
 export const lockOne = async (tx: Tx, id: string): Promise<ServerRow | undefined> => (await lock(tx, [id]))[0]
 
-export const live = (on: Db | Tx) => servers(on).where('server.status', '<>', 'deleted')
+const liveServers = (on: Db | Tx) => servers(on).where('server.status', '<>', 'deleted')
 
 export const lockByHardware = (tx: Tx, uuid: string, address: string): Promise<ServerRow[]> =>
-  live(tx)
+  liveServers(tx)
     .where((e) => e.or([e('server.uuid', '=', uuid), e('server.address', '=', address)]))
     .orderBy('server.id')
     .forUpdate('server')
@@ -103,7 +57,7 @@ export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined
     .insertInto('server')
     .values(server)
     .onConflict((c) => c.doNothing())
-    .returning(columns)
+    .returningAll()
     .returning(datacenterCode)
     .executeTakeFirst()
 }
@@ -117,7 +71,7 @@ export function update(tx: Tx, id: string, change: ServerChange, at: Date): Prom
     .updateTable('server')
     .set({ ...change, version: sql<number>`version + 1`, updated_at: at })
     .where('id', '=', id)
-    .returning(columns)
+    .returningAll()
     .returning(datacenterCode)
     .executeTakeFirstOrThrow()
 }
@@ -133,25 +87,24 @@ export async function writeContacts(tx: Tx, contacts: readonly { id: string; at:
     on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(tx)
 }
 
-export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => live(on).where('server.uuid', '=', uuid).executeTakeFirst()
+export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => liveServers(on).where('server.uuid', '=', uuid).executeTakeFirst()
 
-export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> => live(on).where('server.datacenter_id', '=', datacenterId).execute()
+export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> =>
+  liveServers(on).where('server.datacenter_id', '=', datacenterId).execute()
+
+/** Servers with these UUIDs or names. */
+export const among = (on: Db | Tx, { uuids, names }: { uuids: readonly string[]; names: readonly string[] }): Promise<ServerRow[]> =>
+  liveServers(on)
+    .where((e) => e.or([e('server.uuid', '=', sql<string>`any(${uuids}::text[])`), e('server.name', '=', sql<string>`any(${names}::text[])`)]))
+    .execute()
 
 export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, Date>> {
-  if (ids.length === 0) return new Map()
   const rows = await on
     .selectFrom('server_contact')
     .select(['server_id', 'at'])
-    .where('server_id', 'in', [...ids])
+    .where('server_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
   return new Map(rows.map((r) => [r.server_id, r.at]))
-}
-
-export interface Changes {
-  readonly rows: ServerRow[]
-  readonly contacts: { server_id: string; at: Date }[]
-  /** Pass it to the next call to get later changes. */
-  readonly seen: string
 }
 
 /**
@@ -159,7 +112,7 @@ export interface Changes {
  * snapshot's minimum, so nothing is missed in any commit order.
  * @param seen from the last result; '0' for everything
  */
-export async function changesSince(db: Db, seen: string): Promise<Changes> {
+export async function changesSince(db: Db, seen: string) {
   // Read the mark before the rows: a commit in between is reported twice rather than never.
   const mark = await sql<{ seen: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as seen`.execute(db)
   const [rows, contacts] = await Promise.all([

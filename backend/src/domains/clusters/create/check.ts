@@ -8,7 +8,8 @@ import { type ChosenDisks, defaultInstallDisk as defaultOf, notConfirmed } from 
 import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
-import type { ServerFacts, Wanted } from '../../servers/for-clusters.ts'
+import type { Wanted } from '../../servers/eligibility.ts'
+import type { ServerFacts } from '../../servers/present.ts'
 import { anyLink } from '../../patches/links.ts'
 import { listed } from '../sentences.ts'
 

@@ -6,7 +6,7 @@ import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyCon
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
-import type { PlannedDisk } from '../../servers/for-clusters.ts'
+import type { PlannedDisk } from '../../servers/present.ts'
 
 /** WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share it). */
 export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {

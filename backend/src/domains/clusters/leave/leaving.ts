@@ -11,7 +11,7 @@ import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/s
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
-import type { ServerFacts } from '../../servers/for-clusters.ts'
+import type { ServerFacts } from '../../servers/present.ts'
 import type { Seen } from '../member/decide-server.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
 import { whyNotNow } from './leaving-alone.ts'

@@ -7,13 +7,11 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
-import type { Db } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { readStage } from '../../../talos-fleet/reading.ts'
-import type { Operations } from '../../operations/operations.ts'
 import type { NewStep } from '../../operations/writing.ts'
-import type { ClusterAccess, ForClusters } from '../for-clusters.ts'
+import type { ServerParts } from '../servers.ts'
 import * as store from '../store.ts'
 
 export const commandQueue = 'server-command'
@@ -49,20 +47,13 @@ const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
   Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
 
-export interface CommandParts {
-  readonly db: Db
-  readonly operations: Operations
-  readonly access: ClusterAccess
-  readonly clusterUse: ForClusters
-}
-
 /** Ends the attempt before in the journal, so that a retry by a person sends the command again. */
 class MaybeSent extends Error {
   override message = 'Whether the machine received an earlier attempt is not known'
 }
 
 /** Queue key: the server's id. */
-export function commanding({ db, operations, access, clusterUse }: CommandParts): (job: Job) => Promise<Outcome> {
+export function commanding({ db, operations, access, clusterUse }: ServerParts) {
   /** Looks in a row without an answer, by operation. Kept in memory: another process counts again and only notices later. */
   const misses = new Map<string, number>()
 
@@ -156,7 +147,7 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     return { againMs: lookAgainMs }
   }
 
-  return async (job) => {
+  return async (job: Job): Promise<Outcome> => {
     const [server, work] = await Promise.all([store.byId(db, job.key), operations.carriedBy(db, job)])
     if (!server || !work) return undefined
     const { operation, isCancelled } = work

@@ -1,17 +1,77 @@
-/** Writes results of contacts to the database, one batch per second in one transaction. A contact alone changes no version and makes no event. */
+/**
+ * What contacts need and what they bring: the servers to ask, and their answers, which are written to the database in one transaction per second.
+ * A contact alone changes no version and makes no event.
+ */
 import type { Stage } from '#contract/servers/servers.ts'
-import type { Clock } from '../../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
+import type { Inventory } from '#talos/client/inventory.ts'
+import type { Hardware } from '../../../db/columns.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
-import type { Recorder } from '../../../record.ts'
-import type { Observation } from '../../../talos-fleet/contact.ts'
+import type { Platform } from '../../../platform.ts'
+import type { Observation, Watched } from '../../../talos-fleet/contact.ts'
 import type { Reading } from '../../../talos-fleet/reading.ts'
-import { hardwareOf } from '../hardware.ts'
+import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
-import type { Catalogue } from '../list/catalogue.ts'
 
 /** Minimum interval of `server.contacted` events, in ms. Each has all contacts since the last one. */
 const contactedEveryMs = 10_000
+
+/** Drops zero numbers and empty texts, with which firmware means unknown. */
+function known<T extends { id: string }>(part: T): T {
+  return Object.fromEntries(Object.entries<unknown>({ ...part }).filter(([, value]) => value !== '' && value !== 0)) as T
+}
+
+const loopback = 'lo'
+
+/**
+ * The stored form of Talos's inventory, whose values `talos/client/inventory.ts` has bounded and cleaned: without unknown values and in a fixed order,
+ * so that equal hardware is equal text.
+ */
+function hardwareOf(inventory: Inventory): Hardware {
+  const byName = <T extends { id: string }>(parts: readonly T[]): T[] => parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const interfaces = byName(inventory.interfaces)
+  const physical = new Map(inventory.interfaces.map((i) => [i.id, i]))
+  const names = new Set([...physical.keys(), ...Object.keys(inventory.linkAddresses)])
+  names.delete(loopback)
+  return {
+    processors: byName(inventory.processors),
+    memory: byName(inventory.memory),
+    disks: byName(inventory.disks),
+    interfaces,
+    addresses: inventory.node_addresses,
+    links: [...names].toSorted().map((name) => ({
+      name,
+      up: physical.get(name)?.link_state ?? true,
+      physical: physical.has(name),
+      hardware_addr: physical.get(name)?.hardware_addr || null,
+      addresses: (inventory.linkAddresses[name] ?? []).toSorted(),
+    })),
+    routes: inventory.routes,
+  }
+}
+
+/** Servers to keep contact with: all that aren't removed. `live` ones need to be known within seconds. */
+export function rosterOf(entries: Iterable<Entry>): Watched[] {
+  const watched: Watched[] = []
+  for (const { row, contact } of entries) {
+    if (row.status === 'deleted') continue
+    watched.push({
+      id: row.id,
+      name: row.name,
+      address: row.address,
+      uuid: row.uuid,
+      serial: row.serial,
+      clusterId: row.cluster_id,
+      live: row.cluster_id !== null || row.operation_id !== null,
+      reachable: row.reachable,
+      lastContactAt: contact?.getTime() ?? null,
+      fingerprint: row.fingerprint,
+      hasHardware: row.hardware !== null,
+      stage: row.stage,
+    })
+  }
+  return watched
+}
 
 /** Columns of a reading. */
 export function readingColumns(reading: Reading, at: Date): store.ServerChange {
@@ -83,11 +143,8 @@ const canonical = (value: unknown): string =>
     typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v,
   )
 
-export interface Observer {
-  observe(batch: readonly Observation[]): Promise<void>
-}
-
-export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock; tell: Recorder['tell']; catalogue: Catalogue }): Observer {
+/** @param parts `known`: the server as it was read last */
+export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
   const untold = new Map<string, string>()
   let toldAt = 0
 
@@ -105,29 +162,27 @@ export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock;
     }
   }
 
-  return {
-    async observe(batch) {
-      // Unchanged servers need no lock and no write.
-      const changed = batch.filter((o) => {
-        const known = catalogue.known(o.serverId)
-        return !known || Object.keys(changeOf(known.row, o)).length > 0
-      })
-      const contacts = new Map(batch.filter((o) => o.kind === 'seen').map((o) => [o.serverId, new Date(o.at)]))
-      for (const [id, at] of contacts) untold.set(id, at.toISOString())
-      const now = clock.now()
-      const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
-      const told = Object.fromEntries(untold)
-      await inTransaction(db, async (tx) => {
-        await applyChanges(tx, changed)
-        await store.writeContacts(
-          tx,
-          [...contacts].map(([id, at]) => ({ id, at })),
-        )
-        if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
-      })
-      if (!isDue) return
-      toldAt = now
-      for (const [id, at] of Object.entries(told)) if (untold.get(id) === at) untold.delete(id)
-    },
+  return async (batch: readonly Observation[]): Promise<void> => {
+    // Unchanged servers need no lock and no write.
+    const changed = batch.filter((o) => {
+      const entry = known(o.serverId)
+      return !entry || Object.keys(changeOf(entry.row, o)).length > 0
+    })
+    const contacts = new Map(batch.filter((o) => o.kind === 'seen').map((o) => [o.serverId, new Date(o.at)]))
+    for (const [id, at] of contacts) untold.set(id, at.toISOString())
+    const now = clock.now()
+    const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
+    const told = Object.fromEntries(untold)
+    await inTransaction(db, async (tx) => {
+      await applyChanges(tx, changed)
+      await store.writeContacts(
+        tx,
+        [...contacts].map(([id, at]) => ({ id, at })),
+      )
+      if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
+    })
+    if (!isDue) return
+    toldAt = now
+    for (const [id, at] of Object.entries(told)) if (untold.get(id) === at) untold.delete(id)
   }
 }

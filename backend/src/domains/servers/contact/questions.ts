@@ -1,5 +1,5 @@
 /** Live queries of a machine: services, logs and its own events. */
-import { onlyInCluster, type ServerEvent, type serverLogs, type serverServices, type Stage } from '#contract/servers/servers.ts'
+import { onlyInCluster, type ServerEvent, type serverEvents, type serverLogs, type serverServices, type Stage } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -8,10 +8,9 @@ import type { TalosEvent } from '#talos/client/events.ts'
 import { pastEvents } from '#talos/client/trouble.ts'
 import { has, since } from '#talos/versions.ts'
 import type * as z from 'zod/mini'
-import type { Fleet } from '../../../talos-fleet/fleet.ts'
 import { streamWithoutTokens, withoutTokens } from '../../joining/without-tokens.ts'
-import type { ClusterAccess } from '../for-clusters.ts'
-import type { ServerRow } from '../store.ts'
+import type { ServerParts } from '../servers.ts'
+import * as store from '../store.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
@@ -20,18 +19,15 @@ const eventsOfMachine = 100
 
 type Event = z.output<typeof ServerEvent>
 
-export interface QuestionParts {
-  readonly fleet: Fleet
-  readonly access: ClusterAccess
-}
-
 /** Features of an unknown version count as missing. */
-const hasFeature = (row: Pick<ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
+const hasFeature = (row: Pick<store.ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
   row.talos_version !== null && has(row.talos_version, feature)
 
-export function questions({ fleet, access }: QuestionParts) {
+export function questions({ db, audit, fleet, access }: ServerParts) {
+  const known = async (id: string): Promise<store.ServerRow> => store.existing(await store.byId(db, id), id)
+
   /** Opens a client for reading in any mode of the machine. `use` may stream: the connection stays open until it returns. */
-  const open = async (row: ServerRow, signal: AbortSignal): Promise<TalosClient> => {
+  const open = async (row: store.ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
     if (row.identity_state === 'changed')
       throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so nothing is asked of it`)
@@ -50,8 +46,26 @@ export function questions({ fleet, access }: QuestionParts) {
     }
   }
 
+  /** The machine's own events, newest first, or why it doesn't answer. */
+  const ownEvents = async (row: store.ServerRow): Promise<{ items: Event[]; ok: boolean; reason: string | null }> => {
+    try {
+      const client = await open(row, AbortSignal.timeout(answerWithinMs))
+      try {
+        const shown = (await pastEvents(client, eventsOfMachine)).flatMap((event) => presentEvent(event) ?? [])
+        return { items: shown.map((e) => ({ ...e, message: withoutTokens(e.message) })).toReversed(), ok: true, reason: null }
+      } finally {
+        client.close()
+      }
+    } catch (error) {
+      const problem = asProblem(row, error)
+      if (!(problem instanceof Problem)) throw problem
+      return { items: [], ok: false, reason: problem.message }
+    }
+  }
+
   return {
-    async services(row: ServerRow): Promise<Answer<typeof serverServices>> {
+    async services(id: string): Promise<Answer<typeof serverServices>> {
+      const row = await known(id)
       const client = await open(row, AbortSignal.timeout(answerWithinMs))
       try {
         const items = await client.services()
@@ -63,11 +77,8 @@ export function questions({ fleet, access }: QuestionParts) {
       }
     },
 
-    async *logs(
-      row: ServerRow,
-      { service, follow, tail }: Input<typeof serverLogs>['query'],
-      signal: AbortSignal,
-    ): AsyncGenerator<Uint8Array, void, undefined> {
+    async *logs(id: string, { service, follow, tail }: Input<typeof serverLogs>['query'], signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+      const row = await known(id)
       const client = await open(row, signal)
       try {
         const isFollowed = follow === 'true'
@@ -85,25 +96,15 @@ export function questions({ fleet, access }: QuestionParts) {
       }
     },
 
-    /** The machine's own events, newest first, or why it doesn't answer. */
-    async events(row: ServerRow): Promise<{ items: Event[]; ok: boolean; reason: string | null }> {
-      const items: Event[] = []
-      try {
-        const client = await open(row, AbortSignal.timeout(answerWithinMs))
-        try {
-          for (const event of await pastEvents(client, eventsOfMachine)) {
-            const shown = presentEvent(event)
-            if (shown) items.push({ ...shown, message: withoutTokens(shown.message) })
-          }
-        } finally {
-          client.close()
-        }
-      } catch (error) {
-        const problem = asProblem(row, error)
-        if (!(problem instanceof Problem)) throw problem
-        return { items: [], ok: false, reason: problem.message }
-      }
-      return { items: items.toReversed(), ok: true, reason: null }
+    /** Steelyard's events about the server and the machine's own, newest first. */
+    async events(id: string): Promise<Answer<typeof serverEvents>> {
+      const row = await known(id)
+      const [ours, { items, ok, reason }] = await Promise.all([
+        audit.events({ kind: 'server', id }, 100),
+        row.status === 'deleted' ? { items: [], ok: false, reason: 'The server was removed' } : ownEvents(row),
+      ])
+      const all = [...ours.map((e) => ({ ...e, source: 'steelyard' as const })), ...items]
+      return { items: all.toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? '')), talos: { ok, reason } }
     },
   }
 }
@@ -118,7 +119,7 @@ async function* lastLines(text: AsyncIterable<Uint8Array>, most: number): AsyncG
 }
 
 /** Converts a machine's failure to a sentence for the caller. */
-function asProblem(row: ServerRow, error: unknown): unknown {
+function asProblem(row: store.ServerRow, error: unknown): unknown {
   if (!(error instanceof TalosError)) return error
   if (error.kind === 'not_found' || error.kind === 'invalid_argument') return new Problem('not_found', `${row.name}: ${error.message}`)
   if (error.kind === 'unimplemented' || error.kind === 'permission_denied') return new Problem('server_not_in_cluster', onlyInCluster)

@@ -6,41 +6,28 @@
 import { comparing, passing } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import { type Server, serverList } from '#contract/servers/server.ts'
-import type { Clock } from '../../../clock.ts'
-import type { Db } from '../../../db/db.ts'
+import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, present, sortReaders } from '../present.ts'
 import { isFound, matchOf, needlesOf, searchText } from './search.ts'
 import { changesSince, type ServerRow } from '../store.ts'
 
 type Query = Input<typeof serverList>['query']
 
+/** What was made of the row and the contact is kept until they change. */
 interface Kept extends Entry {
-  row: ServerRow
   contact: Date | null
-  server: Server | undefined
+  server?: Server | undefined
   /** JSON with a leading comma. */
-  full: Buffer | undefined
-  summary: Buffer | undefined
-  search: string | undefined
-  isEligible: boolean | undefined
-}
-
-export interface Catalogue {
-  /** The page as JSON text. */
-  page(query: Query): Promise<Buffer>
-  one(id: string): Promise<Server | undefined>
-  /** All servers in the database now, including removed ones. */
-  entries(): Promise<Iterable<Entry>>
-  /** The server with an address, if it isn't removed. */
-  atAddress(address: string): Promise<ServerRow | undefined>
-  /** From the last refresh, without a new query. */
-  known(id: string): Entry | undefined
+  full?: Buffer | undefined
+  summary?: Buffer | undefined
+  search?: string
+  isEligible?: boolean
 }
 
 /** Number of cached pages. */
 const mostPages = 16
 
-export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
+export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const kept = new Map<string, Kept>()
   const contacts = new Map<string, Date>()
   let seen = '0'
@@ -63,15 +50,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
       const old = kept.get(row.id)
       if (old && old.row.version === row.version && old.row.datacenter_code === row.datacenter_code) continue
       generation++
-      kept.set(row.id, {
-        row,
-        contact: old?.contact ?? contacts.get(row.id) ?? null,
-        server: undefined,
-        full: undefined,
-        summary: undefined,
-        search: undefined,
-        isEligible: undefined,
-      })
+      kept.set(row.id, { row, contact: old?.contact ?? contacts.get(row.id) ?? null })
     }
     for (const { server_id, at } of changes.contacts) {
       contacts.set(server_id, at)
@@ -138,7 +117,8 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   }
 
   return {
-    async page(query) {
+    /** The page as JSON text. */
+    async page(query: Query): Promise<Buffer> {
       await refresh()
       forgetWhatWasMade()
       const key = JSON.stringify(query)
@@ -156,20 +136,23 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
       if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
       return page
     },
-    async one(id) {
+    async one(id: string): Promise<Server | undefined> {
       await refresh()
       const entry = kept.get(id)
       return entry && serverOf(entry)
     },
-    async entries() {
+    /** All servers in the database now, including removed ones. */
+    async entries(): Promise<Iterable<Entry>> {
       await refresh()
       return kept.values()
     },
-    async atAddress(address) {
+    /** The server with an address, if it isn't removed. */
+    async atAddress(address: string): Promise<ServerRow | undefined> {
       await refresh()
       const rows = kept.values().map((entry) => entry.row)
       return rows.find((r) => r.status !== 'deleted' && (r.address === address || r.hardware?.addresses.includes(address)))
     },
-    known: (id) => kept.get(id),
+    /** From the last refresh, without a new query. */
+    known: (id: string): Entry | undefined => kept.get(id),
   }
 }

@@ -9,25 +9,23 @@ import type { Db } from '../../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
-import { readEverything, type Reading } from '../../../talos-fleet/reading.ts'
 import type { Datacenters } from '../../datacenters/datacenters.ts'
 import type { Operations } from '../../operations/operations.ts'
-import type { registering } from './register.ts'
-import type * as store from '../store.ts'
-import { probeDeadlineMs, twice } from './twice.ts'
+import type { ServerRow } from '../store.ts'
+import { probeDeadlineMs, type Registering } from './register.ts'
 
 export const addingQueue = 'server-add'
 /** Concurrent probes of one operation. The budget shared by all operations may limit it further. */
 const atOnce = 64
 
-export interface AddingParts {
+interface AddingParts {
   readonly db: Db
   readonly fleet: Fleet
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>
-  readonly register: ReturnType<typeof registering>
+  readonly registration: Registering
   /** The known server with an address. */
-  readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
+  readonly atAddress: (address: string) => Promise<ServerRow | undefined>
 }
 
 export const stepOf = (address: string) => ({ key: `probe/${address}`, title: operationTable.serverAdd.steps.probe({ address }) })
@@ -37,9 +35,7 @@ const isOpen = (step: Operation['steps'][number]): boolean => step.status === 't
 /** The operation's id and arguments. */
 type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
-export function adding({ db, fleet, operations, datacenters, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
-  const elsewhere = twice({ db, fleet })
-
+export function adding({ db, fleet, operations, datacenters, registration, atAddress }: AddingParts) {
   /**
    * A configured machine reveals nothing to strangers. If the address belongs to a server in a cluster whose credentials work, it is that
    * server, which is no failure.
@@ -52,9 +48,9 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
 
   const probe = async ({ signal }: Job, key: string, { id, scan, datacenter_id }: Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
-    let answer: { found: Found; reading: Reading }
+    let found: Found
     try {
-      answer = await fleet.probe(address, async (client, found) => ({ found, reading: await readEverything(client) }), { signal, deadlineMs: probeDeadlineMs })
+      found = await fleet.probe(address, { signal, deadlineMs: probeDeadlineMs })
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof TalosError && error.kind === 'permission_denied') {
@@ -67,14 +63,12 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
         operations.step(tx, id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
       )
     }
-    const { found, reading } = answer
-    const candidate = { address, identity: found.identity, fingerprint: found.pin.fingerprint, addresses: reading.inventory.node_addresses }
     for (let isDone = false; !isDone;) {
-      const seen = { ...candidate, elsewhere: await elsewhere(address, found, signal) }
+      const candidate = await registration.candidate(address, found, signal)
       isDone = await write(async (tx) => {
         // The datacenter may have been removed before a retry.
         const datacenterId = datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null)
-        const registered = await register(tx, system, seen, reading, { datacenterId })
+        const registered = await registration.register(tx, system, candidate, { datacenterId })
         if (!registered) return false
         const { kind, server, sentence } = registered
         await operations.step(tx, id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
@@ -112,7 +106,7 @@ export function adding({ db, fleet, operations, datacenters, register, atAddress
     })
   }
 
-  return async (job) => {
+  return async (job: Job): Promise<Outcome> => {
     const work = await operations.carriedBy(db, job)
     if (!work) return undefined
     const { operation, isCancelled } = work

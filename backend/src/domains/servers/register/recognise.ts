@@ -4,71 +4,58 @@
  */
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from '../store.ts'
-import type { Elsewhere } from './twice.ts'
 
-export interface Candidate {
+/** What is known of a machine that answers at an address. */
+interface Seen {
   readonly address: string
   readonly identity: Identity
-  readonly fingerprint: string
-  /** Result of the probe at the known address: an answer with another key means that there are two machines. */
-  readonly elsewhere: Elsewhere
+  /**
+   * Where the hardware was known when this was asked, null where nowhere else, and whether something answers there by another key than the one that was
+   * just seen: then there are two machines.
+   */
+  readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
   /** Addresses that the machine reports. */
   readonly addresses: readonly string[]
 }
 
 export type Recognition =
-  | { readonly kind: 'new' }
-  /** Known, at its known address or another of its own. */
-  | { readonly kind: 'known'; readonly server: ServerRow; readonly sentence: string }
-  /** Known at another address that was not probed yet, which is needed to detect two machines with one UUID. */
-  | { readonly kind: 'unasked' }
-  /** Known, at a new address. */
-  | { readonly kind: 'moved'; readonly server: ServerRow; readonly sentence: string }
-  /** A contradiction: `server` gets an alarm, and nothing is sent to the machine. */
-  | { readonly kind: 'alarm'; readonly server: ServerRow; readonly sentence: string }
+  /** `unasked`: known at another address that was not probed yet, which is needed to detect two machines with one UUID. */
+  | { readonly kind: 'new' | 'unasked' }
+  /**
+   * `known`: at its known address or another of its own. `moved`: at a new address. `alarm`: a contradiction; the server gets an alarm, and nothing is sent
+   * to the machine.
+   */
+  | { readonly kind: 'known' | 'moved' | 'alarm'; readonly server: ServerRow; readonly sentence: string }
 
 const called = ({ uuid, serial, product }: Identity): string => `${product ? `${product}, ` : ''}UUID ${uuid}, serial ${serial || 'unknown'}`
 
 /** @param servers servers with the UUID or the address, without removed ones */
-export function recognise(servers: readonly ServerRow[], { address, identity, elsewhere, addresses }: Candidate): Recognition {
+export function recognise(servers: readonly ServerRow[], { address, identity, elsewhere, addresses }: Seen): Recognition {
+  const alarm = (server: ServerRow, sentence: string) => ({ kind: 'alarm', server, sentence }) as const
   const byUuid = servers.find((s) => s.uuid === identity.uuid)
   const byAddress = servers.find((s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null)
   if (byUuid) {
-    if (byUuid.serial !== null && byUuid.serial !== identity.serial) {
-      return {
-        kind: 'alarm',
-        server: byUuid,
-        sentence: `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}`,
-      }
-    }
+    if (byUuid.serial !== null && byUuid.serial !== identity.serial)
+      return alarm(
+        byUuid,
+        `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}`,
+      )
     if (byUuid.address === address) return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}` }
     const isAsked = elsewhere.address === byUuid.address
-    if (isAsked && elsewhere.answers) {
-      return {
-        kind: 'alarm',
-        server: byUuid,
-        sentence: `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`,
-      }
-    }
-    if (byUuid.cluster_id) {
-      return {
-        kind: 'alarm',
-        server: byUuid,
-        sentence: `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`,
-      }
-    }
+    if (isAsked && elsewhere.answers)
+      return alarm(byUuid, `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`)
+    if (byUuid.cluster_id)
+      return alarm(byUuid, `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`)
     // A machine with several addresses keeps its known one.
     if (addresses.includes(byUuid.address))
       return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
     if (!isAsked) return { kind: 'unasked' }
     return { kind: 'moved', server: byUuid, sentence: `${byUuid.name} has moved from ${byUuid.address} to ${address}` }
   }
-  if (byAddress) {
-    return {
-      kind: 'alarm',
-      server: byAddress,
-      sentence: `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first`,
-    }
-  }
+  if (byAddress)
+    return alarm(
+      byAddress,
+      `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first`,
+    )
   return { kind: 'new' }
 }

@@ -1,14 +1,15 @@
 /** Registers the machine at an address in one transaction: a new server, or a note or alarm at a known one. */
 import type { AuditAction } from '#contract/audit.ts'
-import type { Clock } from '../../../clock.ts'
-import type { Tx } from '../../../db/db.ts'
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
-import type { Recorder } from '../../../record.ts'
-import type { Reading } from '../../../talos-fleet/reading.ts'
+import type { Platform } from '../../../platform.ts'
+import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
 import { newName } from './name.ts'
 import { readingColumns } from '../contact/observe.ts'
 import { audited } from '../present.ts'
-import { type Candidate, recognise } from './recognise.ts'
+import { recognise } from './recognise.ts'
 import * as store from '../store.ts'
 
 export interface Registration {
@@ -18,7 +19,14 @@ export interface Registration {
   readonly sentence: string
 }
 
-export interface RegisterOptions {
+/** The machine that answers at an address. */
+export interface Candidate extends Found {
+  readonly address: string
+  /** Whether the known server with this hardware still answers at its own address: then two machines share one UUID. */
+  readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
+}
+
+interface RegisterOptions {
   readonly datacenterId: string | null
   /**
    * Name of the join token that the machine announced itself with. It has then shown the one-time host name that was given to its address, which is all that
@@ -28,17 +36,15 @@ export interface RegisterOptions {
   readonly token?: string
 }
 
-export interface RegisterParts {
-  readonly clock: Clock
-  readonly random: () => number
-  readonly recorder: Recorder
-}
-
+/** Limit of a probe of a silent address, in ms. */
+export const probeDeadlineMs = 5_000
 /** Attempts to find a free name. With 10,000 of five million names in use, a second one is rarely needed. */
 const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
-export function registering({ clock, random, recorder: { record, tell } }: RegisterParts) {
+export type Registering = ReturnType<typeof registering>
+
+export function registering({ db, clock, random, record, tell, fleet }: Platform & { fleet: Fleet }) {
   const note = async (tx: Tx, caller: Caller, row: store.ServerRow, action: AuditAction, change: store.ServerChange): Promise<store.ServerRow> => {
     const after = await store.update(tx, row.id, change, new Date(clock.now()))
     await record(tx, caller, {
@@ -52,15 +58,9 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
   }
 
   /** undefined if a concurrent call has registered the same machine. */
-  const makeNew = async (
-    tx: Tx,
-    caller: Caller,
-    found: Candidate,
-    reading: Reading,
-    { datacenterId, token }: RegisterOptions,
-  ): Promise<store.ServerRow | undefined> => {
+  const makeNew = async (tx: Tx, caller: Caller, found: Candidate, { datacenterId, token }: RegisterOptions): Promise<store.ServerRow | undefined> => {
     const at = new Date(clock.now())
-    const { identity, fingerprint, address } = found
+    const { identity, pin, address, reading } = found
     const before = await store.removedByHardware(tx, identity.uuid, identity.serial)
     const server: Omit<store.NewServer, 'name'> = {
       datacenter_id: datacenterId,
@@ -79,7 +79,7 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       serial: identity.serial,
       manufacturer: identity.manufacturer,
       product: identity.product,
-      fingerprint,
+      fingerprint: pin.fingerprint,
       stage: reading.status.stage,
       unmet: JSON.stringify(reading.status.unmet),
       reachable: true,
@@ -104,15 +104,16 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
 
   /**
    * The caller must not have locked server rows.
-   * @returns null where the hardware is known at an address at which nobody has looked for it: look there (`twice`), and come back
+   * @returns null where the hardware is known at an address at which nobody has looked for it: look there (`candidate`), and come back
    */
-  const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: RegisterOptions): Promise<Registration | null> => {
+  const register = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | null> => {
     const { datacenterId, token } = options
     const at = new Date(clock.now())
-    const { identity } = found
-    const recognised = recognise(await store.lockByHardware(tx, identity.uuid, found.address), found)
+    const { identity, reading } = found
+    const known = await store.lockByHardware(tx, identity.uuid, found.address)
+    const recognised = recognise(known, { ...found, addresses: reading.inventory.node_addresses })
     const seen = {
-      fingerprint: found.fingerprint,
+      fingerprint: found.pin.fingerprint,
       stage: reading.status.stage,
       unmet: JSON.stringify(reading.status.unmet),
       reachable: true,
@@ -124,8 +125,8 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       case 'unasked':
         return null
       case 'new': {
-        const server = await makeNew(tx, caller, found, reading, options)
-        if (!server) return register(tx, caller, found, reading, options)
+        const server = await makeNew(tx, caller, found, options)
+        if (!server) return register(tx, caller, found, options)
         await store.writeContacts(tx, [{ id: server.id, at }])
         const { product, manufacturer } = identity
         return {
@@ -169,5 +170,32 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       }
     }
   }
-  return register
+
+  return {
+    register,
+
+    /** The machine at an address, with whether its hardware, known elsewhere, still answers there: it has moved, or some boards ship with the same UUID. */
+    async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
+      const { uuid, serial } = found.identity
+      const known = await store.liveByUuid(db, uuid)
+      if (!known || known.address === address || (known.serial !== null && known.serial !== serial))
+        return { ...found, address, elsewhere: { address: null, answers: false } }
+      const at = (answers: boolean): Candidate => ({ ...found, address, elsewhere: { address: known.address, answers } })
+      try {
+        const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
+        return at(await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options))
+      } catch (error) {
+        // No answer or another machine: the hardware is not at both addresses. The same holds for an address that may not be dialled.
+        const isRefused = error instanceof Problem && error.code === 'dial_refused'
+        if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return at(false)
+        throw error
+      }
+    },
+
+    /** The server of a cluster with this UUID and address, or null. */
+    async memberAt(on: Db | Tx, uuid: string, address: string) {
+      const row = await store.liveByUuid(on, uuid)
+      return row?.cluster_name && row.address === address ? { id: row.id, name: row.name, cluster_name: row.cluster_name } : null
+    },
+  }
 }

@@ -1,20 +1,29 @@
 /** Makes machines of a cluster that is taken over ready servers. Nothing is sent to them. */
 import { Problem } from '#contract/errors.ts'
-import type { Clock } from '../../../clock.ts'
-import type { Recorder } from '../../../record.ts'
-import type { Fleet } from '../../../talos-fleet/fleet.ts'
-import type { ForClusters, TakenMachine } from '../for-clusters.ts'
-import { readingColumns } from '../contact/observe.ts'
-import { audited, factsOf } from '../present.ts'
-import * as store from '../store.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Identity } from '#talos/client/inventory.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
+import type { Reading } from '../../talos-fleet/reading.ts'
+import { readingColumns } from './contact/observe.ts'
+import { audited, factsOf, type ServerFacts } from './present.ts'
+import * as store from './store.ts'
 
-export interface TakingOverParts {
-  readonly clock: Clock
-  readonly recorder: Recorder
-  readonly fleet: Fleet
+/** A machine of a cluster that is taken over. */
+interface TakenMachine {
+  readonly cluster: { readonly id: string; readonly name: string }
+  readonly datacenterId: string
+  /** Kubernetes node name. */
+  readonly name: string
+  readonly address: string
+  readonly role: ClusterRole
+  readonly identity: Identity
+  readonly reading: Reading
 }
 
-export function takingOver({ clock, recorder: { record }, fleet }: TakingOverParts): Pick<ForClusters, 'connectionAt' | 'among' | 'takeOver'> {
+export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'record'> & { fleet: Fleet }) {
   const columnsOf = ({ cluster, datacenterId, name, address, role, identity, reading }: TakenMachine, at: Date) =>
     ({
       name,
@@ -45,20 +54,18 @@ export function takingOver({ clock, recorder: { record }, fleet }: TakingOverPar
     }) as const
 
   return {
-    connectionAt: (address) => fleet.connection({ id: `address ${address}`, name: address, address, uuid: null, serial: null }),
+    /** A connection to an unknown machine with its own cluster's credentials, without an identity check. */
+    connectionAt: (address: string): ServerConnection => fleet.connection({ id: `address ${address}`, name: address, address, uuid: null, serial: null }),
 
-    async among(on, { uuids, names }) {
-      if (uuids.length + names.length === 0) return []
-      const rows = await store
-        .live(on)
-        .where((e) =>
-          e.or([...(uuids.length > 0 ? [e('server.uuid', 'in', [...uuids])] : []), ...(names.length > 0 ? [e('server.name', 'in', [...names])] : [])]),
-        )
-        .execute()
-      return rows.map((row) => factsOf(row, null))
-    },
+    /** Servers with these UUIDs or names, for a takeover. Without removed ones. */
+    among: async (on: Db | Tx, what: { readonly uuids: readonly string[]; readonly names: readonly string[] }): Promise<ServerFacts[]> =>
+      (await store.among(on, what)).map((row) => factsOf(row, null)),
 
-    async takeOver(tx, caller, machine) {
+    /**
+     * Makes a running machine a ready server of a cluster that is taken over: the known server or a new one. It is confirmed, and nothing
+     * is sent to it. Returns its id. @throws Problem `server_taken`, `name_taken`
+     */
+    async takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string> {
       const at = new Date(clock.now())
       const known = await store.liveByUuid(tx, machine.identity.uuid)
       const before = known && (await store.lockOne(tx, known.id))
@@ -67,7 +74,7 @@ export function takingOver({ clock, recorder: { record }, fleet }: TakingOverPar
       const taken = (name: string) => new Problem('name_taken', `Another server is called ${name}: rename it first`)
       if (before) {
         // Checked before the write, because a unique violation would abort the transaction.
-        if (before.name !== machine.name && (await store.live(tx).where('server.name', '=', machine.name).executeTakeFirst())) throw taken(machine.name)
+        if (before.name !== machine.name && (await store.among(tx, { uuids: [], names: [machine.name] })).length > 0) throw taken(machine.name)
         fleet.forget(before.id)
       }
       const after = before

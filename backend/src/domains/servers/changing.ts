@@ -1,0 +1,151 @@
+/** People's changes of a server: each locks its row, checks a rule and writes row, audit entry and event in one transaction. */
+import type { AuditAction } from '#contract/audit.ts'
+import { type ErrorCode, Problem } from '#contract/errors.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { Verdict } from '#contract/rule.ts'
+import {
+  canConfirmServer,
+  canMoveServer,
+  canRemoveServer,
+  canRenameServer,
+  type Server,
+  type serverConfirm,
+  type serverUpdate,
+} from '#contract/servers/servers.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
+import { audited, present } from './present.ts'
+import type { ServerParts } from './servers.ts'
+import * as store from './store.ts'
+
+export function demand(verdict: Verdict, code: ErrorCode): void {
+  if (!verdict.ok) throw new Problem(code, verdict.reason)
+}
+
+/** @returns its code. @throws Problem not_found */
+export async function datacenterOf(datacenters: ServerParts['datacenters'], tx: Tx, id: string): Promise<string> {
+  const found = await datacenters.find(tx, id)
+  if (!found) throw new Problem('not_found', `Datacenter ${id} not found`, { datacenter_id: 'There is no such datacenter' })
+  return found.code
+}
+
+/** The server of a row, with the time of its last contact. */
+export const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> => present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
+
+export function changing({ db, clock, record, operations, datacenters, fleet, access }: ServerParts) {
+  const now = () => new Date(clock.now())
+
+  /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
+  const change = (
+    caller: Caller,
+    id: string,
+    ifMatch: Versions,
+    action: AuditAction,
+    decide: (tx: Tx, row: store.ServerRow, server: Server) => Promise<store.ServerChange>,
+  ): Promise<Server> =>
+    inTransaction(db, async (tx) => {
+      const row = store.existing(await store.lockOne(tx, id), id)
+      checkVersion(ifMatch, row.version)
+      const wanted = await decide(tx, row, await shown(tx, row))
+      if (Object.keys(wanted).length === 0) return shown(tx, row)
+      const after = await store.update(tx, id, wanted, now())
+      await record(tx, caller, {
+        action,
+        target: { kind: 'server', id, name: after.name },
+        before: audited(row),
+        after: audited(after),
+        event: { name: action === 'server.removed' ? action : 'server.updated', version: after.version },
+      })
+      return shown(tx, after)
+    })
+
+  return {
+    confirm: (caller: Caller, id: string, said: Input<typeof serverConfirm>['body'], ifMatch?: Versions): Promise<Server> =>
+      change(caller, id, ifMatch, 'server.confirmed', async (tx, row, server) => {
+        demand(canConfirmServer(server), 'conflict')
+        const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
+        const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
+        fleet.forget(id)
+        if (uuid === row.uuid && serial === (row.serial ?? ''))
+          return { ...trusted, ...(row.identity_state !== 'changed' && { identity_note: row.identity_note }) }
+        const isSeen = row.identity_state === 'changed' && uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
+        if (!isSeen)
+          throw new Problem(
+            'identity_changed',
+            `The hardware of ${row.name} is UUID ${row.uuid}, serial ${row.serial || 'unknown'}: it has changed since you looked`,
+          )
+        if (row.cluster_id)
+          throw new Problem(
+            'conflict',
+            `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`,
+          )
+        const other = await store.liveByUuid(tx, uuid)
+        if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
+        // A different machine from here on, so readings of the old one are cleared.
+        return {
+          ...trusted,
+          uuid,
+          serial,
+          hardware: null,
+          hardware_at: null,
+          talos_version: null,
+          schematic: null,
+          secure_boot: null,
+          system_disk: null,
+          fingerprint: null,
+          reachable: null,
+          unreachable_since: null,
+          reason: null,
+        }
+      }).catch(async (error: unknown) => {
+        // A concurrent call has registered it.
+        if (violatedConstraint(error) !== 'server_uuid') throw error
+        const other = await store.liveByUuid(db, said.uuid.toLowerCase())
+        throw new Problem('conflict', `That hardware is ${other?.name ?? 'another server'} already`)
+      }),
+
+    async update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server> {
+      try {
+        return await change(caller, id, ifMatch, body.name === undefined ? 'server.moved_to_datacenter' : 'server.renamed', async (tx, row, server) => {
+          const wanted: { name?: string; datacenter_id?: string | null } = {}
+          if (body.name !== undefined && body.name !== row.name) {
+            demand(canRenameServer(server), 'name_fixed')
+            wanted.name = body.name
+          }
+          if (body.datacenter_id !== undefined && body.datacenter_id !== row.datacenter_id) {
+            demand(canMoveServer(server), 'server_in_cluster')
+            if (body.datacenter_id !== null) await datacenterOf(datacenters, tx, body.datacenter_id)
+            wanted.datacenter_id = body.datacenter_id
+          }
+          return wanted
+        })
+      } catch (error) {
+        // The unique index decides between concurrent renames.
+        if (violatedConstraint(error) !== 'server_name') throw error
+        const { taken } = nameSentences('Server')
+        throw new Problem('name_taken', taken, { name: taken })
+      }
+    },
+
+    /** `force`: also removes a silent server of a cluster, which forgets it. */
+    async remove(
+      caller: Caller,
+      id: string,
+      { force = false, ifMatch, signal }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal } = {},
+    ): Promise<{ operation: Operation }> {
+      const forgotten = force ? await access.forgetServer(caller, id, { ifMatch, signal }) : null
+      if (forgotten) return { operation: forgotten }
+      let operation: Operation | undefined
+      await change(caller, id, ifMatch, 'server.removed', async (tx, row, server) => {
+        demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
+        fleet.forget(id)
+        operation = await operations.done(tx, caller, 'serverRemove', row)
+        return { status: 'deleted', removed_at: now(), type: 'unknown' }
+      })
+      return { operation: operation! }
+    },
+  }
+}
