@@ -30,9 +30,10 @@ function wallNow(): number {
  * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything.
  * A start in the future was written before a backward jump; it counts from that jump, or from now.
  */
-export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: number): number {
-  if (since > now) return steadySince === 0 ? 0 : now - steadySince
-  return now - Math.max(steadySince, since)
+export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: Date | number): number {
+  const start = Number(since)
+  if (start > now) return steadySince === 0 ? 0 : now - steadySince
+  return now - Math.max(steadySince, start)
 }
 
 export const systemClock: Clock = {

@@ -5,9 +5,9 @@
 import type { FastifyInstance } from 'fastify'
 import { audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
-import { clusters as makeClusters } from './domains/clusters/clusters.ts'
+import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
-import { clusterRoutes } from './domains/clusters/routes.ts'
+import type { ClusterParts } from './domains/clusters/parts.ts'
 import { type Content, datacenterRoutes, datacenters as makeDatacenters, type Datacenters, nothing } from './domains/datacenters/datacenters.ts'
 import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
@@ -77,7 +77,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
   const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })
   platform.engine.register(pools.reconciler)
-  const clusters = makeClusters({
+  const clusterParts: ClusterParts = {
     ...platform,
     ...core,
     operations,
@@ -89,7 +89,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     versions,
     dial: fleet.policy,
     onRemoved: (tx, id) => pools.release(tx, id),
-  })
+  }
+  const clusters = makeClusters(clusterParts)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({ ...platform, factory, datacenters, joining })
   const events = makeEvents(platform)
@@ -104,7 +105,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'images', routes: (app) => imageRoutes(app, images, versions), start: () => Promise.resolve(void versions.refresh()) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
-    { name: 'clusters', routes: (app) => clusterRoutes(app, clusters), start: () => clusters.resume() },
+    { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },
     { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
     { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },

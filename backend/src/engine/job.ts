@@ -82,7 +82,7 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     /** Since when that clock has run without a jump. */
     steadySince: () => clock.steadySince(),
     /** Milliseconds since a time, counting only those without a clock jump. */
-    elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, Number(since)),
+    elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 
     /**
      * Acts outside of the database: commits the intent, runs `act`, commits the end; both writes are fenced. `act` must be safe to repeat, or check

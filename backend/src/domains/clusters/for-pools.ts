@@ -2,10 +2,9 @@
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { load } from './facts.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
-import type { CoreParts } from './core.ts'
-import type { Reach } from './reach.ts'
+import { type CoreParts, updateCluster } from './parts.ts'
+import { kubernetesOf } from './kubernetes.ts'
 import * as store from './store.ts'
 
 export interface PoolCluster {
@@ -24,22 +23,16 @@ export interface PoolCluster {
   readonly nodes: readonly { readonly id: string; readonly name: string; readonly interface: string | null }[]
 }
 
-export interface ForPools {
-  /** Undefined if the cluster doesn't exist. */
-  find(on: Db | Tx, id: string): Promise<PoolCluster | undefined>
-  /** Locks the cluster's row until the transaction ends. */
-  lock(tx: Tx, id: string): Promise<PoolCluster | undefined>
-  /** Bumps the cluster's version after a change of its subnets and emits the event. Returns the version. */
-  touch(tx: Tx, caller: Caller, id: string): Promise<number>
-  /** Its Kubernetes API, with credentials of its own authority. */
-  api(id: string): Promise<Kubernetes>
-}
+export type ForPools = ReturnType<typeof forPools>
 
-export function forPools({ db, clock, tell }: Pick<CoreParts, 'db' | 'clock' | 'tell'>, reached: Reach): ForPools {
+export function forPools(parts: CoreParts) {
+  const { db } = parts
+
+  /** Undefined if the cluster doesn't exist. */
   const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
     const row = await store.find(on, id)
     if (!row) return undefined
-    const members = (await store.members(on, id)).filter((m) => m.wanted === 'joined' && m.released_at === null)
+    const members = (await store.members(on, id)).filter(store.isWanted)
     return {
       id,
       name: row.name,
@@ -56,16 +49,15 @@ export function forPools({ db, clock, tell }: Pick<CoreParts, 'db' | 'clock' | '
 
   return {
     find,
-    lock: async (tx, id) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
-    async touch(tx, caller, id) {
-      const { version } = await store.update(tx, id, { updated_at: new Date(clock.now()) })
-      await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
-      return version
-    },
-    async api(id) {
-      const state = await load(db, id)
-      if (!state) throw new Error(`There is no cluster ${id}`)
-      return reached.api(state)
+    /** Locks the cluster's row until the transaction ends. */
+    lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
+    /** Bumps the cluster's version after a change of its subnets and emits the event. Returns the version. */
+    touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
+    /** Its Kubernetes API, with credentials of its own authority. */
+    async api(id: string): Promise<Kubernetes> {
+      const row = await store.row(db, id)
+      if (!row || row.deleted_at !== null) throw new Error(`There is no cluster ${id}`)
+      return kubernetesOf(parts, { row, members: await store.members(db, id) })
     },
   }
 }

@@ -1,14 +1,32 @@
-/** Dependencies of the clusters domain, passed in so that tests can replace them. */
-import type { Tx } from '../../db/db.ts'
+/** What the clusters domain gets from the program and other domains, its queues, and the steps that its use cases share. */
+import { Problem } from '#contract/errors.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Patches } from '../patches/patches.ts'
 import type { Versions } from '../images/versions.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { Patches, PatchRendering } from '../patches/patches.ts'
+import type { ForClusters } from '../servers/for-clusters.ts'
+import type { ServerFacts } from '../servers/present.ts'
 import type { Subnets } from '../subnets/subnets.ts'
-import type { ClusterCore, CoreParts } from './core.ts'
+import type { ClusterSecrets } from './secrets.ts'
+import * as store from './store.ts'
 
-export interface ClusterParts extends CoreParts, ClusterCore {
+/** What the parts use that servers, patches and pools use too. */
+export interface CoreParts extends Platform {
+  readonly operations: Operations
+  readonly servers: ForClusters
+  readonly patches: Pick<PatchRendering, 'render'>
+  readonly dial: Pick<DialPolicy, 'check'>
+  readonly secrets: ClusterSecrets
+}
+
+/** What the use cases and reconcilers of clusters use. */
+export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
@@ -16,6 +34,47 @@ export interface ClusterParts extends CoreParts, ClusterCore {
   /** Called in the transaction that removes a cluster, so that other domains get their objects back. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
+}
+
+const missing = (id: string) => new Problem('not_found', `Cluster ${id} not found`)
+
+/** The cluster as it is shown. @throws Problem not_found */
+export async function demandCluster(on: Db | Tx, id: string): Promise<store.ListedCluster> {
+  const row = await store.find(on, id)
+  if (!row) throw missing(id)
+  return row
+}
+
+/** Locks the cluster's row until the transaction ends. @throws Problem not_found */
+export async function lockCluster(tx: Tx, id: string): Promise<store.ClusterRow> {
+  const row = await store.lock(tx, id)
+  if (!row) throw missing(id)
+  return row
+}
+
+/** Facts of the servers of members, in their order. @throws Problem `not_found` for a removed server */
+export const factsOf = ({ servers }: Pick<CoreParts, 'servers'>, on: Db | Tx, members: readonly { node_id: string }[]): Promise<ServerFacts[]> =>
+  servers.forPlan(
+    on,
+    members.map((m) => m.node_id),
+  )
+
+export async function controlPlaneAddresses(parts: Pick<CoreParts, 'db' | 'servers'>, clusterId: string): Promise<string[]> {
+  const members = (await store.members(parts.db, clusterId)).filter((m) => m.role === 'control_plane' && store.isWanted(m))
+  return (await factsOf(parts, parts.db, members)).map((f) => f.address)
+}
+
+/** Changes columns of a cluster that users see, and emits the event. Returns the new version. */
+export async function updateCluster(
+  { clock, tell }: Pick<CoreParts, 'clock' | 'tell'>,
+  tx: Tx,
+  caller: Caller,
+  id: string,
+  change: Parameters<typeof store.update>[2] = {},
+): Promise<number> {
+  const { version } = await store.update(tx, id, { ...change, updated_at: new Date(clock.now()) })
+  await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
+  return version
 }
 
 /** Queue of clusters; the key is the cluster's id. */
@@ -28,7 +87,7 @@ export const memberKey = (clusterId: string, nodeId: string): string => `${clust
 export async function wakeMembers(
   engine: Pick<Engine, 'wake'>,
   tx: Tx,
-  members: readonly { cluster_id: string; node_id: string; released_at: Date | null }[],
+  members: readonly Pick<store.MemberRow, 'cluster_id' | 'node_id' | 'released_at'>[],
 ): Promise<void> {
   for (const m of members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
 }

@@ -6,20 +6,15 @@ import { createHash } from 'node:crypto'
 import type { NewPatch } from '#contract/patches.ts'
 import { endpointHost } from '#contract/clusters/clusters.ts'
 import { generateConfig } from '#talos/config/generate.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images } from '#talos/versions.ts'
 import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { RenderContext } from '../patches/layers.ts'
-import type { Rendered } from '../patches/render.ts'
 import type { ChosenServer, Resolved } from './create/check.ts'
 import { selectorWwid } from './create/disks.ts'
-import { load, type State } from './facts.ts'
-import type { CoreParts } from './core.ts'
-import type { ClusterSecrets } from './secrets.ts'
-import * as outsideStore from './outside/store.ts'
+import { type CoreParts, factsOf } from './parts.ts'
 import * as store from './store.ts'
 
 /** The schematic without customization, that of Talos's own images (Image Factory). */
@@ -33,142 +28,104 @@ export const installImage = (
 ): string =>
   images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, { secureBoot: server.secure_boot, factory: new URL(imageFactoryUrl).host })
 
-/** Input of a generated configuration, for existing and previewed clusters. */
-export interface Blueprint {
+/** Choices for a cluster, existing or previewed. */
+type Blueprint = Pick<Resolved, 'endpoint' | 'virtual_ip' | 'vlan_id' | 'talos_version' | 'kubernetes_version' | 'pod_cidr' | 'service_cidr'> & {
   readonly name: string
-  readonly endpoint: string
-  readonly virtual_ip: boolean
-  readonly vlan_id: number | null
-  readonly talos_version: string
-  readonly kubernetes_version: string
-  readonly pod_cidr: string
-  readonly service_cidr: string
   readonly controlPlaneAddresses: readonly string[]
 }
+/** Choices for a server. `images` were set in its configuration by others. */
+type BlueprintServer = Pick<store.MemberRow, 'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'> &
+  Partial<Pick<store.MemberRow, 'images'>>
 
-export interface BlueprintServer {
-  readonly node_id: string
-  readonly role: 'control_plane' | 'worker'
-  readonly interface: string | null
-  readonly install_disk: string
-  readonly install_wwid: string | null
-  readonly install_image: string
-  /** Images set in its configuration by others. */
-  readonly images?: MachineImages | null
-}
-
-export interface Rendering {
-  /** Renders and stores a server's configuration if there is none yet. */
-  readonly renderOnce: (job: Job, state: State, nodeId: string) => Promise<void>
-  /** Renders again in the caller's transaction and stores the bytes as the next generation; null if the cluster has no secrets yet. */
-  readonly renderAgain: (tx: Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string } | null>
-  /** A server's generated configuration before any patch, and the cluster's choices for it. */
-  readonly generated: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string; context: RenderContext } | null>
-  /** For the preview of a creation. */
-  readonly preview: (
-    on: Db | Tx,
-    name: string,
-    resolved: Resolved,
-    server: ChosenServer,
-    secrets: SecretsBundle,
-    patch: NewPatch | undefined,
-  ) => Promise<Rendered>
-}
-
-export function rendering(
-  { clock, config, servers, patches }: Pick<CoreParts, 'clock' | 'config' | 'servers' | 'patches'>,
-  secrets: ClusterSecrets,
-): Rendering {
-  const base = (blueprint: Blueprint, server: BlueprintServer, bundle: SecretsBundle): { yaml: string; context: RenderContext } => {
-    const host = endpointHost(blueprint.endpoint)
-    return {
-      yaml: generateConfig({
-        role: server.role,
-        clusterName: blueprint.name,
-        endpoint: blueprint.endpoint,
-        talosVersion: blueprint.talos_version,
-        kubernetesVersion: blueprint.kubernetes_version,
-        secrets: bundle,
-        podCidr: blueprint.pod_cidr,
-        serviceCidr: blueprint.service_cidr,
-        installDisk: server.install_disk,
-        installImage: server.install_image,
-      }),
-      context: {
-        role: server.role,
-        talosVersion: blueprint.talos_version,
-        installDisk: server.install_disk,
-        installWwid: server.install_wwid,
-        installImage: server.install_image,
-        endpointHost: host,
-        controlPlaneAddresses: blueprint.controlPlaneAddresses,
-        virtualIp: blueprint.virtual_ip ? host : null,
-        vlanId: blueprint.vlan_id,
-        workloadInterface: server.interface,
-        images: server.images,
-      },
-    }
+function base(blueprint: Blueprint, server: BlueprintServer, secrets: SecretsBundle): { yaml: string; context: RenderContext } {
+  const host = endpointHost(blueprint.endpoint)
+  const both = {
+    role: server.role,
+    talosVersion: blueprint.talos_version,
+    installDisk: server.install_disk,
+    installImage: server.install_image,
   }
-
-  const blueprintOf = async (on: Db | Tx, { row, members }: State): Promise<Blueprint> => {
-    const controlPlanes = members.filter((m) => m.role === 'control_plane' && m.wanted === 'joined')
-    const facts = await servers.forPlan(
-      on,
-      controlPlanes.map((m) => m.node_id),
-    )
-    return { ...row, controlPlaneAddresses: facts.map((f) => f.address) }
-  }
-
-  const generated: Rendering['generated'] = async (on, clusterId, nodeId) => {
-    const state = await load(on, clusterId)
-    const server = state?.members.find((m) => m.node_id === nodeId && m.released_at === null)
-    const bundle = await secrets.bundle(on, clusterId)
-    if (!state || !server || !bundle) return null
-    const made = base(await blueprintOf(on, state), server, bundle)
-    const adopted = await outsideStore.base(on, clusterId, nodeId)
-    return adopted ? { yaml: await secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
-  }
-
-  /** Throws if the patches don't give a valid configuration, which means that they have changed since the creation checked them. */
-  const rendered = async (on: Db | Tx, clusterId: string, nodeId: string): Promise<string | null> => {
-    const from = await generated(on, clusterId, nodeId)
-    if (!from) return null
-    return (await patches.render(on, nodeId, from.yaml, from.context)).yaml
-  }
-
-  const keep = async (tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> => {
-    const sealed = await secrets.sealConfig(tx, clusterId, yaml)
-    const hash = createHash('sha256').update(yaml).digest('hex')
-    await store.putConfig(tx, { cluster_id: clusterId, node_id: nodeId, sealed, hash, created_at: new Date(clock.now()) })
-  }
-
   return {
-    generated,
-    renderOnce: (job, { row }, nodeId) =>
-      job.effect(`config/${nodeId}`, () =>
-        job.fence.write(async (tx) => {
-          await store.hold(tx, row.id)
-          if (await store.newestConfig(tx, row.id, nodeId)) return
-          const yaml = await rendered(tx, row.id, nodeId)
-          if (yaml !== null) await keep(tx, row.id, nodeId, yaml)
-        }),
-      ),
-    async renderAgain(tx, clusterId, nodeId) {
-      if (!(await store.newestConfig(tx, clusterId, nodeId))) return null
-      const yaml = await rendered(tx, clusterId, nodeId)
-      if (yaml === null) return null
-      await keep(tx, clusterId, nodeId, yaml)
-      return { yaml }
-    },
-    preview(on, name, resolved, server, bundle, patch) {
-      const controlPlaneAddresses = resolved.servers.filter((s) => s.role === 'control_plane').map((s) => s.candidate.address)
-      const placed = {
-        ...server,
-        install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
-        install_image: installImage(server.candidate, resolved.talos_version, config),
-      }
-      const { yaml, context } = base({ ...resolved, name, controlPlaneAddresses }, placed, bundle)
-      return patches.render(on, server.node_id, yaml, context, patch ? [patch] : [])
+    yaml: generateConfig({
+      ...both,
+      clusterName: blueprint.name,
+      endpoint: blueprint.endpoint,
+      kubernetesVersion: blueprint.kubernetes_version,
+      secrets,
+      podCidr: blueprint.pod_cidr,
+      serviceCidr: blueprint.service_cidr,
+    }),
+    context: {
+      ...both,
+      installWwid: server.install_wwid,
+      endpointHost: host,
+      controlPlaneAddresses: blueprint.controlPlaneAddresses,
+      virtualIp: blueprint.virtual_ip ? host : null,
+      vlanId: blueprint.vlan_id,
+      workloadInterface: server.interface,
+      images: server.images,
     },
   }
+}
+
+/** A server's generated configuration before any patch, and the cluster's choices for it; null before the cluster has its secrets. */
+export async function generated(parts: CoreParts, on: Db | Tx, clusterId: string, nodeId: string): Promise<{ yaml: string; context: RenderContext } | null> {
+  const row = await store.row(on, clusterId)
+  const members = await store.members(on, clusterId)
+  const server = members.find((m) => m.node_id === nodeId && m.released_at === null)
+  const bundle = await parts.secrets.bundle(on, clusterId)
+  if (!row || row.deleted_at !== null || !server || !bundle) return null
+  const controlPlanes = members.filter((m) => m.role === 'control_plane' && m.wanted === 'joined')
+  const facts = await factsOf(parts, on, controlPlanes)
+  const made = base({ ...row, controlPlaneAddresses: facts.map((f) => f.address) }, server, bundle)
+  const adopted = await store.base(on, clusterId, nodeId)
+  return adopted ? { yaml: await parts.secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
+}
+
+/** Stores a configuration as the server's next generation, and returns its number. */
+export async function storeConfig({ clock, secrets }: CoreParts, tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<number> {
+  const sealed = await secrets.sealConfig(tx, clusterId, yaml)
+  const hash = createHash('sha256').update(yaml).digest('hex')
+  return store.putConfig(tx, { cluster_id: clusterId, node_id: nodeId, sealed, hash, created_at: new Date(clock.now()) })
+}
+
+/** Throws if the patches don't give a valid configuration, which means that they have changed since the creation checked them. */
+async function renderNext(parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> {
+  const from = await generated(parts, tx, clusterId, nodeId)
+  if (!from) return null
+  const { yaml } = await parts.patches.render(tx, nodeId, from.yaml, from.context)
+  await storeConfig(parts, tx, clusterId, nodeId, yaml)
+  return { yaml }
+}
+
+/** Renders and stores a server's configuration if there is none yet. */
+export const renderOnce = (parts: CoreParts, job: Job, clusterId: string, nodeId: string): Promise<void> =>
+  job.effect(`config/${nodeId}`, () =>
+    job.fence.write(async (tx) => {
+      await store.hold(tx, clusterId)
+      if (!(await store.newestConfig(tx, clusterId, nodeId))) await renderNext(parts, tx, clusterId, nodeId)
+    }),
+  )
+
+/** Renders again in the caller's transaction and stores the bytes as the next generation; null if there is none yet. */
+export const renderAgain = async (parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> =>
+  (await store.newestConfig(tx, clusterId, nodeId)) ? renderNext(parts, tx, clusterId, nodeId) : null
+
+/** Renders a server's configuration for the preview of a creation. */
+export function previewConfig(
+  { config, db, patches }: Pick<CoreParts, 'config' | 'db' | 'patches'>,
+  name: string,
+  resolved: Resolved,
+  server: ChosenServer,
+  secrets: SecretsBundle,
+  patch: NewPatch | undefined,
+) {
+  const controlPlaneAddresses = resolved.servers.filter((s) => s.role === 'control_plane').map((s) => s.candidate.address)
+  const placed = {
+    ...server,
+    install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
+    install_image: installImage(server.candidate, resolved.talos_version, config),
+  }
+  const { yaml, context } = base({ ...resolved, name, controlPlaneAddresses }, placed, secrets)
+  return patches.render(db, server.node_id, yaml, context, patch ? [patch] : [])
 }

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Credentials, type TalosRole, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
+import { generateKey } from '#talos/pki/keys.ts'
 import { generateSecrets, type ReadyKeys, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
@@ -14,37 +15,16 @@ const hour = 3_600_000
 const ownLifetimeMs = hour
 const renewBeforeMs = 10 * 60_000
 
-export interface ClusterSecrets {
-  generate(talosVersion: string): Promise<SecretsBundle>
-  sealBundle(tx: Tx, clusterId: string, bundle: SecretsBundle): Promise<void>
-  sealChainKey(tx: Tx, clusterId: string, privateKey: Uint8Array): Promise<void>
-  /** Null if the cluster has none yet. */
-  bundle(on: Db | Tx, clusterId: string): Promise<SecretsBundle | null>
-  /** Hex. */
-  chainKey(on: Db | Tx, clusterId: string): Promise<string>
-  /** Writes the escrow file, which has everything needed to own the cluster without the database. */
-  escrow(clusterId: string): Promise<void>
-  sealConfig(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
-  openConfig(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
-  /** Seals a configuration that was taken over from a machine. */
-  sealBase(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
-  openBase(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
-  /** Steelyard's own admin credentials; null if the cluster has no secrets yet. */
-  talosAdmin(clusterId: string): Promise<Credentials | null>
-  kubernetesAdmin(clusterId: string): Promise<Credentials | null>
-  mintTalos(clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null>
-  mintKubernetes(clusterId: string, who: { commonName: string; organizations: readonly string[] }, lifetimeMs: number): Promise<Credentials | null>
-  /** Drops the certificates of a deleted cluster. */
-  drop(clusterId: string): void
-}
+export type ClusterSecrets = ReturnType<typeof clusterSecrets>
 
 const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_secret', column: kind, owner: clusterId })
 const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column: 'sealed', owner: clusterId })
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
-export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>): ClusterSecrets {
+export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>) {
   /** Prepared private keys of authorities for simulated servers, which needn't wait for RSA-4096. */
   const keys = config.simulatedKeysFile === undefined ? undefined : (JSON.parse(readFileSync(config.simulatedKeysFile, 'utf8')) as ReadyKeys)
+  let preview: Promise<SecretsBundle> | undefined
   const own = new Map<string, { from: number; until: number; of: number | undefined; minted: Promise<Credentials | null> }>()
 
   const open = async (on: Db | Tx, clusterId: string, kind: store.SecretKind): Promise<Buffer | null> => {
@@ -82,11 +62,11 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     return minted
   }
 
-  const mintTalos: ClusterSecrets['mintTalos'] = async (clusterId, roles, lifetimeMs) => {
+  const mintTalos = async (clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null> => {
     const secrets = await bundle(db, clusterId)
     return secrets && mintTalosClient(secrets, { roles, lifetimeMs, now: new Date(clock.now()) })
   }
-  const mintKubernetes: ClusterSecrets['mintKubernetes'] = async (clusterId, who, lifetimeMs) => {
+  const mintKubernetes = async (clusterId: string, who: { commonName: string; organizations: readonly string[] }, lifetimeMs: number) => {
     const secrets = await bundle(db, clusterId)
     return secrets && mintKubernetesClient(secrets, { ...who, lifetimeMs, now: new Date(clock.now()) })
   }
@@ -97,32 +77,40 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
   }
 
   return {
-    generate: (talosVersion) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
-    sealBundle: (tx, clusterId, secrets) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
-    sealChainKey: (tx, clusterId, privateKey) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
+    /** Secrets for previews, which show none. Made once, because generating the keys takes a second. */
+    forPreview: () => (preview ??= generateKey('p256').then((key) => generateSecrets({ now: new Date(clock.now()), keys: { k8sServiceAccount: key } }))),
+    generate: (talosVersion: string) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
+    sealBundle: (tx: Tx, clusterId: string, secrets: SecretsBundle) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
+    sealChainKey: (tx: Tx, clusterId: string, privateKey: Uint8Array) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
+    /** Null if the cluster has none yet. */
     bundle,
-    async chainKey(on, clusterId) {
+    /** Hex. */
+    async chainKey(on: Db | Tx, clusterId: string): Promise<string> {
       const key = await open(on, clusterId, 'chain_key')
       if (key === null) throw new Error(`The cluster ${clusterId} has no key`)
       return key.toString('hex')
     },
-    async escrow(clusterId) {
+    /** Writes the escrow file, which has everything needed to own the cluster without the database. */
+    async escrow(clusterId: string): Promise<void> {
       const [secrets, key] = await Promise.all([open(db, clusterId, 'bundle'), open(db, clusterId, 'chain_key')])
       if (secrets === null || key === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)
       const text = Buffer.from(JSON.stringify({ format: 1, bundle: secrets.toString('utf8'), chain_key: key.toString('hex') }))
       await vault.escrow(clusterId, text)
       for (const bytes of [secrets, key, text]) bytes.fill(0)
     },
-    sealConfig: (tx, clusterId, yaml) => vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
-    sealBase: (tx, clusterId, yaml) => vault.seal(tx, { ...basePlace(clusterId), bytes: Buffer.from(yaml) }),
-    openBase: async (on, clusterId, sealed) => (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
-    openConfig: async (on, clusterId, sealed) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
-    talosAdmin: (clusterId) => kept('talos', clusterId, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
-    kubernetesAdmin: (clusterId) =>
+    sealConfig: (tx: Tx, clusterId: string, yaml: string) => vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
+    openConfig: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
+    /** Seals a configuration that was taken over from a machine. */
+    sealBase: (tx: Tx, clusterId: string, yaml: string) => vault.seal(tx, { ...basePlace(clusterId), bytes: Buffer.from(yaml) }),
+    openBase: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) => (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
+    /** Steelyard's own admin credentials; null if the cluster has no secrets yet. */
+    talosAdmin: (clusterId: string) => kept('talos', clusterId, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
+    kubernetesAdmin: (clusterId: string) =>
       kept('kubernetes', clusterId, () => mintKubernetes(clusterId, { commonName: 'steelyard', organizations: ['system:masters'] }, ownLifetimeMs)),
     mintTalos,
     mintKubernetes,
-    drop(clusterId) {
+    /** Drops the certificates of a deleted cluster. */
+    drop(clusterId: string): void {
       own.delete(`talos ${clusterId}`)
       own.delete(`kubernetes ${clusterId}`)
     },

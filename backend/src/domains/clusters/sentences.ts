@@ -1,7 +1,7 @@
 /** Times in sentences of operations: clock times in UTC, durations in the largest fitting unit. */
 
 /** `14:06 UTC` */
-export const atTime = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`
+export const atTime = (time: Date | number): string => `${new Date(time).toISOString().slice(11, 16)} UTC`
 
 /** `45 s`, `12 min`, `3 h` */
 export function lasting(ms: number): string {

@@ -32,8 +32,6 @@ const listed = (on: On) =>
     .where('cluster.deleted_at', 'is', null)
     .$narrowType<{ datacenter_id: string }>()
 
-const partition = <T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] => [items.filter(isFirst), items.filter((item) => !isFirst(item))]
-
 async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members' | 'formerMembers'>)[]> {
   const ids = rows.map((r) => r.id)
   const members =
@@ -49,7 +47,9 @@ async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Pr
   const byCluster = Map.groupBy(members, (m) => m.cluster_id)
   return rows.map((row) => {
     // None of a cluster that is being deleted is wanted in it: what it still has are those that have not been released.
-    const [here, former] = partition(byCluster.get(row.id) ?? [], (m) => m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed'))
+    const { here = [], former = [] } = Object.groupBy(byCluster.get(row.id) ?? [], (m) =>
+      m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed') ? 'here' : 'former',
+    )
     return { ...row, members: here, formerMembers: former }
   })
 }
@@ -157,6 +157,9 @@ export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['clust
     .values([...members])
     .execute()
 
+/** Whether a server belongs to its cluster: neither leaving nor released. */
+export const isWanted = (m: Pick<MemberRow, 'wanted' | 'released_at'>): boolean => m.wanted === 'joined' && m.released_at === null
+
 /** Everyone who is or was to be in the cluster, in the order of the plan. */
 export const members = (on: On, clusterId: string, only?: readonly string[]): Promise<MemberRow[]> => {
   const all = on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId)
@@ -207,7 +210,7 @@ export async function secret(on: On, clusterId: string, kind: SecretKind): Promi
 }
 
 /** Keeps the bytes of a configuration as the next generation of a server's, and answers its number. */
-export async function putConfig(tx: Tx, config: { cluster_id: string; node_id: string; sealed: Uint8Array; hash: string; created_at: Date }): Promise<number> {
+export async function putConfig(tx: Tx, config: Omit<Insertable<Tables['cluster_server_config']>, 'generation'>): Promise<number> {
   const last = await tx
     .selectFrom('cluster_server_config')
     .select(sql<number | null>`max(generation)`.as('generation'))
@@ -222,15 +225,43 @@ export async function putConfig(tx: Tx, config: { cluster_id: string; node_id: s
   return generation
 }
 
-export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
+const configsOf = (on: On, clusterId: string, nodeId: string) =>
   on
     .selectFrom('cluster_server_config')
-    .select(['generation', 'sealed', 'hash'])
+    .select(['generation', 'sealed', 'created_at', 'held_at'])
     .where('cluster_id', '=', clusterId)
     .where('node_id', '=', nodeId)
-    .orderBy('generation', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+
+export type ConfigRow = NonNullable<Awaited<ReturnType<typeof newestConfig>>>
+export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
+  configsOf(on, clusterId, nodeId).orderBy('generation', 'desc').limit(1).executeTakeFirst()
+
+/** The configuration of the installation. */
+export const firstConfig = (on: On, clusterId: string, nodeId: string) => configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
+
+/** The newest two configurations that the machine is known to have held. */
+export const heldConfigs = (on: On, clusterId: string, nodeId: string) =>
+  configsOf(on, clusterId, nodeId).where('held_at', 'is not', null).orderBy('generation', 'desc').limit(2).execute()
+
+export const holdConfig = (tx: Tx, clusterId: string, nodeId: string, generation: number, at: Date) =>
+  tx
+    .updateTable('cluster_server_config')
+    .set({ held_at: sql<Date>`coalesce(held_at, ${at})` })
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .where('generation', '=', generation)
+    .execute()
+
+/** The configuration that a server was taken over with, sealed: the base of its patches. */
+export const base = (on: On, clusterId: string, nodeId: string) =>
+  on.selectFrom('cluster_server_base').select(['sealed']).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
+
+export const putBase = (tx: Tx, row: Insertable<Tables['cluster_server_base']>) =>
+  tx
+    .insertInto('cluster_server_base')
+    .values(row)
+    .onConflict((c) => c.columns(['cluster_id', 'node_id']).doUpdateSet({ sealed: row.sealed, created_at: row.created_at }))
+    .execute()
 
 export const bootstrap = (on: On, clusterId: string): Promise<BootstrapRow | undefined> =>
   on.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
@@ -258,3 +289,24 @@ export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
 /** Clusters that the reconciler looks after: for a start that finds wake-ups missing. */
 export const livingIds = async (on: On): Promise<string[]> =>
   (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
+
+/** A cluster as its reconcilers read it. */
+export interface State {
+  readonly row: ClusterRow
+  readonly members: readonly MemberRow[]
+  readonly bootstrap: BootstrapRow | undefined
+  readonly hasBundle: boolean
+}
+
+/**
+ * Undefined if the cluster doesn't exist. With `nodeId`, for a server that joins, it loads only that server and the one chosen for the
+ * bootstrap, so that a large cluster is not read once per server.
+ */
+export async function load(on: On, clusterId: string, nodeId?: string): Promise<State | undefined> {
+  const found = await row(on, clusterId)
+  if (!found || found.deleted_at !== null) return undefined
+  const chosen = await bootstrap(on, clusterId)
+  const isJoining = nodeId !== undefined && (await member(on, clusterId, nodeId))?.wanted === 'joined'
+  const those = await members(on, clusterId, isJoining ? [nodeId, ...(chosen ? [chosen.node_id] : [])] : undefined)
+  return { row: found, members: those, bootstrap: chosen, hasBundle: (await secret(on, clusterId, 'bundle')) !== undefined }
+}

@@ -7,6 +7,7 @@ import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
 import type { PlannedDisk } from '../../servers/present.ts'
+import type { MemberRow } from '../store.ts'
 
 /** WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share it). */
 export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {
@@ -31,13 +32,15 @@ export const agreedOf = (disks: readonly DiskFacts[], devices: readonly string[]
       .map((d) => [devicePath(d.id), { model: d.model ?? null, serial: d.serial ?? null, wwid: d.wwid ?? null, content: contentOf(d) }]),
   )
 
-interface Chosen {
-  readonly name: string
-  readonly install_disk: string
-  readonly install_wwid: string | null
-  readonly workload_disks: readonly string[]
-  readonly disk_wwids: DiskWwids
-}
+/** Columns of the chosen disks of a server. */
+export const diskColumns = (disks: readonly PlannedDisk[], install: string, workload: readonly string[] = []) => ({
+  install_disk: install,
+  workload_disks: [...workload],
+  install_wwid: selectorWwid(disks, install),
+  disk_wwids: JSON.stringify(wwidsOf(disks, [install, ...workload])),
+})
+
+type Chosen = Pick<MemberRow, 'name' | 'install_disk' | 'install_wwid' | 'disk_wwids'> & { readonly workload_disks: readonly string[] }
 
 type Present = Pick<DiskFacts, 'id' | 'wwid'>
 
@@ -64,7 +67,7 @@ interface Wiping {
   /** The configuration was sent before, so the installer and the workload may have written to the disks. */
   readonly isAgain: boolean
 }
-type ToWipe = Chosen & { readonly agreed_disks: AgreedDisks }
+type ToWipe = Chosen & Pick<MemberRow, 'agreed_disks'>
 type Told = DiskFacts & { readonly wwid?: string | null | undefined }
 
 /** A chosen disk that differs from the confirmation, in identity or content. */

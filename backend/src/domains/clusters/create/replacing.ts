@@ -1,13 +1,15 @@
 /** Replaces a server that failed during the creation. The creation continues in a new operation. */
-import { type ConfirmedDisk, canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
+import { canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
+import type { clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/writing.ts'
 import { defaultInstallDisk } from './check.ts'
-import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
-import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from '../parts.ts'
+import { agreedOf, diskColumns } from './disks.ts'
+import { clusterQueue, type ClusterParts, lockCluster, memberKey, memberQueue, updateCluster, wakeMembers } from '../parts.ts'
 import { replacementSteps } from '../plan.ts'
 import { installImage } from '../render.ts'
 import * as store from '../store.ts'
@@ -27,83 +29,80 @@ function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, c
 }
 
 /** @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; transition_refused */
-export function replacing(
+export const replaceServer = (
   parts: ClusterParts,
-): (caller: Caller, id: string, nodeId: string, by: string, confirmed: readonly ConfirmedDisk[]) => Promise<{ operation: Operation }> {
-  const { db, clock, servers, operations, tell, engine } = parts
-  return (caller, id, nodeId, by, confirmed) =>
-    inTransaction(db, async (tx) => {
-      const row = await store.lock(tx, id)
-      if (!row) throw new Problem('not_found', `Cluster ${id} not found`)
-      const members = await store.members(tx, id)
-      const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
-      if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
-      if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
-        throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
-      const bootstrap = await store.bootstrap(tx, id)
-      if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
-        throw new Problem(
-          'transition_refused',
-          `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
-        )
-      const before = members.find((m) => m.node_id === by)
-      if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
-      if (before && leftTraces(before))
-        throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and is not yet taken out of its etcd and Kubernetes: try again later`)
-      await servers.lockAll(tx, [by])
-      const [facts] = await servers.forPlan(tx, [by])
-      const disk = defaultInstallDisk(facts!, [])
-      if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
-      if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`)
-      const wipe = canWipe([{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }], confirmed)
-      if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
-      const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
-      if (earlier && !hasEnded(earlier)) {
-        const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
-        await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
-        // Checked with the row locked, so that no cancel intervenes.
-        if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
-      }
-      const now = new Date(clock.now())
-      const fresh = {
-        cluster_id: id,
-        node_id: by,
-        role: old.role,
-        position: Math.max(...members.map((m) => m.position)) + 1,
-        name: facts!.name,
-        interface: facts!.link,
-        install_disk: disk,
-        install_image: installImage(facts!, row.talos_version, parts.config),
-        workload_disks: [],
-        install_wwid: selectorWwid(facts!.disks, disk),
-        disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
-        agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
-        at_since: now,
-      }
-      const here = members.filter((m) => m.released_at === null)
-      const staying = here.filter((m) => m.wanted === 'joined' && m.node_id !== nodeId)
-      const leavers = here.filter((m) => !staying.includes(m))
-      const steps = replacementSteps(leavers, [...staying, fresh])
-      const operation = await operations.create(tx, caller, {
-        kind: 'clusterServerReplace',
-        target: { id, name: row.name },
-        steps: doneBefore(steps, earlier, new Set([nodeId, by])),
-        queue: clusterQueue,
-        audit: { after: { replaced: old.name, by: facts!.name } },
-      })
-      await servers.reserve(tx, caller, {
-        cluster: { id, name: row.name, talosVersion: row.talos_version },
-        operationId: operation.id,
-        servers: [{ node_id: by, role: old.role, installDisk: disk }],
-      })
-      // The server no longer has the configuration of its earlier membership.
-      if (before) await store.dropMember(tx, id, by)
-      await store.insertMembers(tx, [fresh])
-      await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
-      const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
-      await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: after.version })
-      await wakeMembers(engine, tx, here)
-      await engine.wake(tx, memberQueue, memberKey(id, by))
-      return { operation }
+  caller: Caller,
+  id: string,
+  nodeId: string,
+  { node_id: by, confirmed_disks: confirmed }: Input<typeof clusterServerReplace>['body'],
+): Promise<{ operation: Operation }> =>
+  inTransaction(parts.db, async (tx) => {
+    const { servers, operations, engine } = parts
+    const row = await lockCluster(tx, id)
+    const members = await store.members(tx, id)
+    const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
+    if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
+    if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
+      throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
+    const bootstrap = await store.bootstrap(tx, id)
+    if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
+      throw new Problem(
+        'transition_refused',
+        `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
+      )
+    const before = members.find((m) => m.node_id === by)
+    if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
+    if (before && leftTraces(before))
+      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and is not yet taken out of its etcd and Kubernetes: try again later`)
+    await servers.lockAll(tx, [by])
+    const [facts] = await servers.forPlan(tx, [by])
+    const disk = defaultInstallDisk(facts!, [])
+    if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
+    if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`)
+    const wipe = canWipe([{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }], confirmed)
+    if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+    const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+    if (earlier && !hasEnded(earlier)) {
+      const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
+      await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
+      // Checked with the row locked, so that no cancel intervenes.
+      if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
+    }
+    const now = new Date(parts.clock.now())
+    const fresh = {
+      cluster_id: id,
+      node_id: by,
+      role: old.role,
+      position: Math.max(...members.map((m) => m.position)) + 1,
+      name: facts!.name,
+      interface: facts!.link,
+      ...diskColumns(facts!.disks, disk),
+      install_image: installImage(facts!, row.talos_version, parts.config),
+      agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
+      at_since: now,
+    }
+    const here = members.filter((m) => m.released_at === null)
+    const staying = here.filter((m) => m.wanted === 'joined' && m.node_id !== nodeId)
+    const leavers = here.filter((m) => !staying.includes(m))
+    const steps = replacementSteps(leavers, [...staying, fresh])
+    const operation = await operations.create(tx, caller, {
+      kind: 'clusterServerReplace',
+      target: { id, name: row.name },
+      steps: doneBefore(steps, earlier, new Set([nodeId, by])),
+      queue: clusterQueue,
+      audit: { after: { replaced: old.name, by: facts!.name } },
     })
-}
+    await servers.reserve(tx, caller, {
+      cluster: { id, name: row.name, talosVersion: row.talos_version },
+      operationId: operation.id,
+      servers: [{ node_id: by, role: old.role, installDisk: disk }],
+    })
+    // The server no longer has the configuration of its earlier membership.
+    if (before) await store.dropMember(tx, id, by)
+    await store.insertMembers(tx, [fresh])
+    await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+    await updateCluster(parts, tx, caller, id, { operation_id: operation.id, operation_round: 1 })
+    await wakeMembers(engine, tx, here)
+    await engine.wake(tx, memberQueue, memberKey(id, by))
+    return { operation }
+  })

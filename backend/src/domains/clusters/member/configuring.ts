@@ -1,83 +1,83 @@
 /** Sends a server its configuration, which starts the installation. */
+import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Job, Outcome } from '../../../engine/engine.ts'
+import { readDisks } from '#talos/client/inventory.ts'
+import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
-import { patiently, type Seen } from './decide-server.ts'
-import { aroundOf, serverFacts, type State } from '../facts.ts'
-import { installFailed } from './failure-log.ts'
-import type { Tx } from '../../../db/db.ts'
-import { unseen } from './look.ts'
-import { giveConfiguration, orderDeadlineMs } from './orders.ts'
-import { Overtaken } from '../whole/overtaken.ts'
-import { running, waiting } from '../whole/progress.ts'
+import { installProblem, wipeProblem } from '../create/disks.ts'
 import * as store from '../store.ts'
-import { type MemberRun, pollMs } from './run.ts'
+import { Overtaken, running, waiting } from '../whole/progress.ts'
+import type { Seen } from './decide-server.ts'
+import { installFailed } from './failure-log.ts'
+import { unseen } from './look.ts'
+import { correct, fail, type MemberTurn, note, orderDeadlineMs, pollMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
 
-export function configuring(run: MemberRun) {
-  const { note, fail, unsent, correct, stillWanted, secrets } = run
-  const { db, servers, record } = run.parts
+/**
+ * Sends the configuration on the connection that has just verified the machine's identity. Returns null, or why nothing was sent.
+ * @throws TalosError; Overtaken
+ */
+async function giveConfiguration(client: TalosClient, turn: MemberTurn, yaml: string, isInstalled: boolean): Promise<string | null> {
+  const { m } = turn
+  // The last check before the installer wipes: a confirmed disk may be gone or have other content.
+  const disks = await readDisks(client)
+  const problem = (isInstalled ? null : installProblem(m, disks)) ?? wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
+  await demandStillWanted(turn)
+  if (problem === null) await client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: orderDeadlineMs })
+  return problem
+}
 
-  /** A permanent refusal fails the server. Other errors are retried after a look at its state. */
-  const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
-    const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-    if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented')) {
-      await fail(job, state, fresh, 'apply', `${m.name} refused its configuration: ${error.message}`)
-      return undefined
-    }
-    const seen = unseen(error, job.signal)
-    if (seen.kind === 'stranger') {
-      await fail(job, state, fresh, 'apply', seen.reason)
-      return undefined
-    }
-    // Once a machine has a complete configuration, only an admin may apply one, even while the maintenance API still answers.
-    const has = error instanceof TalosError && error.kind === 'permission_denied'
-    const reason = has ? `${m.name} has a configuration already and is about to take it` : `${m.name} did not take its configuration: ${seen.reason}`
-    const act = patiently(serverFacts(fresh, true), aroundOf(state, m.node_id, job), { act: 'wait', at: 'apply', reason })
-    if (act.act === 'fail') {
-      await fail(job, state, fresh, 'apply', act.reason)
-      return undefined
-    }
-    await note(job, state, fresh, 'apply', waiting(reason))
-    return { againMs: Math.max(1_000, pollMs(job.elapsedMs(fresh.at_since))) }
+/** A permanent refusal fails the server. Other errors are retried after a look at its state. */
+async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<Outcome> {
+  const { job, m } = turn
+  if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented'))
+    return fail(turn, 'apply', `${m.name} refused its configuration: ${error.message}`)
+  const seen = unseen(error, job.signal)
+  if (seen.kind === 'stranger') return fail(turn, 'apply', seen.reason)
+  // Once a machine has a complete configuration, only an admin may apply one, even while the maintenance API still answers.
+  const has = error instanceof TalosError && error.kind === 'permission_denied'
+  const reason = has ? `${m.name} has a configuration already and is about to take it` : `${m.name} did not take its configuration: ${seen.reason}`
+  const act = waitOrFail(turn, 'apply', reason)
+  if (act.act === 'fail') return fail(turn, 'apply', act.reason)
+  await note(turn, 'apply', waiting(reason))
+  return { againMs: Math.max(1_000, pollMs(job.elapsedMs(m.at_since))) }
+}
+
+/** `why`: the reason of a repeated installation. */
+export async function configure(turn: MemberTurn, seen: Seen, why: string | null): Promise<Outcome | 'again'> {
+  const { parts, job, state, m } = turn
+  const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
+  const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
+  const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
+  // Written before sending: from here on the server may have the cluster's secrets, whatever the answer.
+  const intent = {
+    send_intent_at: new Date(job.now()),
+    sent_at: null,
+    left_at: null,
+    // The server was seen a moment ago; the next call may get no answer.
+    seen_at: new Date(job.now()),
+    sends: m.sends + 1,
+    was_installed: m.was_installed ?? wasInstalled,
   }
-
-  return async (job: Job, state: State, m: store.MemberRow, seen: Seen, why: string | null): Promise<Outcome | 'again'> => {
-    const config = await store.newestConfig(db, m.cluster_id, m.node_id)
-    const yaml = await secrets.openConfig(db, m.cluster_id, config!.sealed)
-    const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
-    // Written before sending: from here on the server may have the cluster's secrets, whatever the answer.
-    const intent = {
-      send_intent_at: new Date(job.now()),
-      sent_at: null,
-      left_at: null,
-      // The server was seen a moment ago; the next call may get no answer.
-      seen_at: new Date(job.now()),
-      sends: m.sends + 1,
-      was_installed: m.was_installed ?? wasInstalled,
-    }
+  const isNoted = await note(turn, 'apply', running(why), intent, async (tx) => {
     // It accepted a configuration before, so that installation failed.
-    const wasLost = m.sent_at === null ? undefined : (tx: Tx) => record(tx, system, installFailed(m, state.row.name))
-    if (!(await note(job, state, m, 'apply', running(why), intent, wasLost))) return 'again'
-    try {
-      const connection = await servers.connection(m.node_id)
-      const problem = await job.effect(`apply/${m.node_id}`, () =>
-        connection.maintenance((client) => giveConfiguration(client, m, yaml, wasInstalled, stillWanted(m)), {
-          signal: job.signal,
-          deadlineMs: orderDeadlineMs,
-        }),
-      )
-      if (problem !== null) {
-        await unsent(job, m)
-        await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, 'apply', problem)
-        return undefined
-      }
-    } catch (error) {
-      if (error instanceof Overtaken) return unsent(job, m)
-      await correct(job, m, { send_intent_at: new Date(job.now()) })
-      return refusedApply(job, state, m, error)
+    if (m.sent_at !== null) await parts.record(tx, system, installFailed(m, state.row.name))
+  })
+  if (!isNoted) return 'again'
+  try {
+    const connection = await parts.servers.connection(m.node_id)
+    const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
+    const problem = await job.effect(`apply/${m.node_id}`, () =>
+      connection.maintenance((client) => giveConfiguration(client, turn, yaml, wasInstalled), options),
+    )
+    if (problem !== null) {
+      await unsent(turn)
+      return fail(await reread(turn), 'apply', problem)
     }
-    const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-    await note(job, state, fresh, 'install', running(why), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
-    return { againMs: pollMs(0) }
+  } catch (error) {
+    if (error instanceof Overtaken) return unsent(turn)
+    await correct(turn, { send_intent_at: new Date(job.now()) })
+    return refusedConfiguration(await reread(turn), error)
   }
+  await note(await reread(turn), 'install', running(why), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
+  return { againMs: pollMs(0) }
 }

@@ -1,41 +1,10 @@
 import { expect, test } from 'vitest'
-import {
-  type Around,
-  decideBlind,
-  decideServer,
-  mostResets,
-  mostSends,
-  patienceMs,
-  resetAgainMs,
-  type Seen,
-  type ServerFacts,
-  settleMs,
-} from './decide-server.ts'
+import type { MemberRow } from '../store.ts'
+import { buildMember } from '../testing/rows.ts'
+import { type Around, decideBlind, decideServer, mostResets, mostSends, patienceMs, resetAgainMs, type Seen, settleMs } from './decide-server.ts'
 
 const now = Date.UTC(2026, 0, 15, 14, 10)
-const fresh: ServerFacts = {
-  name: 'web-1',
-  role: 'control_plane',
-  wanted: 'joined',
-  rendered: true,
-  sendIntentAt: null,
-  sentAt: null,
-  sends: 0,
-  left: false,
-  wasInstalled: null,
-  securedAt: null,
-  resetIntentAt: null,
-  resetSentAt: null,
-  resets: 0,
-  alone: false,
-  wiped: false,
-  failed: false,
-  at: 'apply',
-  atSince: now - 1000,
-  seenAt: now - 240_000,
-  stage: 'maintenance',
-  trouble: null,
-}
+const fresh = buildMember({ at_since: new Date(now - 1000), seen_at: new Date(now - 240_000), stage: 'maintenance' })
 const around: Around = { now, steadySince: 0, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'none', disk: null } }
@@ -53,19 +22,19 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
   trouble: null,
   log: [],
 })
-const sent: ServerFacts = { ...fresh, at: 'install', sendIntentAt: now - 5000, sentAt: now - 5000 }
+const sent: MemberRow = { ...fresh, at: 'install', send_intent_at: new Date(now - 5000), sent_at: new Date(now - 5000) }
 
 test('nothing is asked of a server before the cluster has its secrets and the server its configuration', () => {
-  expect(decideBlind({ ...fresh, rendered: false }, { ...around, secrets: false })).toMatchObject({ act: 'wait', at: 'config' })
-  expect(decideBlind({ ...fresh, rendered: false }, around)).toEqual({ act: 'render', at: 'config' })
-  expect(decideBlind(fresh, around)).toBeNull()
+  expect(decideBlind(fresh, { ...around, secrets: false }, false)).toMatchObject({ act: 'wait', at: 'config' })
+  expect(decideBlind(fresh, around, false)).toEqual({ act: 'render', at: 'config' })
+  expect(decideBlind(fresh, around, true)).toBeNull()
 })
 
 test('a worker is given nothing before trustd answers, and everything after', () => {
-  const worker: ServerFacts = { ...fresh, role: 'worker' }
-  expect(decideBlind(worker, around)).toMatchObject({ act: 'wait', at: 'apply', reason: expect.stringContaining('trustd') })
-  expect(decideBlind(worker, { ...around, controlPlaneAt: now })).toBeNull()
-  expect(decideServer(worker, { ...around, controlPlaneAt: now }, maintenance)).toMatchObject({ act: 'apply' })
+  const worker: MemberRow = { ...fresh, role: 'worker' }
+  expect(decideBlind(worker, around, true)).toMatchObject({ act: 'wait', at: 'apply', reason: expect.stringContaining('trustd') })
+  expect(decideBlind(worker, { ...around, controlPlaneAt: new Date(now) }, true)).toBeNull()
+  expect(decideServer(worker, { ...around, controlPlaneAt: new Date(now) }, maintenance)).toMatchObject({ act: 'apply' })
 })
 
 test('a server in maintenance is given its configuration', () => {
@@ -73,18 +42,18 @@ test('a server in maintenance is given its configuration', () => {
 })
 
 test('after a crash between intent and answer the same bytes are sent again at once', () => {
-  expect(decideServer({ ...sent, sentAt: null }, around, maintenance)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, sent_at: null }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
 test('an accepted configuration is not sent again before the server had time to take it', () => {
   expect(decideServer(sent, around, maintenance)).toMatchObject({ act: 'wait', at: 'install' })
-  expect(decideServer({ ...sent, sentAt: now - settleMs }, around, maintenance)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, sent_at: new Date(now - settleMs) }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
 test('a server that left and came back in maintenance failed to install: it is sent again, but not for ever', () => {
-  expect(decideServer({ ...sent, left: true, sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
-  expect(decideServer({ ...sent, left: true, sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
-  expect(decideServer({ ...sent, left: true, sends: mostSends, trouble: 'i/o error' }, around, maintenance)).toMatchObject({
+  expect(decideServer({ ...sent, left_at: new Date(now), sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
+  expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends, trouble: 'i/o error' }, around, maintenance)).toMatchObject({
     reason: 'web-1 came back in maintenance after 5 installations: i/o error',
   })
 })
@@ -121,7 +90,7 @@ test('what is amiss with the machine itself is told, in its own words', () => {
     { name: 'services', reason: 'kubelet not running' },
     { name: 'nodeReady', reason: 'node "web-1" is not ready' },
   ]
-  const worker: ServerFacts = { ...sent, role: 'worker', securedAt: now }
+  const worker: MemberRow = { ...sent, role: 'worker', secured_at: new Date(now) }
   expect(decideServer(worker, around, { ...secured('running', {}), unmet } as Seen)).toMatchObject({
     at: 'join',
     reason: 'Waiting to be Ready in Kubernetes: time is not synced and kubelet not running',
@@ -154,14 +123,14 @@ test('installing over the secured API is not yet an answer', () => {
 })
 
 test('a server that lost its configuration is not quietly given a new one', () => {
-  expect(decideServer({ ...sent, at: 'etcd', securedAt: now - 9000 }, around, maintenance)).toMatchObject({
+  expect(decideServer({ ...sent, at: 'etcd', secured_at: new Date(now - 9000) }, around, maintenance)).toMatchObject({
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
   })
 })
 
 test('a clock that jumped a day takes no patience away, and one that jumped back gives none without end', () => {
-  const installing = { ...sent, atSince: now - 60_000 }
+  const installing = { ...sent, at_since: new Date(now - 60_000) }
   const ahead = { ...around, now: now + 86_400_000, steadySince: now + 86_400_000 - 5_000 }
   expect(decideServer(installing, ahead, dark)).toMatchObject({ act: 'wait', at: 'install' })
   const back = { ...around, now: now - 86_400_000, steadySince: now - 86_400_000 - 5_000 }
@@ -175,18 +144,18 @@ test('a clock that jumped a day takes no patience away, and one that jumped back
 })
 
 test('patience ends with the reason that it waited for, but not while others are waited for', () => {
-  const late = { ...sent, atSince: now - patienceMs.install! }
+  const late = { ...sent, at_since: new Date(now - patienceMs.install!) }
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
-  const waiting: ServerFacts = { ...sent, at: 'etcd', securedAt: now - 9000, atSince: now - 10 * patienceMs.etcd! }
+  const waiting: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 9000), at_since: new Date(now - 10 * patienceMs.etcd!) }
   expect(decideServer(waiting, around, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
   // Its own time begins when the others are done.
-  const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: now - 60_000 } }
+  const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: new Date(now - 60_000) } }
   expect(decideServer(waiting, begun, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
   expect(decideServer(waiting, { ...begun, now: now + patienceMs.etcd! }, secured('booting'))).toMatchObject({ act: 'fail', at: 'etcd' })
-  const joining: ServerFacts = { ...waiting, role: 'worker', at: 'join' }
+  const joining: MemberRow = { ...waiting, role: 'worker', at: 'join' }
   expect(decideServer(joining, around, secured('running'))).toMatchObject({ act: 'wait', at: 'join' })
-  expect(decideServer(joining, { ...around, controlPlaneAt: now - 60_000 }, secured('running'))).toMatchObject({ act: 'wait', at: 'join' })
-  expect(decideServer(joining, { ...around, controlPlaneAt: now - patienceMs.join! }, secured('running'))).toEqual({
+  expect(decideServer(joining, { ...around, controlPlaneAt: new Date(now - 60_000) }, secured('running'))).toMatchObject({ act: 'wait', at: 'join' })
+  expect(decideServer(joining, { ...around, controlPlaneAt: new Date(now - patienceMs.join!) }, secured('running'))).toEqual({
     act: 'fail',
     at: 'join',
     reason: 'Not done after 30 min. Waiting to be Ready in Kubernetes',
@@ -194,57 +163,63 @@ test('patience ends with the reason that it waited for, but not while others are
 })
 
 test('a server that was given nothing is released without a look', () => {
-  expect(decideBlind({ ...fresh, wanted: 'released' }, around)).toEqual({ act: 'release', at: 'release' })
+  expect(decideBlind({ ...fresh, wanted: 'released' }, around, true)).toEqual({ act: 'release', at: 'release' })
 })
 
 test('a server that was given a configuration is reset first, and told again only after a while', () => {
-  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, secured('running'))).toEqual({ act: 'reset', at: 'reset', graceful: false })
-  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resetSentAt: now - 1000, resets: 1 }, around, secured('running'))).toMatchObject({
+  expect(
+    decideServer({ ...leaving, reset_intent_at: new Date(now - 1000), reset_sent_at: new Date(now - 1000), resets: 1 }, around, secured('running')),
+  ).toMatchObject({
     act: 'wait',
     at: 'release',
   })
-  expect(decideServer({ ...leaving, resetIntentAt: now - resetAgainMs, resetSentAt: now - resetAgainMs, resets: 1 }, around, secured('running'))).toMatchObject(
-    { act: 'reset' },
-  )
-  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+  expect(
+    decideServer(
+      { ...leaving, reset_intent_at: new Date(now - resetAgainMs), reset_sent_at: new Date(now - resetAgainMs), resets: 1 },
+      around,
+      secured('running'),
+    ),
+  ).toMatchObject({ act: 'reset' })
+  expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000), resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
   // Ordered before a crash, but not known to be heard.
-  expect(decideServer({ ...leaving, resetIntentAt: now - 1000 }, around, secured('running'))).toMatchObject({ act: 'reset' })
+  expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000) }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
 test('a server that was sent its configuration a moment ago is not released from maintenance before it shows whether it takes it', () => {
-  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
-  expect(decideServer({ ...leaving, sendIntentAt: now - settleMs }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+  expect(decideServer({ ...leaving, send_intent_at: new Date(now - settleMs) }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
 })
 
 test('one that was replaced is waited for without end, because no retry would reach it: whatever stands between', () => {
-  const replaced: ServerFacts = { ...sent, wanted: 'released', at: 'reset', atSince: now - 86_400_000 }
+  const replaced: MemberRow = { ...sent, wanted: 'released', at: 'reset', at_since: new Date(now - 86_400_000) }
   const stays = { ...around, clusterStays: true }
   const foreign: Seen = { kind: 'foreign', reason: 'unknown authority' }
   for (const seen of [dark, foreign, { kind: 'stranger', reason: 'Other hardware' } as const]) {
     expect(decideServer(replaced, stays, seen)).toMatchObject({ act: 'wait', at: 'reset' })
     expect(decideServer(replaced, around, seen)).toMatchObject({ act: 'fail' })
-    expect(decideServer({ ...replaced, alone: true }, stays, seen)).toMatchObject({ act: 'fail' })
+    expect(decideServer({ ...replaced, operation_id: 'reset' }, stays, seen)).toMatchObject({ act: 'fail' })
   }
-  expect(decideBlind({ ...replaced, failed: true }, stays)).toBeNull()
-  expect(decideBlind({ ...replaced, failed: true }, around)).toEqual({ act: 'rest', at: 'reset' })
+  expect(decideBlind({ ...replaced, failed_at: new Date(now) }, stays, true)).toBeNull()
+  expect(decideBlind({ ...replaced, failed_at: new Date(now) }, around, true)).toEqual({ act: 'rest', at: 'reset' })
 })
 
 test('a control plane leaves etcd in order while others stay, the last one does not', () => {
-  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, { ...around, othersStay: true }, running)).toMatchObject({ act: 'reset', graceful: true })
   expect(decideServer(leaving, around, running)).toMatchObject({ act: 'reset', graceful: false })
-  expect(decideServer({ ...leaving, resets: 1, resetIntentAt: now - resetAgainMs }, { ...around, othersStay: true }, running)).toMatchObject({
+  expect(decideServer({ ...leaving, resets: 1, reset_intent_at: new Date(now - resetAgainMs) }, { ...around, othersStay: true }, running)).toMatchObject({
     act: 'reset',
     graceful: false,
   })
-  expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' })).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
+  expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' }, true)).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
 })
 
 test('a server that leaves a cluster which stays leaves in order every time, is not told for ever, and is taken out of the rest once it is wiped', () => {
-  const leaving: ServerFacts = { ...sent, wanted: 'released', alone: true, at: 'reset' }
+  const leaving: MemberRow = { ...sent, wanted: 'released', operation_id: 'reset', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
   expect(decideServer({ ...leaving, resets: mostResets - 1 }, around, running)).toMatchObject({ act: 'reset', graceful: true })
@@ -252,17 +227,23 @@ test('a server that leaves a cluster which stays leaves in order every time, is 
   // Its etcd does not run, so there is nothing that it could leave in order; the others take it out.
   expect(decideServer(leaving, around, secured('running', { etcd: preparing }))).toMatchObject({ act: 'reset', graceful: false })
   expect(decideServer({ ...leaving, role: 'worker' }, around, secured('running', {}))).toMatchObject({ act: 'reset', graceful: true })
-  const told = { ...leaving, sendIntentAt: now - 86_400_000, resetIntentAt: now - 9_000, resetSentAt: now - 9_000, resets: 1 }
+  const told = {
+    ...leaving,
+    send_intent_at: new Date(now - 86_400_000),
+    reset_intent_at: new Date(now - 9_000),
+    reset_sent_at: new Date(now - 9_000),
+    resets: 1,
+  }
   expect(decideServer(told, around, maintenance)).toEqual({ act: 'note-wiped', at: 'release' })
-  expect(decideBlind({ ...told, wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-member' })
-  expect(decideBlind({ ...told, role: 'worker', wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-node' })
+  expect(decideBlind({ ...told, wiped_at: new Date(now) }, around, true)).toEqual({ act: 'forget', at: 'forget-member' })
+  expect(decideBlind({ ...told, role: 'worker', wiped_at: new Date(now) }, around, true)).toEqual({ act: 'forget', at: 'forget-node' })
 })
 
 const half: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'half', disk: 'sda' } }
 const whole: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'whole', disk: 'sda' } }
 
 test('an installation that failed after partitioning is none: the disk is wiped before the next attempt', () => {
-  const failed = { ...sent, left: true, sends: 1, wasInstalled: false, trouble: 'task "upgrade" failed: exit code 1' }
+  const failed = { ...sent, left_at: new Date(now), sends: 1, was_installed: false, trouble: 'task "upgrade" failed: exit code 1' }
   for (const seen of [half, whole])
     expect(decideServer(failed, around, seen)).toEqual({
       act: 'mend',
@@ -273,14 +254,14 @@ test('an installation that failed after partitioning is none: the disk is wiped 
     })
   // Also one that somebody else left so; but not what may still be about to begin, and not for ever.
   expect(decideServer(fresh, around, half)).toMatchObject({ act: 'mend', how: 'wipe' })
-  expect(decideServer({ ...failed, left: false }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer({ ...failed, left_at: null }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
 })
 
 test('Talos that was on the disk before, or was seen to start from it, is not wiped', () => {
   expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
-  expect(decideServer({ ...sent, left: true, sends: 2, wasInstalled: true }, around, whole)).toMatchObject({ act: 'apply' })
-  expect(decideServer({ ...sent, sends: 1, wasInstalled: false, at: 'etcd', securedAt: now - 9000 }, around, half)).toMatchObject({ act: 'fail' })
+  expect(decideServer({ ...sent, left_at: new Date(now), sends: 2, was_installed: true }, around, whole)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, sends: 1, was_installed: false, at: 'etcd', secured_at: new Date(now - 9000) }, around, half)).toMatchObject({ act: 'fail' })
 })
 
 test('a server that runs Talos from memory has not been installed, whatever else it says', () => {
@@ -308,7 +289,7 @@ test('an installation that failed is told while the server restarts, in the dark
     at: 'install',
     reason: `The installation failed: ${trouble}. Restarting, last seen 14:06 UTC`,
   })
-  expect(decideServer({ ...sent, left: true, sends: 1, trouble }, around, maintenance)).toEqual({
+  expect(decideServer({ ...sent, left_at: new Date(now), sends: 1, trouble }, around, maintenance)).toEqual({
     act: 'apply',
     at: 'apply',
     reason: `It came back in maintenance: ${trouble}. Attempt 2 of 5`,
@@ -319,7 +300,7 @@ test('an installation that failed is told while the server restarts, in the dark
 })
 
 test('why the kubelet does not run is told with its own last word', () => {
-  const worker: ServerFacts = { ...sent, role: 'worker', securedAt: now }
+  const worker: MemberRow = { ...sent, role: 'worker', secured_at: new Date(now) }
   const kubelet = { state: 'Failed', healthy: false, message: 'Failed to run pre stage: failed to pull image "k:v9": not found' }
   expect(
     decideServer(worker, around, { ...secured('booting', { kubelet }), unmet: [{ name: 'services', reason: 'kubelet not running' }] } as Seen),

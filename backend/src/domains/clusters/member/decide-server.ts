@@ -7,7 +7,10 @@ import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Installation } from '#talos/client/installation.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
 import type { Place } from '../../../db/columns.ts'
+import type { Job } from '../../../engine/engine.ts'
 import { afterWipe } from '../plan.ts'
+import type { MemberRow, State } from '../store.ts'
+import { waitTurn } from '../whole/decide-cluster.ts'
 
 export interface SeenService {
   readonly state: string
@@ -45,36 +48,6 @@ export type Seen =
       readonly log: readonly string[]
     }
 
-/** Stored facts of a server. Times in milliseconds since 1970. */
-export interface ServerFacts {
-  readonly name: string
-  readonly role: ClusterRole
-  readonly wanted: 'joined' | 'released'
-  readonly rendered: boolean
-  readonly sendIntentAt: number | null
-  readonly sentAt: number | null
-  /** How often its configuration was sent, and whether it has left maintenance since the last time. */
-  readonly sends: number
-  readonly left: boolean
-  /** Whether Talos was installed before the first configuration was sent; null: not sent yet. */
-  readonly wasInstalled: boolean | null
-  readonly securedAt: number | null
-  readonly resetIntentAt: number | null
-  readonly resetSentAt: number | null
-  readonly resets: number
-  /** It leaves alone, with its own operation, while the cluster stays. */
-  readonly alone: boolean
-  /** It was seen in maintenance after the reset; the remaining steps need no look at it. */
-  readonly wiped: boolean
-  readonly failed: boolean
-  readonly at: Place
-  readonly atSince: number
-  readonly seenAt: number | null
-  readonly stage: string | null
-  /** Its last reported trouble. */
-  readonly trouble: string | null
-}
-
 /** Facts of its cluster. */
 export interface Around {
   readonly now: number
@@ -82,15 +55,29 @@ export interface Around {
   readonly steadySince: number
   readonly secrets: boolean
   /** Since when the control plane is healthy, or null. */
-  readonly controlPlaneAt: number | null
+  readonly controlPlaneAt: Date | null
   /** The server chosen for the bootstrap, and since when etcd runs there. */
-  readonly bootstrap: { readonly name: string; readonly confirmedAt: number | null } | null
+  readonly bootstrap: { readonly name: string; readonly confirmedAt: Date | null } | null
   /** Leaving: why it has to wait, or null. */
   readonly waitTurn: string | null
   /** Leaving: whether other control planes stay for now, so that it must leave etcd gracefully. */
   readonly othersStay: boolean
   /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
   readonly clusterStays: boolean
+}
+
+export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: MemberRow, job: Pick<Job, 'now' | 'steadySince'>): Around {
+  const chosen = bootstrap && members.find((other) => other.node_id === bootstrap.node_id)
+  return {
+    now: job.now(),
+    steadySince: job.steadySince(),
+    secrets: hasBundle && row.escrowed_at !== null,
+    controlPlaneAt: row.control_plane_at,
+    bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
+    waitTurn: waitTurn(m, { row, members, bootstrap }),
+    othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
+    clusterStays: row.wanted === 'ready',
+  }
 }
 
 export type ServerAct =
@@ -131,50 +118,50 @@ export const resetAgainMs = 90_000
 export const mostResets = 3
 
 /** Replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
-const isReplaced = (server: ServerFacts, around: Around): boolean => server.wanted === 'released' && !server.alone && around.clusterStays
+const isReplaced = (server: MemberRow, around: Around): boolean => server.wanted === 'released' && server.operation_id === null && around.clusterStays
 
-/** Decisions that need no look at the server, or null. */
-export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
+/** Decisions that need no look at the server, or null. `isRendered`: it has a configuration. */
+export function decideBlind(server: MemberRow, around: Around, isRendered: boolean): ServerAct | null {
   if (server.at === 'done') return { act: 'rest', at: 'done' }
   if (server.wanted === 'released') {
-    if (server.sendIntentAt === null) return { act: 'release', at: 'release' }
-    if (server.failed && !isReplaced(server, around)) return { act: 'rest', at: server.at }
-    if (server.alone && server.wiped) return { act: 'forget', at: afterWipe(server.role) }
+    if (server.send_intent_at === null) return { act: 'release', at: 'release' }
+    if (server.failed_at !== null && !isReplaced(server, around)) return { act: 'rest', at: server.at }
+    if (server.operation_id !== null && server.wiped_at !== null) return { act: 'forget', at: afterWipe(server.role) }
     return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
   }
-  if (server.failed) return { act: 'rest', at: server.at }
+  if (server.failed_at !== null) return { act: 'rest', at: server.at }
   if (!around.secrets) return { act: 'wait', at: 'config', reason: "Waiting for the cluster's certificates and keys" }
-  if (!server.rendered) return { act: 'render', at: 'config' }
-  if (server.role === 'worker' && server.sendIntentAt === null && around.controlPlaneAt === null)
+  if (!isRendered) return { act: 'render', at: 'config' }
+  if (server.role === 'worker' && server.send_intent_at === null && around.controlPlaneAt === null)
     return { act: 'wait', at: 'apply', reason: 'Waiting for a healthy control plane: a worker gets its certificate from trustd there' }
   return null
 }
 
-export function decideServer(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+export function decideServer(server: MemberRow, around: Around, seen: Seen): ServerAct {
   return patiently(server, around, server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen))
 }
 
 /** Turns a wait that takes too long into a failure, except for a replaced server, which keeps waiting. */
-export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
+export function patiently(server: MemberRow, around: Around, act: ServerAct): ServerAct {
   if (isReplaced(server, around)) return act.act === 'fail' ? { act: 'wait', at: act.at, reason: act.reason } : act
   if (act.act !== 'wait' || act.at !== server.at) return act
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)
   if (patience === undefined || others === null) return act
-  const waited = Math.min(elapsedMs(around, server.atSince), elapsedMs(around, others))
+  const waited = Math.min(elapsedMs(around, server.at_since), elapsedMs(around, others))
   return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
 }
 
 /** When the other servers were done with what this one waited for; its own time counts from then. Null: it still waits for them. */
-function othersDoneAt(server: ServerFacts, around: Around, at: Place): number | null {
+function othersDoneAt(server: MemberRow, around: Around, at: Place): Date | null {
   if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
-  return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : 0
+  return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : new Date(0)
 }
 
-const lastSeen = (server: ServerFacts) => (server.seenAt === null ? 'never seen since' : `last seen ${atTime(server.seenAt)}`)
+const lastSeen = (server: MemberRow) => (server.seen_at === null ? 'never seen since' : `last seen ${atTime(server.seen_at)}`)
 
-function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
-  const sent = server.sendIntentAt !== null
+function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
+  const sent = server.send_intent_at !== null
   switch (seen.kind) {
     case 'dark':
       return { act: 'wait', ...joinInTheDark(server, seen) }
@@ -185,7 +172,7 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
       return sent
         ? {
             act: 'wait',
-            at: server.at === 'boot' || server.securedAt !== null ? 'boot' : 'install',
+            at: server.at === 'boot' || server.secured_at !== null ? 'boot' : 'install',
             reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`,
           }
         : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
@@ -196,11 +183,11 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
   }
 }
 
-function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): { at: Place; reason: string } {
+function joinInTheDark(server: MemberRow, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): { at: Place; reason: string } {
   if (answers)
-    return { at: server.sendIntentAt === null ? 'apply' : server.securedAt === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
-  if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
-  if (server.securedAt === null) {
+    return { at: server.send_intent_at === null ? 'apply' : server.secured_at === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
+  if (server.send_intent_at === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+  if (server.secured_at === null) {
     const isFailed = server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null
     if (isFailed) return { at: 'install', reason: `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}` }
     const restarting = server.stage === 'rebooting' || server.at === 'boot'
@@ -213,7 +200,7 @@ function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract
 }
 
 /** The number of this attempt and the result of the last one; '' for the first. */
-function attempt(server: ServerFacts, trouble: string | null): string {
+function attempt(server: MemberRow, trouble: string | null): string {
   if (server.sends < 2) return ''
   return `; attempt ${server.sends} of ${mostSends}${trouble === null && server.trouble !== null ? `, the last one failed: ${server.trouble}` : ''}`
 }
@@ -222,13 +209,13 @@ function attempt(server: ServerFacts, trouble: string | null): string {
  * Whether its disk is half installed. Talos counts it as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
  * nothing to boot from, or META was created after the configuration was sent but the server has no configuration, as it would after a complete installation.
  */
-const isHalfInstalled = (server: ServerFacts, { state }: Installation): boolean =>
-  state === 'half' || (state === 'whole' && server.sends > 0 && server.wasInstalled === false && server.securedAt === null)
+const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
+  state === 'half' || (state === 'whole' && server.sends > 0 && server.was_installed === false && server.secured_at === null)
 
-function joinFromMaintenance(server: ServerFacts, around: Around, { stage, installation }: Extract<Seen, { kind: 'maintenance' }>): ServerAct {
-  const isSettled = server.sendIntentAt === null || server.sentAt === null || server.left || elapsedMs(around, server.sentAt) >= settleMs
-  const isTooOften = server.sends >= mostSends && server.sentAt !== null
-  if (stage === 'maintenance' && server.securedAt === null && isSettled && !isTooOften && isHalfInstalled(server, installation))
+function joinFromMaintenance(server: MemberRow, around: Around, { stage, installation }: Extract<Seen, { kind: 'maintenance' }>): ServerAct {
+  const isSettled = server.send_intent_at === null || server.sent_at === null || server.left_at !== null || elapsedMs(around, server.sent_at) >= settleMs
+  const isTooOften = server.sends >= mostSends && server.sent_at !== null
+  if (stage === 'maintenance' && server.secured_at === null && isSettled && !isTooOften && isHalfInstalled(server, installation))
     return {
       act: 'mend',
       at: 'apply',
@@ -236,12 +223,12 @@ function joinFromMaintenance(server: ServerFacts, around: Around, { stage, insta
       disk: installation.disk,
       reason: `${server.name} is half installed: ${server.trouble ?? 'Talos is on its disk without a boot loader'}. The disk is wiped before the next attempt`,
     }
-  if (server.sendIntentAt === null) return { act: 'apply', at: 'apply', reason: null }
-  if (server.securedAt !== null)
+  if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
+  if (server.secured_at !== null)
     return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
   if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
   // Not known to be accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or has not started.
-  if (server.sentAt === null) return { act: 'apply', at: 'apply', reason: null }
+  if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)
       return {
@@ -269,19 +256,19 @@ export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secur
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
 
-function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
     return {
       act: 'wait',
       at: 'install',
-      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
+      reason: `Installing since ${atTime(server.at === 'install' ? server.at_since : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
     }
   // The installation failed, and Talos restarts by itself.
-  if (seen.stage === 'rebooting' && seen.trouble !== null && server.securedAt === null && server.at !== 'boot')
+  if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return { act: 'wait', at: 'install', reason: `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again` }
   const isStarted = hasStarted(server.role, seen)
   // Booted without a disk, Talos waits for one before any service. Only the skipped installation distinguishes it from a server that is about to install.
-  if (server.securedAt === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
+  if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',
       at: 'install',
@@ -291,7 +278,7 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
     }
   if (!isStarted) {
     // It boots twice: before the installation and, after a restart, from its disk.
-    const at = server.securedAt === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
+    const at = server.secured_at === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
     return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
   }
   const etcd = seen.services['etcd']
@@ -318,8 +305,8 @@ function etcdReason(etcd: SeenService | undefined, around: Around): string {
   return etcd ? `etcd is ${etcd.state.toLowerCase()}${etcd.message ? `: ${etcd.message}` : ''}` : 'etcd has not begun yet'
 }
 
-function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
-  const told = server.resetIntentAt !== null
+function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
+  const told = server.reset_intent_at !== null
   switch (seen.kind) {
     case 'dark':
       return told
@@ -335,24 +322,24 @@ function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
       return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
     case 'maintenance':
       // It may be applying a configuration that was just sent.
-      if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.sendIntentAt!) < settleMs))
+      if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.send_intent_at!) < settleMs))
         return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
-      return server.alone ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
+      return server.operation_id !== null ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
     default:
       return leaveSecured(server, around, seen)
   }
 }
 
-function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
-  if (seen.stage === 'resetting' || (server.resetIntentAt !== null && seen.stage === 'rebooting'))
+function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+  if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting'))
     return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
   // The order may not have arrived: the server would be resetting by now, so send it again.
-  if (server.resetSentAt !== null && elapsedMs(around, server.resetSentAt) < resetAgainMs)
+  if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
     return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
-  if (server.alone) {
+  if (server.operation_id !== null) {
     // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.
     if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
     return { act: 'fail', at: 'reset', reason: `${server.name} was told ${mostResets} times to reset and still runs: its own log says why` }

@@ -1,14 +1,50 @@
-/** Looks at a server: what answers now. Changes nothing. */
+/** Looks at a server: what answers now. Changes nothing. Each query adds lines to the log that Steelyard reads. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import { readInstallation } from '#talos/client/installation.ts'
 import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
-import { readTrouble, type Trouble } from '#talos/client/trouble.ts'
+import { readTrouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './decide-server.ts'
+import type { MemberTurn } from './run.ts'
+
+type Trouble = Pick<Extract<Seen, { kind: 'secured' }>, 'trouble' | 'isInstallSkipped' | 'last'>
+/** By wake-up: attempt, stage, time and result of the last query of a server's trouble. In memory only. */
+export type AskedTroubles = Map<string, { readonly sends: number; readonly stage: string; readonly at: number; readonly trouble: Trouble }>
+
+/** Age of an installation, in ms, after which its trouble is queried; after a failed one at once. */
+const troubleAfterMs = 5_000
+/** Intervals of further queries, in ms: longer if a trouble is known. A new stage is queried at once. */
+const troubleEveryMs = { known: 15_000, unknown: 4_000 }
+
+/** Looks at a server of a cluster, and decides when to query its trouble. */
+export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn, asked: AskedTroubles): Promise<Seen> {
+  try {
+    // A restart clears the log, and only seconds lie between a failure and the restart.
+    const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
+    const isJoining = m.wanted === 'joined' && m.secured_at === null
+    const before = asked.get(job.key)
+    const last = before?.sends === m.sends ? before : undefined
+    const askTrouble = (stage: string) => {
+      if (!isJoining) return false
+      if (last?.stage !== stage) return isSlow || stage === 'rebooting'
+      return job.now() - last.at >= (last.trouble.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
+    }
+    const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining }
+    const seen = await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
+    if (!isJoining) asked.delete(job.key)
+    if (seen.kind !== 'secured' || !isJoining) return seen
+    if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.trouble } : seen
+    const trouble = { trouble: seen.trouble, isInstallSkipped: seen.isInstallSkipped, last: seen.last }
+    asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), trouble })
+    return seen
+  } catch (error) {
+    return unseen(error, job.signal)
+  }
+}
 
 interface Expected {
   /** It has a configuration, so the secured API is tried first. */
@@ -19,9 +55,7 @@ interface Expected {
   readonly askInstallation?: boolean
 }
 
-/**
- * @throws only where the caller's signal is aborted
- */
+/** @throws only where the caller's signal is aborted */
 export async function look(connection: ServerConnection, credentials: Credentials | null, expected: Expected, signal: AbortSignal): Promise<Seen> {
   try {
     if (expected.expectSecured && credentials) {
@@ -47,7 +81,7 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
         const isUp = machine.stage === 'booting' || machine.stage === 'running'
         const services = isUp ? await client.services() : []
         const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '' }] as const)
-        const trouble: Trouble | null = machine.stage !== 'running' && expected.askTrouble?.(machine.stage) ? await readTrouble(client) : null
+        const trouble = machine.stage !== 'running' && expected.askTrouble?.(machine.stage) ? await readTrouble(client) : null
         const installation = isUp && expected.askInstallation ? await readInstallation(client) : null
         return {
           kind: 'secured',

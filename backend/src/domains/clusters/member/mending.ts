@@ -3,28 +3,30 @@
  * each boot and a wrong wipe loses data.
  */
 import type { TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
 import { readInstallation } from '#talos/client/installation.ts'
 import { type Disk, readDisks } from '#talos/client/inventory.ts'
-import { TalosError } from '#talos/client/errors.ts'
-import type { Job, Outcome } from '../../../engine/engine.ts'
+import type { Outcome } from '../../../engine/engine.ts'
+import type * as store from '../store.ts'
+import { Overtaken, running, waiting } from '../whole/progress.ts'
 import type { ServerAct } from './decide-server.ts'
-import type { State } from '../facts.ts'
 import { unseen } from './look.ts'
-import { orderDeadlineMs } from './orders.ts'
-import { Overtaken } from '../whole/overtaken.ts'
-import { running, waiting } from '../whole/progress.ts'
-import * as store from '../store.ts'
-import type { MemberRun } from './run.ts'
+import { demandStillWanted, fail, type MemberTurn, note, orderDeadlineMs, reread } from './run.ts'
 
 type Mend = Extract<ServerAct, { act: 'mend' }>
-type Chosen = Pick<store.MemberRow, 'name' | 'install_disk' | 'disk_wwids'>
+/** By wake-up: number and time of wipes that don't show yet. In memory only. */
+export type Mends = Map<string, { readonly times: number; readonly at: number }>
 
 /** How long a wipe takes to show, in ms, and how often it is repeated. */
 const mendAgainMs = 15_000
 const mostMends = 3
 
 /** The disk to wipe by its current name, or why nothing is wiped. */
-export function mendTarget(chosen: Chosen, now: readonly Pick<Disk, 'id' | 'wwid'>[], halfInstalled: string | null): { disk: string } | { problem: string } {
+export function mendTarget(
+  chosen: Pick<store.MemberRow, 'name' | 'install_disk' | 'disk_wwids'>,
+  now: readonly Pick<Disk, 'id' | 'wwid'>[],
+  halfInstalled: string | null,
+): { disk: string } | { problem: string } {
   const wwid = chosen.disk_wwids[chosen.install_disk]
   const alike = wwid === undefined ? [] : now.filter((d) => d.wwid === wwid)
   const by = 'It is not wiped: wipe it with talosctl wipe disk, then retry'
@@ -43,78 +45,56 @@ export function mendTarget(chosen: Chosen, now: readonly Pick<Disk, 'id' | 'wwid
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
 
-/** Orders the wipe or reset. Returns null, or why nothing was ordered. `demand` throws if it is no longer wanted. @throws TalosError */
-async function orderMend(client: TalosClient, m: store.MemberRow, how: Mend['how'], demand: () => Promise<void>): Promise<string | null> {
+/** Orders the wipe or reset. Returns null, or why nothing was ordered. @throws TalosError; Overtaken if it is no longer wanted */
+async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']): Promise<string | null> {
   if (how === 'restart') {
-    await demand()
+    await demandStillWanted(turn)
     await client.reboot({ deadlineMs: orderDeadlineMs })
     return null
   }
   const [disks, installation] = await Promise.all([readDisks(client), readInstallation(client)])
   // The last order has taken effect.
   if (installation.state === 'none') return null
-  const target = mendTarget(m, disks, installation.disk)
+  const target = mendTarget(turn.m, disks, installation.disk)
   if ('problem' in target) return target.problem
-  await demand()
+  await demandStillWanted(turn)
   if (how === 'wipe') await client.wipeDisk(target.disk, { deadlineMs: orderDeadlineMs })
   // On a running server the disk's volumes are mounted, and only a reset unmounts them.
   else await client.reset({ graceful: false, reboot: true, mode: 'system_disk' }, { deadlineMs: orderDeadlineMs })
   return null
 }
 
-export function mending({ note, fail, stillWanted, secrets, parts: { db, servers } }: MemberRun) {
-  /** By wake-up: number and time of wipes that don't show yet. */
-  const mended = new Map<string, { readonly times: number; readonly at: number }>()
-
-  /** Wipes a half-installed disk, or resets a server that runs from memory. The next look decides what remains. */
-  const mend = async (job: Job, state: State, m: store.MemberRow, act: Mend): Promise<Outcome | 'again'> => {
-    const before = mended.get(job.key)
-    if (before !== undefined && job.now() - before.at < mendAgainMs) {
-      await note(job, state, m, act.at, waiting(act.reason))
-      return { againMs: 1_000 }
-    }
-    if ((before?.times ?? 0) >= mostMends) {
-      mended.delete(job.key)
-      await fail(
-        job,
-        state,
-        m,
-        act.at,
-        `${act.reason}. That was tried ${mostMends} times. Wipe the disk with talosctl wipe disk, restart the server, then retry`,
-      )
-      return undefined
-    }
-    if (!(await note(job, state, m, act.at, running(act.reason), { was_installed: false }))) return 'again'
-    try {
-      const connection = await servers.connection(m.node_id)
-      const order = (client: TalosClient) => orderMend(client, m, act.how, stillWanted(m))
-      const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
-      const credentials = await secrets.talosAdmin(m.cluster_id)
-      const problem = await job.effect(mendEffect(m, act.how), () =>
-        act.how === 'wipe' ? connection.maintenance(order, options) : connection.secure(credentials!, order, options),
-      )
-      mended.set(job.key, { times: (before?.times ?? 0) + 1, at: job.now() })
-      if (problem === null) return { againMs: 500 }
-      await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, act.at, problem)
-      return undefined
-    } catch (error) {
-      if (error instanceof Overtaken) return 'again'
-      const seen = unseen(error, job.signal)
-      const isRefused = error instanceof TalosError && ['invalid_argument', 'unimplemented', 'failed_precondition', 'permission_denied'].includes(error.kind)
-      const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-      const reason = `${act.reason}, which did not work: ${seen.reason}`
-      if (isRefused || seen.kind === 'stranger') {
-        await fail(job, state, fresh, act.at, reason)
-        return undefined
-      }
-      await note(job, state, fresh, act.at, waiting(reason))
-      return { againMs: 2_000 }
-    }
+/** Wipes a half-installed disk, or resets a server that runs from memory. The next look decides what remains. */
+export async function mend(turn: MemberTurn, { how, at, reason }: Mend, mends: Mends): Promise<Outcome | 'again'> {
+  const { parts, job, m } = turn
+  const before = mends.get(job.key)
+  if (before !== undefined && job.now() - before.at < mendAgainMs) {
+    await note(turn, at, waiting(reason))
+    return { againMs: 1_000 }
   }
-
-  return {
-    mend,
-    /** Resets the count once the disk is fine. */
-    forget: (job: Job) => void mended.delete(job.key),
+  const times = before?.times ?? 0
+  if (times >= mostMends) {
+    mends.delete(job.key)
+    return fail(turn, at, `${reason}. That was tried ${mostMends} times. Wipe the disk with talosctl wipe disk, restart the server, then retry`)
+  }
+  if (!(await note(turn, at, running(reason), { was_installed: false }))) return 'again'
+  try {
+    const connection = await parts.servers.connection(m.node_id)
+    const order = (client: TalosClient) => orderMend(client, turn, how)
+    const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
+    const credentials = await parts.secrets.talosAdmin(m.cluster_id)
+    const problem = await job.effect(mendEffect(m, how), () =>
+      how === 'wipe' ? connection.maintenance(order, options) : connection.secure(credentials!, order, options),
+    )
+    mends.set(job.key, { times: times + 1, at: job.now() })
+    return problem === null ? { againMs: 500 } : fail(await reread(turn), at, problem)
+  } catch (error) {
+    if (error instanceof Overtaken) return 'again'
+    const seen = unseen(error, job.signal)
+    const isRefused = error instanceof TalosError && ['invalid_argument', 'unimplemented', 'failed_precondition', 'permission_denied'].includes(error.kind)
+    const failure = `${reason}, which did not work: ${seen.reason}`
+    if (isRefused || seen.kind === 'stranger') return fail(await reread(turn), at, failure)
+    await note(await reread(turn), at, waiting(failure))
+    return { againMs: 2_000 }
   }
 }

@@ -2,104 +2,93 @@
  * Brings a server into its cluster or out of it. Level-triggered: each turn reads the wanted state, looks at the server, does one act that may
  * be repeated, and records what it saw. Each server has its own wake-up, so servers wait for each other only where the order requires it.
  */
-import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
-import { decideBlind, decideServer, patiently, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
-import { aroundOf, load, serverFacts, type State } from '../facts.ts'
-import { lastLines } from './failure-log.ts'
-import { forgetting } from '../leave/forgetting.ts'
-import { type ClusterParts, memberQueue } from '../parts.ts'
 import type { Place } from '../../../db/columns.ts'
+import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
+import { type ClusterParts, memberQueue } from '../parts.ts'
+import { removeFromEtcd, removeFromKubernetes, whyStay } from '../leave/etcd.ts'
+import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
-import { running, waiting } from '../whole/progress.ts'
-import type { Reach } from '../reach.ts'
-import type { Rendering } from '../render.ts'
-import type { ClusterSecrets } from '../secrets.ts'
+import { renderOnce } from '../render.ts'
 import * as store from '../store.ts'
-import { configuring } from './configuring.ts'
-import { looking } from './looking.ts'
-import { mending } from './mending.ts'
-import { releasing } from './releasing.ts'
-import { idleMs, memberRun, pollMs, sighting } from './run.ts'
+import { running, waiting } from '../whole/progress.ts'
+import { configure } from './configuring.ts'
+import { aroundOf, decideBlind, decideServer, type Seen, type ServerAct } from './decide-server.ts'
+import { lastLines } from './failure-log.ts'
+import { type AskedTroubles, lookAt } from './look.ts'
+import { mend, type Mends } from './mending.ts'
+import { release, reset } from './releasing.ts'
+import { fail, idleMs, type MemberTurn, note, pollMs, sighting, waitOrFail } from './run.ts'
 
 /** Interval in ms while joining. Kubernetes reports the result; the server is queried only for problems. */
 const joiningMs = 3_000
 
-export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering, reached: Reach): Reconciler {
-  const { db, servers } = parts
-  const run = memberRun(parts, secrets, reached)
-  const { note, fail, alone } = run
-  const lookAt = looking(run)
-  const configure = configuring(run)
-  const disk = mending(run)
-  const { reset, release } = releasing(run)
-  const forget = forgetting(reached)
+export function memberReconciler(parts: ClusterParts): Reconciler {
+  const asked: AskedTroubles = new Map()
+  const mends: Mends = new Map()
 
   /** Removes a wiped server from etcd and Kubernetes, then releases it. */
-  const takeOut = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts): Promise<Outcome | 'again'> => {
-    const wait = (at: Place, reason: string) =>
-      perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at, reason }), null)
-    const inEtcd = await forget.fromEtcd(job, state, m)
+  const takeOut = async (turn: MemberTurn): Promise<Outcome | 'again'> => {
+    const { job, state, m } = turn
+    const wait = (at: Place, reason: string) => perform(turn, waitOrFail(turn, at, reason), null)
+    const inEtcd = await removeFromEtcd(parts, job, state, m)
     if (inEtcd !== null) return wait('forget-member', inEtcd)
-    const inKubernetes = await forget.fromKubernetes(job, state, m)
+    const inKubernetes = await removeFromKubernetes(parts, job, state, m)
     if (inKubernetes !== null) return wait('forget-node', inKubernetes)
-    await release(job, state, m)
-    return undefined
+    return release(turn)
   }
 
-  const perform = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
+  const perform = async (turn: MemberTurn, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
+    const { job, state, m } = turn
     const change = seen ? sighting(m, seen, job.now()) : {}
-    const since = act.at === m.at ? job.elapsedMs(facts.atSince) : 0
     switch (act.act) {
       case 'render':
-        await rendering.renderOnce(job, state, m.node_id)
+        await renderOnce(parts, job, m.cluster_id, m.node_id)
         return 'again'
       case 'apply':
-        disk.forget(job)
-        return configure(job, state, m, seen!, act.reason)
+        mends.delete(job.key)
+        return configure(turn, seen!, act.reason)
       case 'mend':
-        return disk.mend(job, state, m, act)
+        return mend(turn, act, mends)
       case 'reset': {
-        const refusal = m.operation_id === null ? null : await alone.refusal(job, state, m)
-        if (refusal === null) return reset(job, state, m, facts, act.graceful)
-        return perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at: 'reset', reason: refusal }), seen)
+        const refusal = m.operation_id === null ? null : await whyStay(parts, state.members, m, state.row.name, job.signal)
+        return refusal === null ? reset(turn, act.graceful) : perform(turn, waitOrFail(turn, 'reset', refusal), seen)
       }
       case 'note-wiped':
-        await note(job, state, m, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })
+        await note(turn, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })
         return 'again'
       case 'forget':
-        return takeOut(job, state, m, facts)
+        return takeOut(turn)
       case 'release':
-        await release(job, state, m)
-        return undefined
+        return release(turn)
       case 'fail': {
-        const credentials = seen?.kind === 'secured' ? await secrets.talosAdmin(m.cluster_id) : null
-        const said = credentials === null ? {} : await lastLines(await servers.connection(m.node_id), credentials, job.now(), job.signal)
-        await fail(job, state, m, act.at, act.reason, { ...change, ...said }, seen)
-        return undefined
+        const credentials = seen?.kind === 'secured' ? await parts.secrets.talosAdmin(m.cluster_id) : null
+        const log = credentials === null ? {} : await lastLines(await parts.servers.connection(m.node_id), credentials, job.now(), job.signal)
+        return fail(turn, act.at, act.reason, { ...change, ...log }, seen)
       }
       case 'wait':
-        await note(job, state, m, act.at, waiting(act.reason), change)
-        return { againMs: act.at === 'join' ? joiningMs : seen || facts.wiped ? pollMs(since) : idleMs }
+        await note(turn, act.at, waiting(act.reason), change)
+        if (act.at === 'join') return { againMs: joiningMs }
+        return { againMs: seen || m.wiped_at !== null ? pollMs(act.at === m.at ? job.elapsedMs(m.at_since) : 0) : idleMs }
       default:
         return undefined
     }
   }
 
-  const turn = async (job: Job): Promise<Outcome | 'again'> => {
+  const reconcileOnce = async (job: Job): Promise<Outcome | 'again'> => {
     const [clusterId, nodeId] = job.key.split('/') as [string, string]
-    const state = await load(db, clusterId, nodeId)
+    const state = await store.load(parts.db, clusterId, nodeId)
     const m = state?.members.find((row) => row.node_id === nodeId)
     if (!state || !m || m.released_at !== null) return undefined
-    const wish = await alone.obey(job, m)
-    if (wish !== 'go-on') return wish === 'changed' ? 'again' : undefined
-    const facts = serverFacts(m, (await store.newestConfig(db, clusterId, nodeId)) !== undefined)
-    const around = aroundOf(state, nodeId, job)
-    const blind = decideBlind(facts, around)
-    if (blind) return perform(job, state, m, facts, blind, null)
+    const turn = { parts, job, state, m }
+    const request = await followRequests(turn)
+    if (request !== 'go-on') return request === 'again' ? 'again' : undefined
+    const around = aroundOf(state, m, job)
+    const blind = decideBlind(m, around, (await store.newestConfig(parts.db, clusterId, nodeId)) !== undefined)
+    if (blind) return perform(turn, blind, null)
     // Joined: from here on the cluster's reconciler watches Kubernetes, and the servers' contact watches the machine.
     if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
-    const seen = await lookAt(job, m)
-    return perform(job, state, m, facts, decideServer(facts, around, seen), seen)
+    const seen = await lookAt(turn, asked)
+    return perform(turn, decideServer(m, around, seen), seen)
   }
 
   return {
@@ -108,7 +97,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     deadlineMs: 180_000,
     async reconcile(job) {
       for (let turns = 0; turns < 8; turns++) {
-        const outcome = await turn(job)
+        const outcome = await reconcileOnce(job)
         if (outcome !== 'again') return outcome
       }
       return { againMs: 0 }

@@ -1,5 +1,7 @@
 /** Imports new secrets of a cluster whose authorities were changed outside: checks them against its machines, then replaces the old ones. */
 import { Problem } from '#contract/errors.ts'
+import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
+import type { Input } from '#contract/operation.ts'
 import { hasEnded } from '#contract/operations.ts'
 import { withSecretsOf } from '#talos/config/compare.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
@@ -7,92 +9,86 @@ import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { type Found, readFound } from '../../patches/drift/found.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
-import type { Outside } from '../../servers/outside.ts'
-import { clusterQueue, type ClusterParts } from '../parts.ts'
-import type { Rendering } from '../render.ts'
-import type { ClusterSecrets } from '../secrets.ts'
+import { clusterQueue, type ClusterParts, demandCluster, factsOf } from '../parts.ts'
+import { outside } from '../outside.ts'
+import { renderAgain } from '../render.ts'
 import * as store from '../store.ts'
-import { type Handed, readProof } from './proof.ts'
+import { readProof } from './proof.ts'
 import { askAt, demandSameCluster, tellAll } from './survey.ts'
 
 const wholeMs = 60_000
 const ownLifetimeMs = 3_600_000
 
-export function secretsImporting(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside, rendering: Rendering) {
-  const { db, clock, servers, operations, record, engine } = parts
+/** @throws Problem */
+export async function importSecrets(parts: ClusterParts, caller: Caller, clusterId: string, handed: Input<typeof clusterSecretsImport>['body']): Promise<void> {
+  const { db, clock, secrets } = parts
+  const kept = outside(parts)
+  const row = await demandCluster(db, clusterId)
+  const before = await secrets.bundle(db, clusterId)
+  if (before === null || row.ready_at === null || row.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is not ready yet`)
+  const operation = row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
+  if (operation && !hasEnded(operation)) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+  const proof = await readProof(handed, new Date(clock.now()))
+  const members = (await store.members(db, clusterId)).filter(store.isWanted)
+  const facts = await factsOf(parts, db, members)
+  const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
+  const signal = AbortSignal.timeout(wholeMs)
 
-  return async (caller: Caller, clusterId: string, handed: Pick<Handed, 'secrets' | 'talosconfig'>): Promise<void> => {
-    const row = await store.find(db, clusterId)
-    if (!row) throw new Problem('not_found', `Cluster ${clusterId} not found`)
-    const before = await secrets.bundle(db, clusterId)
-    if (before === null || row.ready_at === null || row.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is not ready yet`)
-    const operation = row.operation_id === null ? undefined : await operations.read(db, row.operation_id)
-    if (operation && !hasEnded(operation)) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
-    const proof = await readProof(handed, new Date(clock.now()))
-    const members = (await store.members(db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null)
-    const facts = await servers.forPlan(
-      db,
-      members.map((m) => m.node_id),
-    )
-    const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
-    const signal = AbortSignal.timeout(wholeMs)
-
-    let last: Problem | undefined
-    let bundle: ReturnType<typeof demandSameCluster> | undefined
-    for (const m of members.filter((one) => one.role === 'control_plane')) {
-      const address = addressOf(m.node_id)
-      try {
-        bundle = demandSameCluster(proof, await askAt(parts, address, proof, tellAll, signal), address)
-        break
-      } catch (error) {
-        if (!(error instanceof Problem) || error.code !== 'server_unreachable') throw error
-        last = error
-      }
+  let last: Problem | undefined
+  let bundle: ReturnType<typeof demandSameCluster> | undefined
+  for (const m of members.filter((one) => one.role === 'control_plane')) {
+    const address = addressOf(m.node_id)
+    try {
+      bundle = demandSameCluster(proof, await askAt(parts, address, proof, tellAll, signal), address)
+      break
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'server_unreachable') throw error
+      last = error
     }
-    if (bundle === undefined) throw last ?? new Problem('server_unreachable', `No control plane of ${row.name} answers`)
-    const field = proof.bundle === null ? 'talosconfig' : 'secrets'
-    if (bundle.cluster.id !== before.cluster.id) {
-      const sentence = `These belong to another cluster than ${row.name}: its id is another`
-      throw new Problem('invalid', sentence, { [field]: sentence })
-    }
-
-    // What each machine holds by now: its new keys are what it is compared with from here on. One that doesn't answer shows them as drift until it does.
-    const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
-    const found = new Map<string, Found>()
-    await Promise.all(
-      members.map(async (m) => {
-        try {
-          found.set(m.node_id, await askAt(parts, addressOf(m.node_id), { bundle: bundle, credentials }, readFound, signal))
-        } catch (error) {
-          if (!(error instanceof Problem)) throw error
-        }
-      }),
-    )
-
-    await inTransaction(db, async (tx) => {
-      const now = await store.lock(tx, clusterId)
-      if (!now || now.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
-      await secrets.sealBundle(tx, clusterId, bundle)
-      for (const m of members) {
-        const holds = found.get(m.node_id)
-        const configs = await outside.configs(tx, clusterId, m.node_id)
-        if (!holds || !configs) continue
-        await outside.keep(tx, clusterId, m.node_id, withSecretsOf(configs.held.yaml, holds.stored))
-        await outside.rebase(tx, clusterId, m.node_id, (base) => withSecretsOf(base, holds.stored))
-        // Stored only; it is sent with the next patch.
-        await rendering.renderAgain(tx, clusterId, m.node_id)
-      }
-      // The escrow file is rewritten with the new secrets.
-      const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
-      await record(tx, caller, {
-        action: 'cluster.secrets_imported',
-        target: { kind: 'cluster', id: clusterId, name: row.name },
-        after: { from: field, servers: found.size },
-        event: { name: 'cluster.updated', version: after.version },
-      })
-      await engine.wake(tx, clusterQueue, clusterId)
-      await engine.wake(tx, sweepQueue, clusterId)
-    })
-    secrets.drop(clusterId)
   }
+  if (bundle === undefined) throw last ?? new Problem('server_unreachable', `No control plane of ${row.name} answers`)
+  const field = proof.bundle === null ? 'talosconfig' : 'secrets'
+  if (bundle.cluster.id !== before.cluster.id) {
+    const sentence = `These belong to another cluster than ${row.name}: its id is another`
+    throw new Problem('invalid', sentence, { [field]: sentence })
+  }
+
+  // What each machine holds by now: its new keys are what it is compared with from here on. One that doesn't answer shows them as drift until it does.
+  const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
+  const found = new Map<string, Found>()
+  await Promise.all(
+    members.map(async (m) => {
+      try {
+        found.set(m.node_id, await askAt(parts, addressOf(m.node_id), { bundle: bundle, credentials }, readFound, signal))
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+      }
+    }),
+  )
+
+  await inTransaction(db, async (tx) => {
+    const now = await store.lock(tx, clusterId)
+    if (!now || now.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
+    await secrets.sealBundle(tx, clusterId, bundle)
+    for (const m of members) {
+      const holds = found.get(m.node_id)
+      const configs = await kept.configs(tx, clusterId, m.node_id)
+      if (!holds || !configs) continue
+      await kept.keep(tx, clusterId, m.node_id, withSecretsOf(configs.held.yaml, holds.stored))
+      await kept.rebase(tx, clusterId, m.node_id, (base) => withSecretsOf(base, holds.stored))
+      // Stored only; it is sent with the next patch.
+      await renderAgain(parts, tx, clusterId, m.node_id)
+    }
+    // The escrow file is rewritten with the new secrets.
+    const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
+    await parts.record(tx, caller, {
+      action: 'cluster.secrets_imported',
+      target: { kind: 'cluster', id: clusterId, name: row.name },
+      after: { from: field, servers: found.size },
+      event: { name: 'cluster.updated', version: after.version },
+    })
+    await parts.engine.wake(tx, clusterQueue, clusterId)
+    await parts.engine.wake(tx, sweepQueue, clusterId)
+  })
+  secrets.drop(clusterId)
 }

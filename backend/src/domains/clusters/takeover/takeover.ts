@@ -10,29 +10,22 @@ import type { Operation } from '#contract/operations.ts'
 import type { clusterImport, clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
 import { counted } from '#contract/words.ts'
 import { supportedMinor } from '#talos/versions.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import type { Outside } from '../../servers/outside.ts'
 import { makeChainKey } from '../create/chain-key.ts'
-import { selectorWwid, wwidsOf } from '../create/disks.ts'
-import { byVersion, versionOf } from '../outside/versions.ts'
+import { takenProblem } from '../create/creation.ts'
+import { diskColumns } from '../create/disks.ts'
+import { lowest, outside, versionOf } from '../outside.ts'
 import { clusterQueue, type ClusterParts } from '../parts.ts'
 import { present } from '../present.ts'
 import { installImage } from '../render.ts'
-import type { ClusterSecrets } from '../secrets.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
 
 type Asked = Input<typeof clusterImportPreview>['body']
-
-export interface TakingOver {
-  /** @throws Problem */
-  preview(asked: Asked): Promise<Takeover>
-  import(caller: Caller, asked: Input<typeof clusterImport>['body']): Promise<{ cluster: Cluster; operation: Operation }>
-}
 
 interface Looked {
   readonly survey: Survey
@@ -52,204 +45,196 @@ const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { n
     return shadowed.map(({ name, cidr: own }) => `Its ${what} network ${cidr} overlaps with subnet ${name} (${own}): its pods do not reach servers there`)
   })
 
-export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside): TakingOver {
-  const { db, clock, servers, operations, record, engine } = parts
+/** Why a machine can't be taken over, or null. */
+function problemOf(m: SurveyedMachine, facts: readonly ServerFacts[], datacenterId: string): string | null {
+  if (m.told === null) return m.problem
+  const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
+  const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
+  if (known?.cluster) return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
+  if (known?.operation_id) return `An operation on ${known.name} has not ended`
+  if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which stands in another datacenter`
+  if (namesake) return `Another server is called ${m.name}: rename it first`
+  if (m.told.reading.status.systemDisk === undefined) return 'It does not say which disk Talos is installed on'
+  const { version } = m.told.reading.status
+  return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
+}
 
-  const problemOf = (m: SurveyedMachine, facts: readonly ServerFacts[], datacenterId: string): string | null => {
-    if (m.told === null) return m.problem
-    const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
-    const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
-    if (known?.cluster) return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
-    if (known?.operation_id) return `An operation on ${known.name} has not ended`
-    if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which stands in another datacenter`
-    if (namesake) return `Another server is called ${m.name}: rename it first`
-    if (m.told.reading.status.systemDisk === undefined) return 'It does not say which disk Talos is installed on'
-    const { version } = m.told.reading.status
-    return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
-  }
-
-  const look = async (on: Db, asked: Asked): Promise<Looked> => {
-    if (!(await parts.datacenters.find(on, asked.datacenter_id))) throw new Problem('not_found', 'There is no such datacenter')
-    const proof = await readProof(asked, new Date(clock.now()))
-    const found = await survey(parts, proof, asked.addresses)
-    const { machines } = found
-    const facts = await servers.among(on, {
-      uuids: machines.flatMap((m) => m.told?.identity.uuid ?? []),
-      names: machines.map((m) => m.name),
-    })
-    const name = asked.name ?? found.clusterName
-    const controlPlanes = machines.filter((m) => m.told?.role === 'control_plane')
-    const told = machines.flatMap((m) => m.told ?? [])
-    const nameProblem = (await store.isNameTaken(on, name))
-      ? nameSentences('Cluster').taken
-      : isName(name)
-        ? null
-        : `The cluster calls itself "${name.slice(0, 60)}", which is no name here: give it one`
-    const odd = canHaveControlPlanes(controlPlanes.length)
-    const silent = machines.filter((m) => m.told === null)
-    const checks: Takeover['checks'] = [
-      { check: 'name', ok: nameProblem === null, message: nameProblem ?? `It is called ${name} here` },
-      { check: 'secrets', ok: true, message: 'The secrets are those of its control plane' },
-      {
-        check: 'machines',
-        ok: silent.length === 0,
-        message:
-          silent.length === 0
-            ? `${counted(machines.length, 'machine')} answered`
-            : silent.length === 1
-              ? '1 machine did not answer: bring it back, or take it out of the cluster first'
-              : `${silent.length} machines did not answer: bring them back, or take them out of the cluster first`,
-      },
-      ...[...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(on, asked.datacenter_id))].map((message) => ({
-        check: 'warning',
-        ok: true,
-        message,
-      })),
-      {
-        check: 'adds',
-        ok: true,
-        message:
-          'Nothing is sent to its machines. In its Kubernetes, Steelyard adds the Secret kube-system/steelyard-cluster-key and the role binding of its operators.',
-      },
-    ]
-    const takeover: Takeover = {
-      name,
-      endpoint: found.endpoint,
-      virtual_ip: found.virtualIp,
-      talos_version: told.map((t) => t.reading.status.version).toSorted(byVersion)[0] ?? '',
-      kubernetes_version: told.flatMap((t) => versionOf(t.images.kubelet) ?? []).toSorted(byVersion)[0] ?? '',
-      pod_cidr: found.podCidr || defaultPodCidr,
-      service_cidr: found.serviceCidr || defaultServiceCidr,
-      servers: machines.map((m) => {
-        const known = m.told && facts.find((f) => f.uuid === m.told!.identity.uuid)
-        return {
-          name: m.name,
-          address: m.address,
-          role: m.told?.role ?? null,
-          uuid: m.told?.identity.uuid ?? null,
-          serial: m.told?.identity.serial ?? null,
-          product: m.told ? [m.told.identity.manufacturer, m.told.identity.product].filter(Boolean).join(' ') || null : null,
-          talos_version: m.told?.reading.status.version ?? null,
-          known: known ? { id: known.id, name: known.name } : null,
-          problem: problemOf(m, facts, asked.datacenter_id),
-        }
-      }),
-      checks,
-      seen: found.seen,
-    }
-    return { survey: found, takeover }
-  }
-
-  const refuse = ({ takeover }: Looked): void => {
-    const named = takeover.servers.find((s) => s.problem !== null)
-    if (named) throw new Problem(named.uuid === null ? 'server_unreachable' : 'not_eligible', `${named.name}: ${named.problem}`)
-    const failed = takeover.checks.find((c) => !c.ok)
-    if (failed)
-      throw new Problem(failed.check === 'name' ? 'name_taken' : 'not_eligible', failed.message, failed.check === 'name' ? { name: failed.message } : undefined)
-    if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not say which Kubernetes it runs')
-  }
-
-  const write = async (tx: Tx, caller: Caller, asked: Asked, { survey: found, takeover }: Looked): Promise<{ cluster: Cluster; operation: Operation }> => {
-    await parts.subnets.lockNetworks(tx)
-    const now = new Date(clock.now())
-    const id = randomUUID()
-    const cluster = { id, name: takeover.name }
-    const key = makeChainKey()
-    const operation = await operations.done(tx, caller, 'clusterImport', cluster)
-    await store.insert(tx, {
-      ...cluster,
-      datacenter_id: asked.datacenter_id,
-      talos_version: takeover.talos_version,
-      kubernetes_version: takeover.kubernetes_version,
-      endpoint: takeover.endpoint,
-      virtual_ip: takeover.virtual_ip,
-      vlan_id: null,
-      pod_cidr: takeover.pod_cidr,
-      service_cidr: takeover.service_cidr,
-      chain_address: key.address,
-      status: 'ready',
-      control_plane_at: now,
-      nodes_ready_at: now,
-      ready_at: now,
-      taken_over_at: now,
-      created_at: now,
-      updated_at: now,
-    })
-    await secrets.sealChainKey(tx, id, key.privateKey)
-    key.privateKey.fill(0)
-    await secrets.sealBundle(tx, id, found.bundle)
-    for (const [position, machine] of found.machines.entries()) await take(tx, caller, { cluster, asked, machine, position, now })
-    const first = found.machines.find((m) => m.told?.role === 'control_plane')!
-    const chosen = (await store.members(tx, id)).find((m) => m.name === first.name)
-    await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
-    await store.confirmBootstrap(tx, id, now)
-    const shown = present((await store.find(tx, id))!, clock.now())
-    await record(tx, caller, {
-      action: 'cluster.imported',
-      target: { kind: 'cluster', id, name: takeover.name },
-      after: shown,
-      event: { name: 'cluster.created', version: shown.version },
-    })
-    await engine.wake(tx, clusterQueue, id)
-    await engine.wake(tx, sweepQueue, id)
-    return { cluster: shown, operation }
-  }
-
-  const take = async (
-    tx: Tx,
-    caller: Caller,
-    { cluster, asked, machine, position, now }: { cluster: { id: string; name: string }; asked: Asked; machine: SurveyedMachine; position: number; now: Date },
-  ): Promise<void> => {
-    const { role, identity, reading, config, images } = machine.told!
-    const { name } = machine
-    const nodeId = await servers.takeOver(tx, caller, { cluster, datacenterId: asked.datacenter_id, name, address: machine.address!, role, identity, reading })
-    const [facts] = await servers.forPlan(tx, [nodeId])
-    const disk = reading.status.systemDisk!
-    await store.insertMembers(tx, [
-      {
-        cluster_id: cluster.id,
-        node_id: nodeId,
-        role,
-        position,
-        name,
-        interface: null,
-        install_disk: disk,
-        install_image: images.install ?? installImage(facts!, reading.status.version, parts.config),
-        install_wwid: selectorWwid(facts!.disks, disk),
-        disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
-        workload_disks: [],
-        at: 'join',
-        at_since: now,
-        stage: reading.status.stage,
-        seen_at: now,
-        send_intent_at: now,
-        sent_at: now,
-        left_at: now,
-        was_installed: true,
-        secured_at: now,
-        etcd_at: role === 'control_plane' ? now : null,
-        node_ready_at: now,
-      },
-    ])
-    await servers.noteNodes(tx, cluster.id, [{ node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason }])
-    await outside.adopt(tx, cluster.id, nodeId, config.stored)
-  }
-
-  return {
-    preview: async (asked) => (await look(db, asked)).takeover,
-
-    async import(caller, { seen, ...asked }) {
-      const looked = await look(db, asked)
-      if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it once more')
-      refuse(looked)
-      try {
-        return await inTransaction(db, (tx) => write(tx, caller, asked, looked))
-      } catch (error) {
-        const constraint = violatedConstraint(error)
-        if (constraint === 'cluster_name') throw new Problem('name_taken', nameSentences('Cluster').taken, { name: nameSentences('Cluster').taken })
-        if (constraint === 'cluster_server_taken') throw new Problem('server_taken', 'Another cluster has taken one of the servers a moment ago')
-        throw error
-      }
+async function look(parts: ClusterParts, asked: Asked): Promise<Looked> {
+  const { db } = parts
+  if (!(await parts.datacenters.find(db, asked.datacenter_id))) throw new Problem('not_found', 'There is no such datacenter')
+  const proof = await readProof(asked, new Date(parts.clock.now()))
+  const found = await survey(parts, proof, asked.addresses)
+  const { machines } = found
+  const facts = await parts.servers.among(db, {
+    uuids: machines.flatMap((m) => m.told?.identity.uuid ?? []),
+    names: machines.map((m) => m.name),
+  })
+  const name = asked.name ?? found.clusterName
+  const controlPlanes = machines.filter((m) => m.told?.role === 'control_plane')
+  const told = machines.flatMap((m) => m.told ?? [])
+  const nameProblem = (await store.isNameTaken(db, name))
+    ? nameSentences('Cluster').taken
+    : isName(name)
+      ? null
+      : `The cluster calls itself "${name.slice(0, 60)}", which is no name here: give it one`
+  const odd = canHaveControlPlanes(controlPlanes.length)
+  const warnings = [...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id))]
+  const silent = machines.filter((m) => m.told === null)
+  const checks: Takeover['checks'] = [
+    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `It is called ${name} here` },
+    { check: 'secrets', ok: true, message: 'The secrets are those of its control plane' },
+    {
+      check: 'machines',
+      ok: silent.length === 0,
+      message:
+        silent.length === 0
+          ? `${counted(machines.length, 'machine')} answered`
+          : silent.length === 1
+            ? '1 machine did not answer: bring it back, or take it out of the cluster first'
+            : `${silent.length} machines did not answer: bring them back, or take them out of the cluster first`,
     },
+    ...warnings.map((message) => ({ check: 'warning', ok: true, message })),
+    {
+      check: 'adds',
+      ok: true,
+      message:
+        'Nothing is sent to its machines. In its Kubernetes, Steelyard adds the Secret kube-system/steelyard-cluster-key and the role binding of its operators.',
+    },
+  ]
+  const takeover: Takeover = {
+    name,
+    endpoint: found.endpoint,
+    virtual_ip: found.virtualIp,
+    talos_version: lowest(told.map((t) => t.reading.status.version)) ?? '',
+    kubernetes_version: lowest(told.flatMap((t) => versionOf(t.images.kubelet) ?? [])) ?? '',
+    pod_cidr: found.podCidr || defaultPodCidr,
+    service_cidr: found.serviceCidr || defaultServiceCidr,
+    servers: machines.map((m) => {
+      const known = m.told && facts.find((f) => f.uuid === m.told!.identity.uuid)
+      return {
+        name: m.name,
+        address: m.address,
+        role: m.told?.role ?? null,
+        uuid: m.told?.identity.uuid ?? null,
+        serial: m.told?.identity.serial ?? null,
+        product: m.told ? [m.told.identity.manufacturer, m.told.identity.product].filter(Boolean).join(' ') || null : null,
+        talos_version: m.told?.reading.status.version ?? null,
+        known: known ? { id: known.id, name: known.name } : null,
+        problem: problemOf(m, facts, asked.datacenter_id),
+      }
+    }),
+    checks,
+    seen: found.seen,
+  }
+  return { survey: found, takeover }
+}
+
+function refuse(takeover: Takeover): void {
+  const named = takeover.servers.find((s) => s.problem !== null)
+  if (named) throw new Problem(named.uuid === null ? 'server_unreachable' : 'not_eligible', `${named.name}: ${named.problem}`)
+  const failed = takeover.checks.find((c) => !c.ok)
+  if (failed)
+    throw new Problem(failed.check === 'name' ? 'name_taken' : 'not_eligible', failed.message, failed.check === 'name' ? { name: failed.message } : undefined)
+  if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not say which Kubernetes it runs')
+}
+
+async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, { survey: found, takeover }: Looked) {
+  const { clock, operations, secrets, engine } = parts
+  await parts.subnets.lockNetworks(tx)
+  const now = new Date(clock.now())
+  const id = randomUUID()
+  const { name, servers: _servers, checks: _checks, seen: _seen, ...choices } = takeover
+  const cluster = { id, name }
+  const key = makeChainKey()
+  const operation = await operations.done(tx, caller, 'clusterImport', cluster)
+  await store.insert(tx, {
+    ...cluster,
+    datacenter_id: asked.datacenter_id,
+    ...choices,
+    vlan_id: null,
+    chain_address: key.address,
+    status: 'ready',
+    control_plane_at: now,
+    nodes_ready_at: now,
+    ready_at: now,
+    taken_over_at: now,
+    created_at: now,
+    updated_at: now,
+  })
+  await secrets.sealChainKey(tx, id, key.privateKey)
+  key.privateKey.fill(0)
+  await secrets.sealBundle(tx, id, found.bundle)
+  for (const [position, machine] of found.machines.entries()) await take(parts, tx, caller, { cluster, asked, machine, position, now })
+  const first = found.machines.find((m) => m.told?.role === 'control_plane')!
+  const chosen = (await store.members(tx, id)).find((m) => m.name === first.name)
+  await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
+  await store.confirmBootstrap(tx, id, now)
+  const shown = present((await store.find(tx, id))!, clock.now())
+  await parts.record(tx, caller, {
+    action: 'cluster.imported',
+    target: { kind: 'cluster', id, name: takeover.name },
+    after: shown,
+    event: { name: 'cluster.created', version: shown.version },
+  })
+  await engine.wake(tx, clusterQueue, id)
+  await engine.wake(tx, sweepQueue, id)
+  return { cluster: shown, operation }
+}
+
+async function take(
+  parts: ClusterParts,
+  tx: Tx,
+  caller: Caller,
+  { cluster, asked, machine, position, now }: { cluster: { id: string; name: string }; asked: Asked; machine: SurveyedMachine; position: number; now: Date },
+): Promise<void> {
+  const { servers } = parts
+  const { role, identity, reading, config, images } = machine.told!
+  const { name } = machine
+  const nodeId = await servers.takeOver(tx, caller, { cluster, datacenterId: asked.datacenter_id, name, address: machine.address!, role, identity, reading })
+  const [facts] = await servers.forPlan(tx, [nodeId])
+  const disk = reading.status.systemDisk!
+  await store.insertMembers(tx, [
+    {
+      cluster_id: cluster.id,
+      node_id: nodeId,
+      role,
+      position,
+      name,
+      interface: null,
+      ...diskColumns(facts!.disks, disk),
+      install_image: images.install ?? installImage(facts!, reading.status.version, parts.config),
+      at: 'join',
+      at_since: now,
+      stage: reading.status.stage,
+      seen_at: now,
+      send_intent_at: now,
+      sent_at: now,
+      left_at: now,
+      was_installed: true,
+      secured_at: now,
+      etcd_at: role === 'control_plane' ? now : null,
+      node_ready_at: now,
+    },
+  ])
+  await servers.noteNodes(tx, cluster.id, [{ node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason }])
+  await outside(parts).adopt(tx, cluster.id, nodeId, config.stored)
+}
+
+/** What a takeover would do, and what prevents it. @throws Problem */
+export const previewTakeover = async (parts: ClusterParts, asked: Asked): Promise<Takeover> => (await look(parts, asked)).takeover
+
+/** `seen`: the digest of the cluster that the user looked at. @throws Problem */
+export async function takeOver(
+  parts: ClusterParts,
+  caller: Caller,
+  { seen, ...asked }: Input<typeof clusterImport>['body'],
+): Promise<{ cluster: Cluster; operation: Operation }> {
+  const looked = await look(parts, asked)
+  if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it once more')
+  refuse(looked.takeover)
+  try {
+    return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked, looked))
+  } catch (error) {
+    throw takenProblem(error)
   }
 }

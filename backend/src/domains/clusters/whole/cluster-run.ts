@@ -1,72 +1,129 @@
-/** Shared parts of a cluster's reconciler: fenced writes, the operation's steps, the cluster's columns, its Kubernetes API. */
+/** A turn of a cluster's reconciler: fenced writes, the operation's steps, the cluster's columns, and requests of users. */
+import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
-import type { State } from '../facts.ts'
-import { holdCluster, Overtaken } from './overtaken.ts'
-import { type ClusterParts, wakeMembers as wakeAll } from '../parts.ts'
-import type { WholeStep } from '../plan.ts'
-import { failed, progress, type Shown, sinceStarted, waiting, whole } from './progress.ts'
-import type { Reach } from '../reach.ts'
+import { type ClusterParts, updateCluster, wakeMembers } from '../parts.ts'
 import { pollMs } from '../member/run.ts'
-import type { ClusterSecrets } from '../secrets.ts'
+import { deletionSteps, leaving, type WholeStep } from '../plan.ts'
 import { lasting } from '../sentences.ts'
 import * as store from '../store.ts'
+import { failed, holdCluster, Overtaken, type Shown, showSteps, waiting } from './progress.ts'
+
+export interface ClusterTurn {
+  readonly parts: ClusterParts
+  readonly job: Job
+  readonly state: store.State
+}
+
+/** Result of an act: run again at once, later, or when woken. */
+export type Next = Outcome | 'again'
 
 /** How long a step of the whole cluster may wait before it fails, in ms. */
 const patienceMs = 45 * 60_000
 
-/** Result of an act: run again at once, later, or when woken. */
-export type Turn = Outcome | 'again'
+export const nowOf = ({ job }: ClusterTurn): Date => new Date(job.now())
 
-export type ClusterRun = ReturnType<typeof clusterRun>
+/** A fenced transaction that first locks the cluster's row. @throws Overtaken if users have changed the wanted state since it was read */
+export const write = <T>({ job, state }: ClusterTurn, act: (tx: Tx) => Promise<T>): Promise<T> =>
+  job.fence.write(async (tx) => {
+    await holdCluster(tx, state.row)
+    return act(tx)
+  })
 
-export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
-  const { db, engine, operations, tell } = parts
-  const steps = progress(operations)
-  const at = (job: Job) => new Date(job.now())
-  /** A fenced transaction that first locks the cluster's row. @throws Overtaken if users have changed the wanted state since `state` was read */
-  const write = <T>(job: Job, state: State, act: (tx: Tx) => Promise<T>): Promise<T> =>
-    job.fence.write(async (tx) => {
-      await holdCluster(tx, state.row)
-      return act(tx)
+export const show = ({ parts, state }: ClusterTurn, tx: Tx, shown: Partial<Record<WholeStep, Shown>>): Promise<void> =>
+  showSteps(parts.operations, tx, state.row.operation_id, new Map(Object.entries(shown)))
+
+/** Marks a step as waiting. After too long a wait the step and the operation fail with the reason. */
+export async function wait(turn: ClusterTurn, step: WholeStep, reason: string): Promise<Outcome> {
+  const { parts, job, state } = turn
+  const operation = state.row.operation_id === null ? undefined : await parts.operations.read(parts.db, state.row.operation_id)
+  const started = operation?.steps.find((s) => s.key === step)?.started_at
+  const waited = started ? job.now() - Date.parse(started) : 0
+  if (waited > patienceMs) {
+    const why = `Not done after ${lasting(waited)}. ${reason}`
+    await write(turn, async (tx) => {
+      await show(turn, tx, { [step]: failed(why) })
+      await end(turn, tx, 'failed', why)
+      await change(turn, tx, { status: 'failed', reason: why })
     })
+    return undefined
+  }
+  await write(turn, (tx) => show(turn, tx, { [step]: waiting(reason) }))
+  return { againMs: pollMs(waited) }
+}
 
-  const wakeMembers = (tx: Tx, state: State): Promise<void> => wakeAll(engine, tx, state.members)
+/** Changes visible columns, with version and event, if they differ. */
+export async function change(
+  { parts, state }: ClusterTurn,
+  tx: Tx,
+  columns: Partial<Pick<store.ClusterRow, 'status' | 'reason' | 'ready_at' | 'misses'>>,
+): Promise<void> {
+  const differs = Object.entries(columns).some(([key, value]) => state.row[key as keyof store.ClusterRow] !== value)
+  if (differs) await updateCluster(parts, tx, system, state.row.id, columns)
+}
 
-  const show = (tx: Tx, state: State, shown: Partial<Record<WholeStep, Shown>>) => steps.show(tx, state.row.operation_id, whole(shown))
+export async function end({ parts: { operations }, state: { row } }: ClusterTurn, tx: Tx, how: 'done' | 'failed' | 'cancelled', reason: string | null = null) {
+  if (row.operation_id === null) return
+  await operations.set(tx, row.operation_id, { status: how, reason })
+  if (how !== 'failed' || row.wanted !== 'ready') return
+  // A creation that was just cancelled is rolled back instead of failing.
+  if ((await operations.state(tx, row.operation_id))?.cancel_requested_at) throw new Overtaken(row.name)
+}
 
-  /** Marks a step as waiting. After too long a wait the step and the operation fail with the reason. */
-  const wait = async (job: Job, state: State, step: WholeStep, reason: string): Promise<Outcome> => {
-    const waited = await sinceStarted(db, operations, state.row.operation_id, step, job.now())
-    if (waited > patienceMs) {
-      const why = `Not done after ${lasting(waited)}. ${reason}`
-      await write(job, state, async (tx) => {
-        await show(tx, state, { [step]: failed(why) })
-        await end(tx, state, 'failed', why)
-        await change(tx, state, { status: 'failed', reason: why })
+/** Starts a retry: failures are cleared, and observations from before the failure, because they are out of date. */
+const beginAgain = (turn: ClusterTurn, round: number): Promise<void> =>
+  write(turn, async (tx) => {
+    const { row, members } = turn.state
+    await store.update(tx, row.id, { operation_round: round })
+    for (const m of members.filter((one) => one.failed_at !== null && one.released_at === null))
+      await store.updateMember(tx, m.cluster_id, m.node_id, {
+        failed_at: null,
+        failure: null,
+        at_since: nowOf(turn),
+        secured_at: null,
+        // It has booted from its disk, so the disk is not half installed.
+        ...(m.secured_at !== null && { was_installed: true }),
+        sends: 0,
+        etcd_at: null,
+        node_ready_at: null,
       })
-      return undefined
+    await wakeMembers(turn.parts.engine, tx, members)
+  })
+
+/** Rolls a creation back: its servers are reset and released. */
+const rollBack = (turn: ClusterTurn, operationId: string): Promise<void> =>
+  write(turn, async (tx) => {
+    const { row, members } = turn.state
+    const { operations, engine } = turn.parts
+    await store.update(tx, row.id, { wanted: 'removed', updated_at: nowOf(turn) })
+    await store.updateMembers(tx, row.id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: nowOf(turn) })
+    const leavers = members.filter((m) => m.released_at === null)
+    await operations.addSteps(tx, operationId, deletionSteps(leavers, false))
+    for (const step of (await operations.read(tx, operationId))!.steps) {
+      const isLeaving = leaving.some((place) => step.key.startsWith(`${place}/`)) || step.key === 'forget'
+      if (!isLeaving && step.status !== 'done' && step.status !== 'skipped')
+        await operations.step(tx, operationId, step.key, { status: 'skipped', reason: 'Cancelled' })
     }
-    await write(job, state, (tx) => show(tx, state, { [step]: waiting(reason) }))
-    return { againMs: pollMs(waited) }
-  }
+    await wakeMembers(engine, tx, members)
+  })
 
-  /** Changes visible columns, with version and event, if they differ. */
-  const change = async (tx: Tx, state: State, columns: Partial<Pick<store.ClusterRow, 'status' | 'reason' | 'ready_at' | 'misses'>>): Promise<void> => {
-    const differs = Object.entries(columns).some(([key, value]) => state.row[key as keyof store.ClusterRow] !== value)
-    if (!differs) return
-    const row = await store.update(tx, state.row.id, { ...columns, updated_at: new Date(parts.clock.now()) })
-    await tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version: row.version })
+/** Follows a cancel or retry of the cluster's operation. `too-late`: the cancel can have no effect. */
+export async function followRequests(turn: ClusterTurn): Promise<'again' | 'nothing' | 'ended' | 'too-late'> {
+  const { row } = turn.state
+  const { db, operations } = turn.parts
+  const id = row.operation_id
+  const operation = id === null ? undefined : await operations.state(db, id)
+  if (id === null || !operation) return 'nothing'
+  if (hasEnded(operation)) return 'ended'
+  if (operation.round > row.operation_round) {
+    await beginAgain(turn, operation.round)
+    return 'again'
   }
-
-  const end = async (tx: Tx, state: State, how: 'done' | 'failed' | 'cancelled', reason: string | null = null): Promise<void> => {
-    if (state.row.operation_id === null) return
-    await operations.set(tx, state.row.operation_id, { status: how, reason })
-    if (how !== 'failed' || state.row.wanted !== 'ready') return
-    // A creation that was just cancelled is rolled back instead of failing.
-    if ((await operations.state(tx, state.row.operation_id))?.cancel_requested_at) throw new Overtaken(state.row.name)
+  if (operation.cancel_requested_at === null) return 'nothing'
+  if (row.wanted === 'ready' && row.ready_at === null) {
+    await rollBack(turn, id)
+    return 'again'
   }
-
-  return { parts, secrets, steps, at, write, wakeMembers, show, wait, change, end, api: (state: State) => reached.api(state), reached }
+  return (await operations.read(db, id))?.kind === 'clusterDelete' ? 'too-late' : 'nothing'
 }

@@ -1,100 +1,91 @@
 import { expect, test } from 'vitest'
-import { chooseForBootstrap, type ClusterFacts, decideCluster, describe as describeCluster, isStuck, type Member, waitTurn } from './decide-cluster.ts'
+import type { ClusterRow, MemberRow, State } from '../store.ts'
+import { buildCluster, buildMember } from '../testing/rows.ts'
+import { chooseForBootstrap, decideCluster, describe as describeCluster, isStuck, waitTurn } from './decide-cluster.ts'
 
-const member = (n: number, more: Partial<Member> = {}): Member => ({
-  node_id: `id-${n}`,
-  name: `web-${n}`,
-  role: n <= 3 ? 'control_plane' : 'worker',
-  position: n,
-  wanted: 'joined',
-  at: 'apply',
-  sent: false,
-  secured: false,
-  etcd: false,
-  nodeReady: false,
-  failed: false,
-  failure: null,
-  released: false,
-  ...more,
+const now = new Date()
+const member = (n: number, more: Partial<MemberRow> = {}): MemberRow =>
+  buildMember({ node_id: `id-${n}`, name: `web-${n}`, role: n <= 3 ? 'control_plane' : 'worker', position: n, ...more })
+const bootstrap = (confirmed_at: Date | null) => ({
+  cluster_id: 'cluster',
+  node_id: 'id-1',
+  node_uuid: '',
+  intent_at: now,
+  called_at: now,
+  calls: 1,
+  confirmed_at,
 })
-const cluster = (members: Member[], more: Partial<ClusterFacts> = {}): ClusterFacts => ({
-  wanted: 'ready',
-  forced: false,
-  secrets: true,
-  escrowed: true,
-  bootstrap: null,
-  controlPlaneHealthy: false,
-  nodesReady: false,
-  keyApplied: false,
-  accessApplied: false,
-  wasReady: false,
+const cluster = (members: MemberRow[], more: Partial<ClusterRow> = {}, state: Partial<State> = {}): State => ({
+  row: buildCluster(more),
   members,
-  ...more,
+  bootstrap: undefined,
+  hasBundle: true,
+  ...state,
 })
-const five = (more: Partial<Member> = {}) => [1, 2, 3, 4, 5].map((n) => member(n, more))
+const five = (more: Partial<MemberRow> = {}) => [1, 2, 3, 4, 5].map((n) => member(n, more))
 
 test('a creation goes through its acts in order', () => {
-  const confirmed = { node_id: 'id-1', confirmed: true }
-  expect(decideCluster(cluster(five(), { secrets: false }))).toBe('secrets')
-  expect(decideCluster(cluster(five(), { escrowed: false }))).toBe('escrow')
+  const confirmed = { bootstrap: bootstrap(now) }
+  expect(decideCluster(cluster(five(), {}, { hasBundle: false }))).toBe('secrets')
+  expect(decideCluster(cluster(five(), { escrowed_at: null }))).toBe('escrow')
   expect(decideCluster(cluster(five()))).toBe('wait-control-plane')
-  expect(decideCluster(cluster([member(1), member(2, { secured: true }), member(3)]))).toBe('bootstrap')
-  expect(decideCluster(cluster(five(), { bootstrap: { node_id: 'id-1', confirmed: false } }))).toBe('bootstrap')
-  expect(decideCluster(cluster(five(), { bootstrap: confirmed }))).toBe('check-control-plane')
-  expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true }))).toBe('check-nodes')
-  expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true, nodesReady: true }))).toBe('key')
-  expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true, nodesReady: true, keyApplied: true }))).toBe('access')
-  expect(decideCluster(cluster(five(), { wasReady: true, keyApplied: true, accessApplied: true }))).toBe('watch')
+  expect(decideCluster(cluster([member(1), member(2, { secured_at: now }), member(3)]))).toBe('bootstrap')
+  expect(decideCluster(cluster(five(), {}, { bootstrap: bootstrap(null) }))).toBe('bootstrap')
+  expect(decideCluster(cluster(five(), {}, confirmed))).toBe('check-control-plane')
+  expect(decideCluster(cluster(five(), { control_plane_at: now }, confirmed))).toBe('check-nodes')
+  expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now }, confirmed))).toBe('key')
+  expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now, key_applied_at: now }, confirmed))).toBe('access')
+  expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now, access_applied_at: now }))).toBe('watch')
   // One that was taken over.
-  expect(decideCluster(cluster(five(), { wasReady: true }))).toBe('key')
-  expect(decideCluster(cluster(five(), { wasReady: true, keyApplied: true }))).toBe('access')
+  expect(decideCluster(cluster(five(), { ready_at: now }))).toBe('key')
+  expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now }))).toBe('access')
 })
 
 test('a worker that answers is never chosen for etcd', () => {
-  expect(decideCluster(cluster([member(1), member(4, { secured: true })]))).toBe('wait-control-plane')
-  expect(chooseForBootstrap([member(4, { secured: true }), member(3, { secured: true }), member(2, { secured: true, failed: true }), member(1)])?.name).toBe(
-    'web-3',
-  )
+  expect(decideCluster(cluster([member(1), member(4, { secured_at: now })]))).toBe('wait-control-plane')
+  expect(
+    chooseForBootstrap([member(4, { secured_at: now }), member(3, { secured_at: now }), member(2, { secured_at: now, failed_at: now }), member(1)])?.name,
+  ).toBe('web-3')
 })
 
 test('workers leave first, then control planes one by one from the last', () => {
-  const members = five({ sent: true })
-  const leaving = { wanted: 'removed', etcdBegun: true } as const
-  expect(waitTurn(members[3]!, members, leaving)).toBeNull()
-  expect(waitTurn(members[2]!, members, leaving)).toBe('Workers first: web-4 and web-5')
-  const withoutWorkers = members.map((m) => (m.role === 'worker' ? { ...m, released: true } : m))
-  expect(waitTurn(withoutWorkers[2]!, withoutWorkers, leaving)).toBeNull()
-  expect(waitTurn(withoutWorkers[0]!, withoutWorkers, leaving)).toBe('Control planes leave etcd one by one: web-2 and web-3 first')
+  const members = five({ send_intent_at: now })
+  const leaving = (of: MemberRow[], wanted: ClusterRow['wanted'] = 'removed') => cluster(of, { wanted }, { bootstrap: bootstrap(now) })
+  expect(waitTurn(members[3]!, leaving(members))).toBeNull()
+  expect(waitTurn(members[2]!, leaving(members))).toBe('Workers first: web-4 and web-5')
+  const withoutWorkers = members.map((m) => (m.role === 'worker' ? { ...m, released_at: now } : m))
+  expect(waitTurn(withoutWorkers[2]!, leaving(withoutWorkers))).toBeNull()
+  expect(waitTurn(withoutWorkers[0]!, leaving(withoutWorkers))).toBe('Control planes leave etcd one by one: web-2 and web-3 first')
   // Before etcd was begun there is nothing to leave in order.
-  expect(waitTurn(withoutWorkers[0]!, withoutWorkers, { ...leaving, etcdBegun: false })).toBeNull()
+  expect(waitTurn(withoutWorkers[0]!, { ...leaving(withoutWorkers), bootstrap: undefined })).toBeNull()
   // A single server that is replaced waits for nobody.
-  expect(waitTurn(members[0]!, members, { wanted: 'ready', etcdBegun: true })).toBeNull()
+  expect(waitTurn(members[0]!, leaving(members, 'ready'))).toBeNull()
 })
 
 test('a failed server stops the creation only once the others have come as far as they can', () => {
-  const failed = member(3, { failed: true, failure: 'It refused the configuration' })
+  const failed = member(3, { failed_at: now, failure: 'It refused the configuration' })
   const going = cluster([member(1), member(2), failed])
   expect(isStuck(going)).toBe(false)
-  const confirmed = { node_id: 'id-1', confirmed: true }
-  const on = { secured: true, etcd: true, nodeReady: true } as const
-  const done = cluster([member(1, on), member(2, on), failed], { bootstrap: confirmed, controlPlaneHealthy: true })
+  const confirmed = { bootstrap: bootstrap(now) }
+  const on = { secured_at: now, etcd_at: now, node_ready_at: now } as const
+  const done = cluster([member(1, on), member(2, on), failed], { control_plane_at: now }, confirmed)
   expect(isStuck(done)).toBe(true)
   expect(describeCluster(done)).toEqual({ status: 'failed', reason: 'web-3: It refused the configuration' })
-  expect(isStuck(cluster([member(1, on), member(2, { ...on, nodeReady: false }), failed], { bootstrap: confirmed, controlPlaneHealthy: true }))).toBe(false)
+  expect(isStuck(cluster([member(1, on), member(2, { ...on, node_ready_at: null }), failed], { control_plane_at: now }, confirmed))).toBe(false)
 })
 
 test('one that was replaced holds nobody up, also where it can not be reset', () => {
-  const on = { secured: true, etcd: true, nodeReady: true } as const
-  const replaced = member(3, { wanted: 'released', failed: true, failure: 'It does not answer' })
-  const going = { bootstrap: { node_id: 'id-1', confirmed: true }, controlPlaneHealthy: true }
+  const on = { secured_at: now, etcd_at: now, node_ready_at: now } as const
+  const replaced = member(3, { wanted: 'released', failed_at: now, failure: 'It does not answer' })
+  const going = [{ control_plane_at: now }, { bootstrap: bootstrap(now) }] as const
   const members = [member(1, on), member(2, on), replaced]
-  expect(isStuck(cluster(members, going))).toBe(false)
-  expect(describeCluster(cluster(members, going))).toMatchObject({ status: 'bootstrapping' })
+  expect(isStuck(cluster(members, ...going))).toBe(false)
+  expect(describeCluster(cluster(members, ...going))).toMatchObject({ status: 'bootstrapping' })
   expect(isStuck(cluster([replaced], { wanted: 'removed' }))).toBe(true)
 })
 
 test('the reason of a failure names its server once', () => {
-  const said = (failure: string) => describeCluster(cluster([member(1), member(2), member(3, { failed: true, failure })], { wanted: 'removed' })).reason
+  const said = (failure: string) => describeCluster(cluster([member(1), member(2), member(3, { failed_at: now, failure })], { wanted: 'removed' })).reason
   const { name } = member(3)
   const reasons = [said('It refused the configuration'), said(`${name} came back in maintenance after 5 installations`)]
   expect(reasons).toEqual([`${name}: It refused the configuration`, `${name} came back in maintenance after 5 installations`])
@@ -103,30 +94,33 @@ test('the reason of a failure names its server once', () => {
 })
 
 test('without any control plane left the workers are not waited for', () => {
-  const failed = member(1, { failed: true, failure: 'no' })
+  const failed = member(1, { failed_at: now, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)
 })
 
 test('the server chosen for etcd is not changed when it fails while its state is unknown', () => {
-  const chosen = member(1, { secured: true, failed: true, failure: 'It does not answer' })
-  const stuck = cluster([chosen, member(2, { secured: true }), member(3, { secured: true })], { bootstrap: { node_id: 'id-1', confirmed: false } })
+  const chosen = member(1, { secured_at: now, failed_at: now, failure: 'It does not answer' })
+  const stuck = cluster([chosen, member(2, { secured_at: now }), member(3, { secured_at: now })], {}, { bootstrap: bootstrap(null) })
   expect(isStuck(stuck)).toBe(true)
   expect(describeCluster(stuck)).toMatchObject({ status: 'failed' })
 })
 
 test('the status follows what is waited for', () => {
-  expect(describeCluster(cluster(five(), { secrets: false })).status).toBe('pending')
+  expect(describeCluster(cluster(five(), {}, { hasBundle: false })).status).toBe('pending')
   expect(describeCluster(cluster(five()))).toEqual({ status: 'configuring', reason: 'Sending web-1, web-2 and web-3 their configuration' })
-  expect(describeCluster(cluster(five({ sent: true })))).toEqual({ status: 'installing', reason: 'Waiting for web-1, web-2 and web-3 to install and restart' })
-  expect(describeCluster(cluster(five({ sent: true, secured: true })))).toEqual({
+  expect(describeCluster(cluster(five({ send_intent_at: now })))).toEqual({
+    status: 'installing',
+    reason: 'Waiting for web-1, web-2 and web-3 to install and restart',
+  })
+  expect(describeCluster(cluster(five({ send_intent_at: now, secured_at: now })))).toEqual({
     status: 'bootstrapping',
     reason: 'Choosing the control plane that etcd is started on',
   })
-  expect(describeCluster(cluster(five({ sent: true }), { bootstrap: { node_id: 'id-1', confirmed: false } }))).toEqual({
+  expect(describeCluster(cluster(five({ send_intent_at: now }), {}, { bootstrap: bootstrap(null) }))).toEqual({
     status: 'bootstrapping',
     reason: 'Starting etcd on web-1',
   })
-  const removing = cluster(five({ released: true }), { wanted: 'removed' })
+  const removing = cluster(five({ released_at: now }), { wanted: 'removed' })
   expect(describeCluster(removing)).toEqual({ status: 'deleting', reason: null })
   expect(decideCluster(removing)).toBe('forget')
 })

@@ -1,11 +1,11 @@
 /** Watches a ready cluster and marks it degraded with the reason. */
-import type { Job, Outcome } from '../../../engine/engine.ts'
-import type { ClusterRun } from './cluster-run.ts'
-import type { State } from '../facts.ts'
-import { forgetting } from '../leave/forgetting.ts'
+import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
+import { kubernetesOf } from '../kubernetes.ts'
+import { removeFromEtcd, removeFromKubernetes } from '../leave/etcd.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
+import { change, type ClusterTurn, write } from './cluster-run.ts'
 
 /** Interval of checks, in ms. Two failures in a row make a cluster degraded, so that one lost packet doesn't. */
 export const watchMs = 7_000
@@ -17,72 +17,68 @@ export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
-const joined = (state: State) => state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
-
 /** Kubernetes' state of each wanted server; unknown for the reason `problem` if Kubernetes didn't answer. */
-const joinedNodes = (state: State, nodes: Nodes | null, problem: string | null) =>
-  joined(state).map((m) => {
+const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | null) =>
+  state.members.filter(store.isWanted).map((m) => {
     if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }
     const node = nodes.get(m.name)
     return { node_id: m.node_id, ready: node?.ready === true, reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason }
   })
 
-export function watching({ parts: { servers }, write, change, api, reached }: ClusterRun) {
-  const forget = forgetting(reached)
-  /** ready ↔ degraded, with the reason. */
-  const watch = async (job: Job, state: State): Promise<Outcome> => {
-    const { verdict, nodes } = await health(job, state)
-    // Capped, so that the row of a degraded cluster doesn't change.
-    const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
-    const isDegraded = misses >= missesUntilDegraded
-    await write(job, state, async (tx) => {
-      if (nodes !== null || isDegraded) await servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))
-      await change(tx, state, {
-        misses,
-        ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
-      })
+/** ready ↔ degraded, with the reason. */
+export async function watch(turn: ClusterTurn): Promise<Outcome> {
+  const { state } = turn
+  const { verdict, nodes } = await health(turn)
+  // Capped, so that the row of a degraded cluster doesn't change.
+  const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
+  const isDegraded = misses >= missesUntilDegraded
+  await write(turn, async (tx) => {
+    if (nodes !== null || isDegraded) await turn.parts.servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))
+    await change(turn, tx, {
+      misses,
+      ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
     })
-    // Checks again soon after the first failure, so that a problem shows within seconds but a lost packet doesn't.
-    return { againMs: misses === 1 ? soonMs : watchMs }
-  }
+  })
+  // Checks again soon after the first failure, so that a problem shows within seconds but a lost packet doesn't.
+  return { againMs: misses === 1 ? soonMs : watchMs }
+}
 
-  /** The cluster's problem, or null, and its nodes if Kubernetes answered. */
-  const health = async (job: Job, state: State): Promise<{ verdict: string | null; nodes: Nodes | null }> => {
-    try {
-      const left = await forgetGone(job, state)
-      const nodes: Nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
-      if (left !== null) return { verdict: left, nodes }
-      const ill = joined(state).filter((m) => nodes.get(m.name)?.ready !== true)
-      if (ill.length === 0) return { verdict: null, nodes }
-      const why = nodes.get(ill[0]!.name)?.reason
-      return { verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`, nodes }
-    } catch (error) {
-      if (!(error instanceof KubernetesError)) throw error
-      return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
-    }
+/** The cluster's problem, or null, and its nodes if Kubernetes answered. */
+async function health(turn: ClusterTurn): Promise<{ verdict: string | null; nodes: Nodes | null }> {
+  const { parts, job, state } = turn
+  try {
+    const left = await removeGone(turn)
+    const nodes: Nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
+    if (left !== null) return { verdict: left, nodes }
+    const ill = state.members.filter((m) => store.isWanted(m) && nodes.get(m.name)?.ready !== true)
+    if (ill.length === 0) return { verdict: null, nodes }
+    const why = nodes.get(ill[0]!.name)?.reason
+    return { verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`, nodes }
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
   }
+}
 
-  /**
-   * Removes replaced and force-removed servers from etcd and Kubernetes, even before they can be reset: etcd accepts one new member at a time, so
-   * a dead learner would block all others. Returns what remains and why, or null.
-   */
-  const forgetGone = async (job: Job, state: State): Promise<string | null> => {
-    if (state.row.control_plane_at === null) return null
-    const leavers = state.members.filter((m) => m.wanted === 'released')
-    // A server with its own operation handles this itself. A replaced one may have started to join unseen.
-    for (const m of leavers.filter((m) => m.released_at === null && m.operation_id === null && m.send_intent_at !== null)) {
-      const inEtcd = await forget.fromEtcd(job, state, m, { onlyDead: true })
-      if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`
-    }
-    for (const m of leavers.filter((m) => m.released_at !== null && leftTraces(m))) {
-      const inEtcd = await forget.fromEtcd(job, state, m)
-      if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
-      const inKubernetes = await forget.fromKubernetes(job, state, m)
-      if (inKubernetes !== null) return inKubernetes
-      await write(job, state, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
-    }
-    return null
+/**
+ * Removes replaced and force-removed servers from etcd and Kubernetes, even before they can be reset: etcd accepts one new member at a time, so
+ * a dead learner would block all others. Returns what remains and why, or null.
+ */
+export async function removeGone(turn: ClusterTurn): Promise<string | null> {
+  const { parts, job, state } = turn
+  if (state.row.control_plane_at === null) return null
+  const leavers = state.members.filter((m) => m.wanted === 'released')
+  // A server with its own operation handles this itself. A replaced one may have started to join unseen.
+  for (const m of leavers.filter((one) => one.released_at === null && one.operation_id === null && one.send_intent_at !== null)) {
+    const inEtcd = await removeFromEtcd(parts, job, state, m, { onlyDead: true })
+    if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`
   }
-
-  return { watch, forgetGone }
+  for (const m of leavers.filter((one) => one.released_at !== null && leftTraces(one))) {
+    const inEtcd = await removeFromEtcd(parts, job, state, m)
+    if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
+    const inKubernetes = await removeFromKubernetes(parts, job, state, m)
+    if (inKubernetes !== null) return inKubernetes
+    await write(turn, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
+  }
+  return null
 }

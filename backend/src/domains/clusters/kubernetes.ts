@@ -1,5 +1,15 @@
-/** Objects that Steelyard keeps in every cluster. */
-import { fieldManager } from '../../kubernetes/client.ts'
+/** A cluster's Kubernetes API, and the objects that Steelyard keeps in it. */
+import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
+import { type CoreParts, factsOf } from './parts.ts'
+import { isWanted, type MemberRow, type State } from './store.ts'
+
+/** Control planes that stay in the cluster and have answered with its certificates. */
+export const controlPlanesOf = (members: readonly MemberRow[]) => members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && isWanted(m))
+
+export async function kubernetesOf(parts: CoreParts, { row, members }: Pick<State, 'row' | 'members'>): Promise<Kubernetes> {
+  const facts = await factsOf(parts, parts.db, controlPlanesOf(members))
+  return kubernetes(facts, (await parts.secrets.kubernetesAdmin(row.id))!, parts.dial)
+}
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lateReason } from './late-nodes.ts'
+import { lateReason } from './bring-up.ts'
 
 const late = { name: 'web-1', address: '10.0.0.3', secured: false }
 const node = { name: 'web-1', ready: true, reason: null, addresses: ['10.0.0.3'] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { afterLeaving } from '#contract/clusters/clusters.ts'
-import { canLeaveEtcd, type EtcdMembers } from './decide-leaving.ts'
+import { canLeaveEtcd, type EtcdMembers } from './etcd.ts'
 
 const etcd = (members: number, ill: readonly number[] = [], learners: readonly number[] = []): EtcdMembers => {
   const all = Array.from({ length: members }, (_, i) => ({ id: String(i + 1), name: `web-${i + 1}`, learner: learners.includes(i + 1) }))

@@ -1,0 +1,137 @@
+/** Records of outside changes to a cluster and its machines: held configurations, adopted bases, versions and authorities. */
+import type { MachineImages } from '#talos/config/compare.ts'
+import { supportedMinor } from '#talos/versions.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import type { KeptConfig, LockedOut, Outside } from '../servers/outside.ts'
+import { type CoreParts, factsOf } from './parts.ts'
+import { storeConfig } from './render.ts'
+import * as store from './store.ts'
+
+/** `1.36.3` from `registry.k8s.io/kubelet:v1.36.3`; null if the tag is no version. */
+export const versionOf = (image: string | undefined): string | null => /:v(\d{1,4}\.\d{1,4}\.\d{1,4})(?:@|$)/.exec(image ?? '')?.[1] ?? null
+
+const byVersion = (a: string, b: string): number => a.replace(/^v/, '').localeCompare(b.replace(/^v/, ''), 'en', { numeric: true })
+/** The lowest of versions with or without the `v`. */
+export const lowest = (versions: readonly string[]): string | undefined => versions.toSorted(byVersion)[0]
+
+/** The lowest known versions of the cluster's servers, because an upgrade in progress is not complete. Null until all have joined. */
+async function versionsNow(parts: CoreParts, row: store.ClusterRow): Promise<{ talos: string; kubernetes: string } | null> {
+  const members = (await store.members(parts.db, row.id)).filter(store.isWanted)
+  if (members.length === 0 || members.some((m) => m.node_ready_at === null)) return null
+  const facts = await factsOf(parts, parts.db, members)
+  const kubernetes = members.map((m) => versionOf(m.images?.kubelet ?? m.images?.apiServer) ?? row.kubernetes_version)
+  const talos = facts.map((f) => f.talos_version ?? row.talos_version)
+  // Versions that Steelyard can't generate configurations for are not taken over.
+  const isKnown = talos.every((version) => /^v\d+\.\d+\.\d+$/.test(version) && supportedMinor(version) !== undefined)
+  return { talos: isKnown ? lowest(talos)! : row.talos_version, kubernetes: lowest(kubernetes)! }
+}
+
+const isLiving = (row: store.ClusterRow | undefined): row is store.ClusterRow =>
+  row !== undefined && row.deleted_at === null && row.wanted === 'ready' && row.ready_at !== null
+
+export function outside(parts: CoreParts): Outside {
+  const { db, clock, record, secrets } = parts
+  const now = () => new Date(clock.now())
+
+  const opened = async (on: Db | Tx, clusterId: string, { sealed, ...config }: store.ConfigRow): Promise<KeptConfig> => ({
+    ...config,
+    yaml: await secrets.openConfig(on, clusterId, sealed),
+  })
+
+  /** Stores a machine's configuration as a new, held generation. */
+  const keep = async (tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> => {
+    const generation = await storeConfig(parts, tx, clusterId, nodeId, yaml)
+    await store.holdConfig(tx, clusterId, nodeId, generation, now())
+  }
+  const putBase = async (tx: Tx, clusterId: string, nodeId: string, yaml: string) =>
+    store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
+
+  return {
+    async configs(on, clusterId, nodeId) {
+      const member = await store.member(on, clusterId, nodeId)
+      const newest = await store.newestConfig(on, clusterId, nodeId)
+      if (!member || !newest || member.released_at !== null) return null
+      const [held, before] = await store.heldConfigs(on, clusterId, nodeId)
+      const known = held ?? (await store.firstConfig(on, clusterId, nodeId))!
+      return {
+        held: await opened(on, clusterId, known),
+        before: before ? await opened(on, clusterId, before) : null,
+        newest: await opened(on, clusterId, newest),
+        overwrite: member.overwrite_seen,
+        images: member.images,
+      }
+    },
+
+    async noteHeld(tx, clusterId, nodeId, generation) {
+      await store.holdConfig(tx, clusterId, nodeId, generation, now())
+      await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: null })
+    },
+
+    keep,
+
+    async adopt(tx, clusterId, nodeId, yaml) {
+      await keep(tx, clusterId, nodeId, yaml)
+      await putBase(tx, clusterId, nodeId, yaml)
+    },
+
+    async rebase(tx, clusterId, nodeId, change) {
+      const row = await store.base(tx, clusterId, nodeId)
+      if (!row) return
+      await putBase(tx, clusterId, nodeId, change(await secrets.openBase(tx, clusterId, row.sealed)))
+    },
+
+    async noteImages(tx, clusterId, nodeId, images: MachineImages) {
+      const install = images.install === undefined ? {} : { install_image: images.install }
+      await store.updateMember(tx, clusterId, nodeId, { images: JSON.stringify(images), ...install })
+    },
+
+    async noteVersions(clusterId) {
+      const read = await store.row(db, clusterId)
+      if (!isLiving(read)) return
+      const seen = await versionsNow(parts, read)
+      if (seen === null || (seen.talos === read.talos_version && seen.kubernetes === read.kubernetes_version)) return
+      await inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, clusterId)
+        if (row?.version !== read.version) return
+        const after = await store.update(tx, clusterId, { talos_version: seen.talos, kubernetes_version: seen.kubernetes, updated_at: now() })
+        for (const m of await store.members(tx, clusterId))
+          await store.updateMember(tx, clusterId, m.node_id, { install_image: m.install_image.replace(/:v\d+\.\d+\.\d+$/, `:${seen.talos}`) })
+        await record(tx, system, {
+          action: 'cluster.versions_changed_outside',
+          target: { kind: 'cluster', id: clusterId, name: row.name },
+          before: { talos_version: row.talos_version, kubernetes_version: row.kubernetes_version },
+          after: { talos_version: seen.talos, kubernetes_version: seen.kubernetes },
+          event: { name: 'cluster.updated', version: after.version },
+        })
+      })
+    },
+
+    async allowOverwrite(tx, clusterId, nodeId, seen) {
+      await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: seen })
+    },
+
+    async joined(clusterId) {
+      if (!isLiving(await store.row(db, clusterId))) return []
+      return (await store.members(db, clusterId))
+        .filter((m) => store.isWanted(m) && m.node_ready_at !== null)
+        .map((m) => ({ node_id: m.node_id, controlPlane: m.role === 'control_plane' }))
+    },
+
+    async noteLockedOut(clusterId, why: LockedOut | null) {
+      const read = await store.row(db, clusterId)
+      if (!read || read.deleted_at !== null || read.locked_out === why) return
+      await inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, clusterId)
+        if (!row || row.locked_out === why) return
+        const after = await store.update(tx, clusterId, { locked_out: why, locked_out_since: why === null ? null : now(), updated_at: now() })
+        await record(tx, system, {
+          action: why === null ? 'cluster.let_in_again' : 'cluster.locked_out',
+          target: { kind: 'cluster', id: clusterId, name: row.name },
+          after: { authority: why ?? row.locked_out },
+          event: { name: 'cluster.updated', version: after.version },
+        })
+      })
+    },
+  }
+}
