@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startBackend } from '../testing/backend.ts'
 import { leases, shardCount, shardOf } from './leases.ts'
 
@@ -21,6 +21,7 @@ const everybodyIsGone = async () => {
     .set({ beat_at: new Date(0) })
     .execute()
 }
+beforeEach(everybodyIsGone)
 const share = (lease: ReturnType<typeof processOf>) => ids.filter((id) => lease.owns(id)).length
 
 test('servers are spread evenly over the shards', () => {
@@ -57,7 +58,6 @@ test.each([
   ['ahead', 86_400_000],
   ['back', -86_400_000],
 ])('a clock that jumps a day %s neither ends a lease nor makes it longer', async (_where, jumpMs) => {
-  await everybodyIsGone()
   const lease = processOf(`jumps ${jumpMs}`)
   await lease.renew()
   clock.jump(jumpMs)
@@ -71,7 +71,6 @@ test.each([
 })
 
 test('at shutdown everything is given back at once', async () => {
-  await everybodyIsGone()
   const stop = new AbortController()
   const ending = processOf('ending')
   const running = ending.run(stop.signal)

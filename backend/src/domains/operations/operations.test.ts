@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { expect, expectTypeOf, test } from 'vitest'
+import { beforeEach, expect, expectTypeOf, test } from 'vitest'
 import { operationCancel, operationGet, operationList, operationRetry } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
-import { startBackend } from '../../testing/backend.ts'
+import { type SignedIn, startBackend } from '../../testing/backend.ts'
 
 /** What the reconciler does next, set by each test. */
 const woken: string[] = []
@@ -21,7 +21,16 @@ const backend = await startBackend({
 })
 const { operations } = backend.domains
 const { db } = backend.platform
-const [admin, operator, viewer] = [await backend.signIn(), await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
+let admin: SignedIn
+let operator: SignedIn
+let viewer: SignedIn
+// Tests move the clock on, which ends sessions.
+beforeEach(async () => {
+  failing = undefined
+  admin = await backend.signIn()
+  operator = await backend.signIn({ role: 'operator' })
+  viewer = await backend.signIn({ role: 'viewer' })
+})
 const write = <T>(change: (tx: Tx) => Promise<T>) => inTransaction(db, change)
 
 const begin = (target = { kind: 'server' as const, id: randomUUID() as string | null, name: 'calm-otter-101' }) =>
@@ -62,7 +71,7 @@ test('steps keep their times and attempts by themselves; the first that runs mak
   expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(5_000)
 })
 
-test('while a cancel is waited for, progress that says nothing new writes nothing', async () => {
+test('while a cancel is pending, progress without news writes nothing', async () => {
   const { id } = await begin()
   const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
   await operator.call(operationCancel, { params: { id } })
@@ -83,7 +92,7 @@ test('a step that does not change writes nothing', async () => {
   expect(await version()).toBe(before)
 })
 
-test('cancel is a wish: it is kept through progress, wakes the reconciler, and is answered by an end', async () => {
+test('a cancel request survives progress, wakes the reconciler, and is fulfilled when the operation ends', async () => {
   const { id, target } = await begin()
   await write((tx) => operations.set(tx, id, { status: 'running' }))
   await backend.engine.settle()
@@ -103,7 +112,7 @@ test('cancel is a wish: it is kept through progress, wakes the reconciler, and i
   expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'operation_ended' })
 })
 
-test('only what failed can be retried; failed steps begin again, in a new round', async () => {
+test('only a failed operation can be retried; its failed steps start again in a new round', async () => {
   const { id, target } = await begin()
   await write(async (tx) => {
     await operations.step(tx, id, 'ask', { status: 'done' })
@@ -132,7 +141,7 @@ test('a retry waits for another operation on the same object', async () => {
   expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({ code: 'operation_running' })
 })
 
-test('a viewer may look and not touch; what is about unseen things is not there', async () => {
+test('a viewer can read operations and not change them; operations outside of the scope are not found', async () => {
   const { id } = await begin()
   expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'forbidden' })
   const hidden = await write((tx) =>
@@ -185,7 +194,7 @@ test('the arguments of an operation are read back typed, with defaults where an 
   >()
 })
 
-test('steps may be added on the way, each once', async () => {
+test('steps can be added while an operation runs, each once', async () => {
   const { id } = await begin()
   const more = [
     { key: 'wait', title: 'Another title' },
@@ -196,7 +205,7 @@ test('steps may be added on the way, each once', async () => {
   expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
 })
 
-test('what its reconciler throws is told on the operation and its step without what may be secret, and is gone when it goes on', async () => {
+test('an error of the reconciler shows on the operation and its step without secrets, until the next success', async () => {
   const { id } = await begin()
   await write((tx) => operations.step(tx, id, 'ask', { status: 'running' }))
   const look = async () => {

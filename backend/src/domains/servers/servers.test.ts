@@ -1,21 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Server } from '#contract/servers/server.ts'
 import { operationGet } from '#contract/operations.ts'
 import { serverAdd, serverCommands, serverConfirm, serverGet, serverList, serverRemove, serverTalosconfig, serverUpdate } from '#contract/servers/servers.ts'
 import { auditList } from '#contract/audit.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'
 import type { Simulator } from '#simulator/src/start.ts'
-import { startBackend } from '../../testing/backend.ts'
+import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
 import { startFleet } from '../../testing/fleet.ts'
 import { temporaryFolder } from '../../testing/postgres.ts'
 
-const backend = await startBackend({ environment: { STEELYARD_SIMULATE: '6', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' } })
-const operator = await backend.signIn({ role: 'operator' })
+let backend: Backend
+let operator: SignedIn
 let fleet: Simulator
 const addressOf = (index: number): string => fleet.servers[index]!.plan.address
 
 beforeAll(async () => {
   fleet = await startFleet({ servers: 6, dataDir: temporaryFolder('servers'), seed: 'servers', speed: 50 })
+})
+beforeEach(async () => {
+  backend = await startBackend({ environment: { STEELYARD_SIMULATE: '6', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' } })
+  operator = await backend.signIn({ role: 'operator' })
 })
 afterAll(() => fleet.stop())
 
@@ -26,6 +31,12 @@ const add = async (body: { addresses: string[]; datacenter_id?: string } | { cid
   return (await operator.call(operationGet, { params: { id: answer.operation.id } })).answer!
 }
 const all = async () => (await operator.call(serverList)).answer!.items
+/** Registers two servers. */
+const addTwo = async () => {
+  await add({ addresses: [addressOf(0), addressOf(1)] })
+  return all()
+}
+const confirm = ({ id, identity: { uuid, serial } }: Server) => operator.call(serverConfirm, { params: { id }, body: { uuid: uuid!, serial: serial! } })
 
 test('servers are added by address with their hardware, one result per address, and wait for a person to confirm them', async () => {
   const operation = await add({ addresses: [addressOf(0), addressOf(1), '127.20.255.250'] })
@@ -54,7 +65,8 @@ test('servers are added by address with their hardware, one result per address, 
   }
 })
 
-test('added again they are known, not doubled', async () => {
+test('servers that are added again are recognised and not duplicated', async () => {
+  await addTwo()
   const operation = await add({ addresses: [addressOf(0)] })
   expect(operation.steps[0]).toMatchObject({ status: 'done', reason: expect.stringContaining('Registered already as') })
   expect(await all()).toHaveLength(2)
@@ -68,7 +80,7 @@ test('a whole network is scanned: what does not answer is no failure', async () 
 })
 
 test('a person confirms the hardware that is shown; anything else is refused', async () => {
-  const [server] = await all()
+  const [server] = await addTwo()
   const { uuid, serial } = server!.identity
   const params = { id: server!.id }
   const wrong = await operator.call(serverConfirm, { params, body: { uuid: uuid!, serial: 'another' } })
@@ -76,12 +88,11 @@ test('a person confirms the hardware that is shown; anything else is refused', a
   const right = await operator.call(serverConfirm, { params, body: { uuid: uuid!.toUpperCase(), serial: serial! } })
   expect(right.answer).toMatchObject({ identity: { state: 'confirmed' }, version: server!.version + 1 })
   expect(right.answer!.eligibility.filter((e) => !e.ok)).toEqual([])
-  const again = await operator.call(serverConfirm, { params, body: { uuid: uuid!, serial: serial! } })
-  expect(again).toMatchObject({ status: 409, problem: { error: 'The hardware is confirmed already' } })
+  expect(await confirm(server!)).toMatchObject({ status: 409, problem: { error: 'The hardware is confirmed already' } })
 })
 
 test('a rename follows the rules, and the sentence for a taken name is that of the form', async () => {
-  const [one, two] = await all()
+  const [one, two] = await addTwo()
   const rename = (id: string, name: string, ifMatch?: number) =>
     operator.call(serverUpdate, { params: { id }, body: { name } }, ifMatch === undefined ? {} : { ifMatch })
   expect((await rename(one!.id, '  db-1  ')).answer).toMatchObject({ name: 'db-1' })
@@ -106,7 +117,7 @@ test('a rename follows the rules, and the sentence for a taken name is that of t
 })
 
 test('of twenty renames to one name at once, exactly one wins', async () => {
-  const servers = await all()
+  const servers = await addTwo()
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, i) => operator.call(serverUpdate, { params: { id: servers[i % 2]!.id }, body: { name: `race-${Math.floor(i / 4)}` } })),
   )
@@ -116,6 +127,7 @@ test('of twenty renames to one name at once, exactly one wins', async () => {
 })
 
 test('the list searches, filters, sorts and pages, and finds nothing more by tricks of SQL', async () => {
+  await confirm((await addTwo())[0]!)
   const servers = await all()
   const [one] = servers
   const names = async (query: object) => (await operator.call(serverList, { query })).answer!.items.map((s) => s.name)
@@ -156,7 +168,8 @@ test('the list searches, filters, sorts and pages, and finds nothing more by tri
 
 test('a server moves to a datacenter, which then counts it; the overview sums its capacity', async () => {
   const { answer: datacenter } = await operator.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
-  const [server] = await all()
+  const [server] = await addTwo()
+  await confirm(server!)
   const moved = await operator.call(serverUpdate, { params: { id: server!.id }, body: { datacenter_id: datacenter!.id } })
   expect(moved.answer!.datacenter).toEqual({ id: datacenter!.id, code: 'PL-POZ-1' })
   const counted = (await operator.call(datacenterGet, { params: { id: datacenter!.id } })).answer!
@@ -170,7 +183,7 @@ test('a server moves to a datacenter, which then counts it; the overview sums it
 })
 
 test('in maintenance what Talos does not allow is refused with the sentence', async () => {
-  const [server] = await all()
+  const [server] = await addTwo()
   const params = { id: server!.id }
   for (const operation of [serverCommands.serverReboot, serverTalosconfig]) {
     expect(await operator.call(operation, { params })).toMatchObject({
@@ -181,7 +194,7 @@ test('in maintenance what Talos does not allow is refused with the sentence', as
 })
 
 test('a removed server is hidden unless asked for; the machine that comes back is a new server that remembers', async () => {
-  const server = (await all()).at(-1)!
+  const server = (await addTwo()).at(-1)!
   const { status, answer } = await operator.call(serverRemove, { params: { id: server.id } })
   expect(status).toBe(202)
   const done = answer!.operation
@@ -199,6 +212,11 @@ test('a removed server is hidden unless asked for; the machine that comes back i
 })
 
 test('unknown ids are not found; what was done stands in the audit log', async () => {
+  const [server] = await addTwo()
+  const params = { id: server!.id }
+  await confirm(server!)
+  await operator.call(serverUpdate, { params, body: { name: 'renamed' } })
+  await operator.call(serverRemove, { params })
   for (const id of ['00000000-0000-4000-8000-000000000000', 'no-uuid']) expect((await operator.call(serverGet, { params: { id } })).status).toBe(404)
   await backend.publish()
   const admin = await backend.signIn({ role: 'admin' })

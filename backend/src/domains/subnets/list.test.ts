@@ -137,7 +137,16 @@ function seeded(seed: number): () => number {
   }
 }
 
+/** A backend of one test's own, with a datacenter and a cluster. */
+async function ownWorld() {
+  const own = await startBackend()
+  const by = { backend: own, operator: await own.signIn({ role: 'operator' }) }
+  const { id: place } = await addDatacenter(by.operator, 'POZ')
+  return { by, place, cluster: await addCluster(own, place, 'alpha', networks) }
+}
+
 test('utilisation agrees with a count address by address on random subnets', async () => {
+  const { by, place, cluster } = await ownWorld()
   const random = seeded(3)
   for (let n = 0; n < 40; n++) {
     const family = n % 4 === 3 ? 6 : 4
@@ -154,31 +163,31 @@ test('utilisation agrees with a count address by address on random subnets', asy
     const isEnd = (v: bigint) => !firstAndLast && prefix <= bits - 2 && (v === cidr.base || (family === 4 && v === lastOf(cidr)))
     const handedOut = every.filter((v) => !isEnd(v) && v !== gateway && !excluded.includes(v))
     if (handedOut.length === 0) continue
-    const subnet = await addSubnet(operator, poznan.id, `random-${n}`, `${spell(cidr.base)}/${prefix}`, {
+    const subnet = await addSubnet(by.operator, place, `random-${n}`, `${spell(cidr.base)}/${prefix}`, {
       gateway: gateway === null ? null : spell(gateway),
       exclude: excluded.length === 0 ? [] : [`${spell(from!)}-${spell(to!)}`],
       first_and_last: firstAndLast,
     })
     const used = every.filter(() => random() < 0.4)
-    await assign(backend, subnet, alpha, { uses: Object.fromEntries(used.map((v) => [spell(v), 'default/any'])) })
-    const { answer } = await operator.call(subnetGet, { params: { id: subnet.id } })
+    await assign(by.backend, subnet, cluster, { uses: Object.fromEntries(used.map((v) => [spell(v), 'default/any'])) })
+    const { answer } = await by.operator.call(subnetGet, { params: { id: subnet.id } })
     expect([answer!.cidr, answer!.total, answer!.used]).toEqual([subnet.cidr, handedOut.length, used.filter((v) => handedOut.includes(v)).length])
   }
 })
 
 test('a subnet with a thousand exclusions and tens of thousands of addresses in use is shown within a second', async () => {
+  const { by, place, cluster } = await ownWorld()
+  const { db } = by.backend.platform
   const exclude = Array.from({ length: 1000 }, (_, i) => `10.33.${i >> 2}.${10 + 60 * (i & 3)}-10.33.${i >> 2}.${12 + 60 * (i & 3)}`)
-  const subnet = await addSubnet(operator, poznan.id, 'h-large', '10.33.0.0/16', { gateway: '10.33.0.1', exclude })
-  await assign(backend, subnet, alpha, { uses: { '10.33.0.2': 'default/a' } })
+  const subnet = await addSubnet(by.operator, place, 'h-large', '10.33.0.0/16', { gateway: '10.33.0.1', exclude })
+  await assign(by.backend, subnet, cluster, { uses: { '10.33.0.2': 'default/a' } })
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
-    select ${subnet.id}, ${alpha}, '10.33.0.0'::inet + n, 'default/service-' || n from generate_series(3, 30002) n`.execute(backend.platform.db)
+    select ${subnet.id}, ${cluster}, '10.33.0.0'::inet + n, 'default/service-' || n from generate_series(3, 30002) n`.execute(db)
   const began = performance.now()
-  const { used } = (await operator.call(subnetGet, { params: { id: subnet.id } })).answer!
+  const { used } = (await by.operator.call(subnetGet, { params: { id: subnet.id } })).answer!
   expect(performance.now() - began).toBeLessThan(1_000)
   // 10.33.0.2 to 10.33.117.50: four times three addresses of each whole 256 are excluded, of the last 51 those of the first range.
   expect(used).toBe(30_001 - 117 * 12 - 3)
-  await sql`delete from subnet_assignment where subnet_id = ${subnet.id}`.execute(backend.platform.db)
-  await sql`delete from subnet where id = ${subnet.id}`.execute(backend.platform.db)
 })
 
 test('addresses are spelled as the database spells them', async () => {
