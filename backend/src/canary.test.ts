@@ -119,7 +119,7 @@ async function events(token: string): Promise<string> {
   return text
 }
 
-test('secrets come into being', async () => {
+test('creates one of each secret', async () => {
   const [free, ...nodes] = world.nodes
   plant('password', admin.password)
   plant('access token', admin.accessToken)
@@ -269,7 +269,7 @@ async function reads(token: string): Promise<Record<string, string>> {
   return texts
 }
 
-test('they are found nowhere', async () => {
+test('no secret is in an answer, table, file, log, event or metric', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   await backend.publish()
   const [byViewer, byAdmin] = await Promise.all([reads(viewer.accessToken), reads(admin.accessToken)])
@@ -289,7 +289,7 @@ test('they are found nowhere', async () => {
   expect(found({ ...answered, ...byViewer, ...byAdmin, ...tables, ...written, logs: lines.join(''), events: heard, metrics })).toEqual([])
 })
 
-test('the search would find them', () => {
+test('the search finds secrets in every encoding', () => {
   const [name, secret] = [...secrets][0]!
   for (const text of [secret, `x${Buffer.from(secret).toString('hex')}`, Buffer.from(`{"a":"${secret}"}`).toString('base64')])
     expect(found({ here: text })).toContain(`${name} in here`)

@@ -13,7 +13,7 @@ test.each([
   expect(elapsedMs({ now, steadySince }, since)).toBe(expected)
 })
 
-test('the clock of the system knows of no jump while nobody sets it', () => {
+test('the system clock reports no jump', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000)
   expect(systemClock.steadySince()).toBe(0)
 })

@@ -22,7 +22,7 @@ const problems = (environment: Record<string, string>): Promise<readonly string[
     },
   )
 
-test('what the settings name on the disk is told with their other problems, each by its setting', async () => {
+test('problems of files that settings name are reported with the other problems, by setting', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = file('other.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
   const { crt } = await createAuthority({ kind: 'p256', subject: { commonName: 'Test authority' }, now: new Date() })
@@ -40,7 +40,7 @@ test('what the settings name on the disk is told with their other problems, each
   ])
 })
 
-test('a private key that everybody on the machine may read is refused', async () => {
+test('a private key that other users of the machine can read is refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
   chmodSync(key, 0o644)
@@ -49,7 +49,7 @@ test('a private key that everybody on the machine may read is refused', async ()
   )
 })
 
-test('a data folder that can not be one is refused before anything is made', async () => {
+test('an unusable data folder is refused before anything is created', async () => {
   const taken = file('taken', '')
   expect(await problems({ STEELYARD_DATA: taken })).toEqual([`STEELYARD_DATA is ${taken}, which is not a folder`])
   expect(await problems({ STEELYARD_DATA: `${taken}/data` })).toEqual([`STEELYARD_DATA is ${taken}/data, which can't be reached: a part of its path is a file`])

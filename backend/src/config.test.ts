@@ -12,7 +12,7 @@ const problems = (environment: Record<string, string>): readonly string[] => {
   }
 }
 
-test('without any setting it listens on loopback, with the embedded database, and dials nobody', () => {
+test('by default it listens on loopback, uses the embedded database, and contacts no server', () => {
   const config = read({})
   expect(config).toMatchObject({
     host: '127.0.0.1',
@@ -29,7 +29,7 @@ test('without any setting it listens on loopback, with the embedded database, an
   })
 })
 
-test('all problems are told at once, each with the name of its setting', () => {
+test('all problems are reported at once, each with the name of its setting', () => {
   const found = problems({
     PORT: 'http',
     DATABASE_URL: 'mysql://x',
@@ -111,11 +111,11 @@ test.each([
   expect(refused).toEqual([`${name} ${why}`])
 })
 
-test('a URL is kept as it is asked for', () => {
+test('a URL is kept as it was set', () => {
   expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe('https://factory.example.com/a%20b')
 })
 
-test('what the command line and the scripts in docs/ read is no mistyped setting', () => {
+test('the settings of the CLI and of the scripts in docs/ are known', () => {
   expect(problems({ STEELYARD_URL: 'x', STEELYARD_TOKEN: 'x', STEELYARD_EMAIL: 'x', STEELYARD_PASSWORD: 'x' })).toEqual([])
   expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual(['STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all'])
 })

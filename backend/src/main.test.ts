@@ -86,7 +86,7 @@ test('a second Steelyard on the data folder is refused in 2 s naming the first; 
   expect(await third.ended).toBe(0)
 }, 60_000)
 
-test('its database killed, the program lives, starts it again and goes on', async () => {
+test('when its database is killed, the program restarts it and continues', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
   const url = await program.ready()
@@ -140,14 +140,14 @@ test('two processes on one PostgreSQL of your own share sessions; each has a dat
   expect(await Promise.all(both.map((p) => p.ended))).toEqual([0, 0])
 }, 90_000)
 
-test('wrong settings are told all at once, and nothing is started', async () => {
+test('all invalid settings are reported at once, and nothing is started', async () => {
   const program = run(['serve'], { PORT: 'x', HOST: '0.0.0.0', STEELYARD_DATA: '/nonexistent/data' })
   expect(await program.ended).toBe(2)
   expect(program.seen.err).toMatch(/PORT must be[^]*HOST is 0\.0\.0\.0/)
   expect(program.seen.out).toBe('')
 })
 
-test('the first user is made on the machine itself, once; doctor then finds nothing wrong', async () => {
+test('the first user is created once on the machine itself; doctor then finds no problem', async () => {
   const environment = { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), IMAGE_FACTORY_URL: 'http://127.0.0.1:9' }
   const add = (email: string, password: string) => run(['user', 'add', '--first', email], environment, `${password}\n`)
   const short = add('admin@example.com', 'short')
@@ -171,7 +171,7 @@ test('the first user is made on the machine itself, once; doctor then finds noth
   await program.ended
 }, 90_000)
 
-test('a request that is under way when the stop is asked for is answered', async () => {
+test('a request that runs when the stop begins is answered', async () => {
   const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
   const url = await program.ready()
   // Ten sign-ins wait in line for their hashing.

@@ -6,7 +6,7 @@ import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlSta
 const backend = await startBackend()
 const { db } = backend.platform
 
-test('int8 is a number where that is exact, and an error where it is not', async () => {
+test('int8 is a number if that is exact, otherwise an error', async () => {
   const read = async (text: string) => (await sql<{ n: number }>`select ${sql.raw(text)}::int8 as n`.execute(db)).rows[0]!.n
   expect(await read('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
   await expect(read('9007199254740993')).rejects.toThrow(RangeError)
@@ -42,7 +42,7 @@ test('two transactions that lock in opposite order both succeed', async () => {
   expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([{ n: 4 }])
 })
 
-test('a refusal by the database is told from an unreachable one', async () => {
+test('an error of the database differs from an unreachable database', async () => {
   const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
   expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
   const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
@@ -51,7 +51,7 @@ test('a refusal by the database is told from an unreachable one', async () => {
   await away.close()
 })
 
-test('a pool timeout is told from an unreachable database', async () => {
+test('a pool timeout differs from an unreachable database', async () => {
   const { connection, drop } = await freshDatabase()
   const small = connect({ connection, poolSize: 1 })
   const held = await small.pool.connect()

@@ -64,7 +64,7 @@ test('a newer schema is refused, and so is one made from another text', async ()
   await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
 })
 
-test('what is due and what is held by a killed process stays in wake_up when the tables of the former queue library go', async () => {
+test("due and claimed objects stay in wake_up when the migration drops the former queue's tables", async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')
@@ -79,7 +79,7 @@ test('what is due and what is held by a killed process stays in wake_up when the
   expect((await pool.query(`select to_regnamespace('pgboss') as gone`)).rows).toEqual([{ gone: null }])
 })
 
-test('operations that an older version left open keep what they were asked for', async () => {
+test('open operations of an older version keep their arguments', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')

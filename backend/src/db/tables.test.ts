@@ -4,7 +4,7 @@ import { freshDatabase } from '../testing/backend.ts'
 import { tableTypes } from '../testing/table-types.ts'
 import { connect } from './db.ts'
 
-test('the types of the tables are those of the migrated database; npm run generate:tables brings them up to date', async () => {
+test('the generated table types match the migrated database (npm run generate:tables updates them)', async () => {
   const declared = readFileSync(new URL('columns.ts', import.meta.url), 'utf8').matchAll(/^ {2}'(?<key>\w+\.\w+)':/gm)
   const { connection, drop } = await freshDatabase()
   const database = connect({ connection })

@@ -15,7 +15,7 @@ async function withReconciler(reconcile: (job: Job) => Promise<Outcome>, options
   }
 }
 
-test('many wishes fold into one run, and the earliest time wins', async () => {
+test('many wake-ups cause one run at the earliest time', async () => {
   const runs: [string, number][] = []
   const backend = await withReconciler(async ({ key, now }) => void runs.push([key, now()]))
   const start = backend.clock.now()
@@ -32,7 +32,7 @@ test('many wishes fold into one run, and the earliest time wins', async () => {
   ])
 })
 
-test('a wake-up of a transaction that was rolled back never was', async () => {
+test('a rolled-back transaction leaves no wake-up', async () => {
   const runs: string[] = []
   const backend = await withReconciler(async ({ key }) => void runs.push(key))
   await expect(
@@ -45,7 +45,7 @@ test('a wake-up of a transaction that was rolled back never was', async () => {
   expect(runs).toEqual([])
 })
 
-test('what is asked for while it runs is run after it', async () => {
+test('a wake-up during a run causes another run after it', async () => {
   let runs = 0
   const backend = await withReconciler(async (job) => {
     runs += 1
@@ -55,7 +55,7 @@ test('what is asked for while it runs is run after it', async () => {
   expect(await backend.engine.settle()).toBe(3)
 })
 
-test('a reconciler is woken again when it asks to be', async () => {
+test('a reconciler is woken again at the time it returns', async () => {
   const times: number[] = []
   const backend = await withReconciler(async ({ now }) => {
     times.push(now())
@@ -67,7 +67,7 @@ test('a reconciler is woken again when it asks to be', async () => {
   expect(times.map((t) => t - start)).toEqual([0, 5_000, 10_000, 15_000])
 })
 
-test('a run that fails is kept with its reason and tried again, later each time', async () => {
+test('a failed run is recorded with its reason and retried with growing delays', async () => {
   const times: number[] = []
   const backend = await withReconciler(async ({ now, failures }) => {
     times.push(now())
@@ -92,7 +92,7 @@ test('the delay stops growing at two minutes', () => {
   expect(retryDelayMs(50, () => 0)).toBe(60_000)
 })
 
-test('who lost the object can write nothing more', async () => {
+test("a process that lost the object can't write any more", async () => {
   const outcome: { error?: unknown } = {}
   const backend = await withReconciler(async (job) => {
     await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'first', name: '', company: '', created_at: new Date() }).execute())
@@ -133,7 +133,7 @@ test('a run past its deadline is aborted and tried again', async () => {
   expect(runs).toBe(2)
 })
 
-test('a run that the database broke off has not failed: it goes on at once, and nothing is said of it', async () => {
+test('a run that the database interrupted is not a failure and is repeated at once', async () => {
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1
@@ -145,7 +145,7 @@ test('a run that the database broke off has not failed: it goes on at once, and 
   expect(await backend.row('a')).toMatchObject({ failures: 0, last_error: null })
 })
 
-test("a server's refused connection is not taken for the database's: it counts as a failure and waits", async () => {
+test('a refused connection to a server counts as a failure, unlike one to the database', async () => {
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1
@@ -157,7 +157,7 @@ test("a server's refused connection is not taken for the database's: it counts a
   expect(await backend.row('a')).toMatchObject({ failures: 1 })
 })
 
-test('an effect whose end was never told is unknown to the next attempt', async () => {
+test('an effect whose end was not recorded has an unknown result for the next attempt', async () => {
   const seen: { attempt: number; unknown: boolean; done: boolean }[] = []
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {
@@ -189,7 +189,7 @@ test('an effect whose end was never told is unknown to the next attempt', async 
   expect(seen[3]).toEqual({ attempt: 4, unknown: false, done: true })
 })
 
-test('a failpoint is met by its name, by its name without the part after the slash, or by its number', () => {
+test('a failpoint is selected by its name, by the name before the slash, or by its number', () => {
   const met = (setting: string, effects: string[]) => {
     const seen: string[] = []
     const point = failpoint(setting, () => {

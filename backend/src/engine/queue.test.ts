@@ -101,7 +101,7 @@ test('one busy object does not hold up the others', async () => {
   await one.stop()
 })
 
-test('what fails is tried again and never lost', async () => {
+test('failed runs are retried and never lost', async () => {
   let runs = 0
   const one = engineProcess(await database(), async () => {
     runs += 1
@@ -115,7 +115,7 @@ test('what fails is tried again and never lost', async () => {
   await one.stop()
 })
 
-test('a restart of the process that was killed goes on at once', async () => {
+test('a killed process continues at once after its restart', async () => {
   const connection = await database()
   let begun = 0
   const first = engineProcess(
@@ -198,7 +198,7 @@ test('an object that is due without a notification is found within the 3 s of th
   await one.stop()
 }, 30_000)
 
-test('an object that is locked when it is due is run soon after the lock goes, although a rollback notifies nobody', async () => {
+test('an object that is locked when it is due runs soon after the lock is released, although a rollback sends no notification', async () => {
   const connection = await database()
   const runs: { key: string; at: number }[] = []
   const one = engineProcess(connection, async ({ key }) => void runs.push({ key, at: Date.now() }))
@@ -220,7 +220,7 @@ test('an object that is locked when it is due is run soon after the lock goes, a
   await one.stop()
 }, 30_000)
 
-test('what became due while no connection listened is run when the connection is back', async () => {
+test('objects that became due while the listener was disconnected run when it is back', async () => {
   const runs: number[] = []
   const one = engineProcess(await database(), async () => void runs.push(Date.now()))
   await one.start()
@@ -275,7 +275,7 @@ test('an idle process sends three statements every 3 s, also while it waits for 
   await one.stop()
 }, 30_000)
 
-test('what a process holds but does not run, because its release was lost, is found by the sweep while other runs go on', async () => {
+test('the sweep finds objects that a process has claimed but does not run, because their release was lost', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key, signal }) => {
     runs.push(key)
@@ -292,7 +292,7 @@ test('what a process holds but does not run, because its release was lost, is fo
   await one.stop()
 }, 30_000)
 
-test('what a process took without hearing so goes on when its connections are made anew, not when the lease runs out', async () => {
+test('an object whose claim was lost on a broken connection continues after the reconnection, not after the lease', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
@@ -308,7 +308,7 @@ test('what a process took without hearing so goes on when its connections are ma
   await one.stop()
 }, 30_000)
 
-test('saying that a process lives never dead-locks with who wakes several objects, in whatever order', async () => {
+test('heartbeats never deadlock with transactions that wake several objects in any order', async () => {
   const connection = await database()
   const told: string[] = []
   const note = (event: string) => void told.push(event)
@@ -335,7 +335,7 @@ test('saying that a process lives never dead-locks with who wakes several object
   expect(told).toEqual([])
 }, 60_000)
 
-test('stopping lets what runs end, and leaves nothing held', async () => {
+test('stopping waits for running objects and releases all claims', async () => {
   const connection = await database()
   let begun = 0
   let aborted = 0

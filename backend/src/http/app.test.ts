@@ -57,7 +57,7 @@ test.each([
   expect(Object.prototype).not.toHaveProperty('admin')
 })
 
-test('an unknown field is named, and nothing else is done', async () => {
+test('an unknown field is named, and nothing is changed', async () => {
   const before = (await admin.call(datacenterList)).answer!.total
   const response = await post(JSON.stringify({ ...poznan, city_name: '', role: 'admin' }))
   expect(response.json()).toMatchObject({ fields: { role: 'Unknown field', city_name: expect.any(String) as string } })
@@ -127,7 +127,7 @@ test('an unknown path and an invalid id get 404, a wrong method 405 with the all
   expect(wrong.headers['allow']).toBe('DELETE, GET, HEAD, PATCH')
 })
 
-test('a stream answers no HEAD, because it would stay open without sending anything', async () => {
+test('HEAD on a stream is refused, because it would stay open without data', async () => {
   for (const url of ['/v1/events', `/v1/nodes/${randomUUID()}/logs`]) {
     const { statusCode, headers } = await backend.app.inject({ method: 'HEAD', url, headers: { authorization: `Bearer ${admin.accessToken}` } })
     expect([statusCode, headers['allow']]).toEqual([405, 'GET'])
@@ -140,7 +140,7 @@ test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () =>
   expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
 })
 
-test('every answer carries the headers that keep a browser safe', async () => {
+test('every answer has the security headers', async () => {
   const answers = await Promise.all([
     send('GET', '/v1/datacenters'),
     send('GET', '/v1/nothing'),
@@ -204,7 +204,7 @@ test('an unexpected error reveals nothing about itself', async () => {
   expect(response.json()).toEqual({ error: 'Something went wrong on our side', code: 'internal', request_id: response.headers['x-request-id'] })
 })
 
-test('an address that is not from a trusted proxy is not believed', async () => {
+test('X-Forwarded-For counts only from a trusted proxy', async () => {
   const lines: string[] = []
   const note = (event: string, fields?: object) => void lines.push(JSON.stringify({ event, ...fields }))
   const own = await startBackend({ log: { debug: note, info: note, warn: note, error: note } })
@@ -226,7 +226,7 @@ test('too many writes of one person are slowed down; reads and other people are 
   expect((await write(one)).status).toBe(404)
 })
 
-test('past the limit of concurrent requests others are asked to come back', async () => {
+test('requests past the limit of concurrent requests get Retry-After', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
   const user = await own.signIn()
   await own.platform.db.transaction().execute(async (tx) => {
@@ -251,13 +251,13 @@ test('past the limit of concurrent requests others are asked to come back', asyn
   await expect.poll(async () => (await own.app.inject({ url: '/v1/installation' })).statusCode).toBe(200)
 })
 
-test('the console gets what it needs before sign-in', async () => {
+test('the console can read its settings before sign-in', async () => {
   expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null })
   const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
   expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
-test('an answer opened as a page may do nothing in a browser, and browsers know each disabled feature', async () => {
+test('the content policy allows an answer nothing in a browser, and browsers know each disabled feature', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
   // Chromium warns about it: it is known there only by an experiment.
@@ -306,7 +306,7 @@ test('health, readiness and metrics need no session', async () => {
   for (const line of metrics.body.trim().split('\n')) expect(line).toMatch(/^(#.*|[a-z_]+(\{[^}]*\})? [\d.e+-]+)$/)
 })
 
-test('the OpenAPI document names every call and every schema can be followed', async () => {
+test('the OpenAPI document names every call, and every schema reference resolves', async () => {
   const document = (await backend.app.inject({ url: '/v1/openapi.json' })).json<{
     openapi: string
     paths: Record<string, Record<string, { operationId: string; responses: object }>>

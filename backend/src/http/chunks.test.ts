@@ -42,7 +42,7 @@ test.each([
   ['sizes in capitals and with zeros before', [`${head()}000${body.length.toString(16).toUpperCase()}\r\n${body}\r\n0\r\n\r\n`]],
   ['an expectation to be told to go on', [head('Expect: 100-continue\r\n'), chunksOf(body, 30)]],
   ['a coding in capitals', [head().replace('chunked', 'Chunked') + chunksOf(body, 30)]],
-])('a body in chunks is taken: %s', async (_name, packets) => {
+])('a chunked body is accepted: %s', async (_name, packets) => {
   expect(await send(...packets)).toMatch(/HTTP\/1\.1 200 [\s\S]*"accessToken"/)
 })
 
@@ -84,7 +84,7 @@ test.each([
   ['two codings', [head('Transfer-Encoding: chunked\r\n') + chunksOf(body, 30)]],
   ['HTTP/1.0', [head().replace('HTTP/1.1', 'HTTP/1.0') + chunksOf(body, 30)]],
   ['a call that reads', [get + chunksOf(body, 30)]],
-])('a body in chunks is refused and its connection closed: %s', async (_name, packets) => {
+])('a chunked body is refused and its connection closed: %s', async (_name, packets) => {
   const answer = await send(...packets)
   expect(answer).toMatch(/HTTP\/1\.1 400 [\s\S]*"code":"bad_request"/)
   expect(answer).not.toContain('accessToken')
@@ -142,7 +142,7 @@ test('a chunked body is recognised however it is cut into packets; anything else
   )
 })
 
-test('a body is read up to its limit, and must be as long as its Content-Length says', async () => {
+test('a body is read up to its limit and must match its Content-Length', async () => {
   const pieces = (...texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)))
   expect((await readBytes(pieces(...Array.from({ length: 5_000 }, () => 'x')), 5_000)).toString()).toBe('x'.repeat(5_000))
   expect((await readBytes(pieces(), 10)).length).toBe(0)

@@ -17,7 +17,7 @@ const everywhere = {
   'x-frame-options': 'DENY',
 }
 
-test('the console, its files, a file that is not there, a redirect to nothing and unchanged files carry the headers as every answer does', async () => {
+test('the console, its files, missing files, redirects and 304 answers have the security headers', async () => {
   mkdirSync(path.join(folder, 'assets'), { recursive: true })
   writeFileSync(path.join(folder, 'index.html'), '<!doctype html><style nonce="__NONCE__"></style>')
   writeFileSync(path.join(folder, 'assets', 'a-1.js'), 'export {}')
@@ -59,7 +59,7 @@ test('HSTS is sent behind a trusted proxy that says https, and to nobody else', 
   expect(await ask('203.0.113.7', 'https')).toBeUndefined()
 })
 
-test('metrics are open to this machine and to the networks of the setting', async () => {
+test('metrics are served to this machine and to the networks of the setting', async () => {
   const own = await startBackend({ environment: { STEELYARD_METRICS_NETWORKS: '10.9.0.0/24', STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
   const ask = async (remoteAddress: string, forwarded?: string) =>
     (await own.app.inject({ url: '/metrics', remoteAddress, headers: { ...(forwarded && { 'x-forwarded-for': forwarded }) } })).statusCode

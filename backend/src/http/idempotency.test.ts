@@ -76,7 +76,7 @@ test('a key belongs to its user and its operation', async () => {
   expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
 })
 
-test('a refused call may be repeated with its key', async () => {
+test('a refused call can be repeated with its key', async () => {
   const refused = await admin.call(datacenterCreate, { body: { ...place('DDD'), latitude: 1 } }, { idempotencyKey: 'again' })
   expect(refused.status).toBe(422)
   expect((await admin.call(datacenterCreate, { body: place('DDD') }, { idempotencyKey: 'again' })).status).toBe(201)
@@ -100,7 +100,7 @@ test('a repetition of a running call gets 409 with Retry-After', async () => {
   expect(waiting.headers['retry-after']).toBe('1')
 })
 
-test('the key of a process that died before it did anything is free at once; after a commit without an answer nothing is done twice', async () => {
+test('the key of a process that died before its commit is free at once; after the commit nothing is done twice', async () => {
   const { db, owner } = backend.platform
   const silent = new Date(Date.now() - 60_000)
   const row = (key: string, more: { owner: string; beat_at?: Date; committed_at?: Date }) => ({
@@ -166,7 +166,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
     }),
   ],
   ['servers', serverAdd, () => ({ body: { addresses: ['127.20.0.9'] } })],
-])('killed between the commit and the answer of %s, the same key is given the first answer', async (what, operation, input) => {
+])('after a kill between the commit and the answer of %s, the same key gets the first answer', async (what, operation, input) => {
   const asked = await input()
   const send = (on: Backend) => {
     const { params = {}, body } = asked as { params?: Record<string, string>; body?: object }
@@ -184,7 +184,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
   expect(again.body).toBe(first.body)
 })
 
-test('writes that create, begin or remove nothing store no answers: ten thousand preference writes with keys', async () => {
+test('ten thousand preference writes with keys store no answers', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { db } = backend.platform
   for (let round = 0; round < 100; round++) {

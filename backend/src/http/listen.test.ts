@@ -32,6 +32,6 @@ test.each(['127.0.0.1', second.includes(':') ? `[${second}]` : second])('at http
   expect((await fetch(`http://${host}:${ports[0]}/healthz`)).status).toBe(200)
 })
 
-test('Fastify made no server of its own for the second address', () => {
+test('Fastify makes no second server for another address', () => {
   expect(ports).toHaveLength(1)
 })

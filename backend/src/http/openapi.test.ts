@@ -101,7 +101,7 @@ test('the document has the form of OpenAPI 3.1', () => {
   expect(validate.errors ?? []).toEqual([])
 })
 
-test('paths outside of the contract are in the document, and answer as it says', async () => {
+test('paths outside of the contract are in the document and answer as described', async () => {
   const { app } = await startBackend()
   const outside = calls.filter(({ one }) => allOperations.every((o) => o.name !== one.operationId))
   expect(outside.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/metrics', '/join/{token}'])
@@ -114,7 +114,7 @@ test('paths outside of the contract are in the document, and answer as it says',
   }
 })
 
-test('each schema in it is one of JSON Schema 2020-12', () => {
+test('each schema is valid JSON Schema 2020-12', () => {
   const schemas = calls.flatMap(({ one }) => [
     ...one.parameters.map((p) => p.schema),
     ...Object.values(one.requestBody?.content ?? {}).map((c) => c.schema),
@@ -147,7 +147,7 @@ test.each(allOperations.map((o) => [o.name, o] as const))('%s is in it with its 
   expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
 })
 
-test('every parameter and every field of a body says what it means', () => {
+test('every parameter and every field of a body has a description', () => {
   const silent = calls.flatMap(({ one }) => one.parameters.filter((p) => !p.description).map((p) => `${one.operationId} ${p.name}`))
   const look = (schema: unknown, at: string): void => {
     if (typeof schema !== 'object' || schema === null) return
@@ -164,7 +164,7 @@ test('every parameter and every field of a body says what it means', () => {
   expect(silent).toEqual([])
 })
 
-test('the document describes no field that no call has, and no object that no call shows', () => {
+test('every described field and object is used by a call', () => {
   const text = JSON.stringify(document)
   const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])

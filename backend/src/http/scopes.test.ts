@@ -54,7 +54,7 @@ test('a call without a scope needs no session', async () => {
   expect(error).not.toContain('Session')
 })
 
-test('an answer of a write never tells a viewer whether an object exists', async () => {
+test('a refused write never reveals to a viewer whether an object exists', async () => {
   const response = await backend.app.inject({
     method: 'DELETE',
     url: `/v1/datacenters/${randomUUID()}`,

@@ -19,7 +19,7 @@ test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\
   expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
 })
 
-test('one of the versions is enough', () => {
+test('one matching version is enough', () => {
   expect(isVersion([2, 3], 3)).toBe(true)
   expect(isVersion([2, 3], 4)).toBe(false)
   expect(isVersion([], 4)).toBe(false)

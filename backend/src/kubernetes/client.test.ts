@@ -36,7 +36,7 @@ const json =
   (_: IncomingMessage, reply: ServerResponse) =>
     void reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-test('an object is answered as it was sent, one that is not there as null, and anything else is an error with the cluster’s words', async () => {
+test('an object is returned unchanged, a missing one as null, and a failure as an error with the cluster’s message', async () => {
   answer = json({ kind: 'APIGroup' })
   expect(await api.get('/apis/cilium.io', signal)).toEqual({ kind: 'APIGroup' })
   answer = json({ kind: 'Status', message: 'not found' }, 404)
@@ -47,7 +47,7 @@ test('an object is answered as it was sent, one that is not there as null, and a
   await expect(api.get('/x', signal)).rejects.toThrow('the API server sent invalid data')
 })
 
-test('a list is read page by page, to its end, and what nobody wants of it is not kept', async () => {
+test('a list is read page by page to its end, keeping only the wanted fields', async () => {
   answer = (request, reply) => {
     const next = new URL(`https://x${request.url}`).searchParams.get('continue')
     json(next === null ? { metadata: { continue: 'a&b=c' }, items: [1, 2] } : { metadata: {}, items: [3] })(request, reply)

@@ -95,7 +95,7 @@ function keep(
   }
 }
 
-test('the first contact reads everything, the next ones the stage alone', async () => {
+test('the first contact reads everything, later ones only the stage', async () => {
   const server = watched(0)
   const { of, until } = keep([server])
   await until(() => of(server).length >= 3)
@@ -153,7 +153,7 @@ test('other hardware at the address is reported, and only its identity is read',
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
-test('an answer counts for the server as it was when it was asked, and the server is asked again as it is now', async () => {
+test('an answer applies to the state at its request, and a changed server is contacted again', async () => {
   const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
   const asked = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<null>()
@@ -217,7 +217,7 @@ test('an invalid answer is reported as invalid', async () => {
   expect(of(server)[0]).toMatchObject({ kind: 'missed', reason: 'server does not speak TLS as Talos does' })
 })
 
-test('while an operation runs, a server that falls silent is noticed within 15 s, and the others are asked as before', async () => {
+test('during an operation a silent server is noticed within 15 s, without more contacts to others', async () => {
   const machine = simulator.servers[5]!
   const silent = watched(5, { live: true })
   const other = watched(6)
@@ -232,7 +232,7 @@ test('while an operation runs, a server that falls silent is noticed within 15 s
   expect(of(other).length - asked).toBeGreaterThan(5)
 }, 30_000)
 
-test('servers that hang do not keep the others waiting', async () => {
+test('hanging servers do not delay the others', async () => {
   const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
   // More of them than there are places, all at one address that takes connections and says nothing.
   const hanging = Array.from({ length: 200 }, (_, i) => ({

@@ -29,7 +29,7 @@ test('servers are spread evenly over the shards', () => {
   expect(counts.size).toBe(shardCount)
 })
 
-test('one process has all servers; a second takes half, and no server has two', async () => {
+test('one process has all servers; a second takes half, and no server belongs to both', async () => {
   const one = processOf('one')
   await one.renew()
   expect(share(one)).toBe(ids.length)
@@ -43,7 +43,7 @@ test('one process has all servers; a second takes half, and no server has two', 
   expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
 })
 
-test('a silent process loses its servers, and knows it by its own clock', async () => {
+test('a silent process loses its servers, and notices it by its own clock', async () => {
   const [lost, heir] = [processOf('lost'), processOf('heir')]
   await lost.renew()
   clock.advance(21_000)
@@ -57,7 +57,7 @@ test('a silent process loses its servers, and knows it by its own clock', async 
 test.each([
   ['ahead', 86_400_000],
   ['back', -86_400_000],
-])('a clock that jumps a day %s neither ends a lease nor makes it longer', async (_where, jumpMs) => {
+])("a clock that jumps a day %s doesn't change the length of a lease", async (_where, jumpMs) => {
   const lease = processOf(`jumps ${jumpMs}`)
   await lease.renew()
   clock.jump(jumpMs)
@@ -70,7 +70,7 @@ test.each([
   }
 })
 
-test('at shutdown everything is given back at once', async () => {
+test('a shutdown releases everything at once', async () => {
   const stop = new AbortController()
   const ending = processOf('ending')
   const running = ending.run(stop.signal)

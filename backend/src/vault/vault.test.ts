@@ -61,7 +61,7 @@ test('a hundred thousand nonces are all different', () => {
   expect(nonces.size).toBe(100_000)
 })
 
-test('the context is authenticated by the cipher', () => {
+test('the cipher authenticates the context', () => {
   const key = Buffer.alloc(32, 1)
   const sealed = encrypt(key, Buffer.from('x'), 'here')
   expect(decrypt(key, sealed, 'here').toString()).toBe('x')
@@ -134,7 +134,7 @@ test('an escrow file that can not be written is reported with its path and the r
   )
 })
 
-test('a key rotation may stop and go on at any point, and every secret stays readable', async () => {
+test('a key rotation can stop and continue at any point, and every secret stays readable', async () => {
   const own = await startBackend()
   const { db: database } = own.platform
   const first = own.platform.vault

@@ -39,7 +39,7 @@ async function ask<T extends object>({ connection }: EmbeddedPostgres, text: str
   }
 }
 
-test('an empty folder gets a database, which is there again at the next start', async () => {
+test('an empty folder gets a database, which is kept for the next start', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   expect(await one.start()).toBe('started')
@@ -67,7 +67,7 @@ test('the leftovers of a start that was killed while it made the database are re
   expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['escrow', 'postgres', 'postgres.log', 'postgres.old'])
 })
 
-test('a server that outlived the program is adopted, not started twice', async () => {
+test('a database server that outlived the program is adopted, not started twice', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -89,7 +89,7 @@ test('two concurrent starts in an empty folder end with one server and one datab
   await both[0]!.stop()
 })
 
-test('a server killed with −9 is brought back by its supervisor, and nothing that was committed is lost', async () => {
+test('the supervisor restarts a database server that was killed with −9, and no commit is lost', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()

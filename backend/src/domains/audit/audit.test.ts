@@ -22,7 +22,7 @@ async function withEntries(): Promise<Backend> {
   return backend
 }
 
-test('a change is in the log with who, what, whence and the result', async () => {
+test('an entry has person, action, source address and result', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })
@@ -55,7 +55,7 @@ test('the log can be searched literally, and paged', async () => {
   expect((await admin.call(auditList, { query: { q: 'PL-POZ-3' } })).answer!.total).toBe(1)
 })
 
-test('the chain holds, also when several write at once', async () => {
+test('the chain is valid after concurrent writes', async () => {
   const backend = await withEntries()
   const admin = await backend.signIn()
   await Promise.all(Array.from({ length: 20 }, () => admin.call(datacenterCreate, { body: place })))
@@ -65,7 +65,7 @@ test('the chain holds, also when several write at once', async () => {
   expect((verdict as { entries: number }).entries).toBeGreaterThan(25)
 })
 
-test('nobody changes or removes an entry, not even by SQL', async () => {
+test("entries can't be changed or removed by SQL", async () => {
   const { db } = (await withEntries()).platform
   await expect(db.updateTable('audit_entry').set({ actor_name: 'somebody else' }).execute()).rejects.toThrow('append-only')
   await expect(db.deleteFrom('audit_entry').where('seq', '=', 1).execute()).rejects.toThrow('append-only')
@@ -87,7 +87,7 @@ test.each([
   ['put in another order', sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`, 4],
   ['added at the end', sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`, 8],
   ['edited, with a new hash', sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`, 4],
-])('an entry that was %s is found by its number', async (_how, change, seq) => {
+])('verification finds an entry that was %s by its number', async (_how, change, seq) => {
   const backend = await withEntries()
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
   await behindTheTrigger(backend, change)
@@ -113,7 +113,7 @@ async function rewritten(backend: Backend, first: number) {
   await sql`alter table audit_entry enable trigger all`.execute(backend.platform.db)
 }
 
-test('a chain that was written anew without the key is found, also with its key taken away or that of another installation put in its place', async () => {
+test('verification finds a chain that was rewritten without the key, also if the key was removed or exchanged', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
@@ -127,7 +127,7 @@ test('a chain that was written anew without the key is found, also with its key 
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
 })
 
-test('entries from before the chain was keyed stay verifiable; they are bound into it, and none can be written anew or moved behind that point', async () => {
+test("entries from before the key was introduced stay verifiable and can't be rewritten or moved", async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   // As an older version left it.
@@ -146,7 +146,7 @@ test('entries from before the chain was keyed stay verifiable; they are bound in
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 7 })
 })
 
-test('the key taken away, the next entry says so: a chain is keyed once', async () => {
+test('a removed key is reported by the next entry', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   await db.updateTable('publication').set({ chain_sealed: null }).execute()
@@ -156,7 +156,7 @@ test('the key taken away, the next entry says so: a chain is keyed once', async 
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1 })
 })
 
-test('an end that was cut off with everything that tells of it is found by a head that was noted elsewhere', async () => {
+test('entries that were cut off at the end are found by comparing with a head noted elsewhere', async () => {
   const backend = await withEntries()
   const { audit } = backend.domains
   const { db } = backend.platform
@@ -183,7 +183,7 @@ test('after a key was added to the key file and the older line removed, all entr
   expect(verdict).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
 })
 
-test('the events of one object, for people', async () => {
+test('the events of one object are readable sentences', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })

@@ -26,7 +26,7 @@ test('codes count up within a city, also when ten are added at once', async () =
   expect(new Set(made.map((m) => m.answer?.code))).toEqual(new Set(Array.from({ length: 10 }, (_, i) => `PL-POZ-${i + 1}`)))
 })
 
-test('a country that was kept before there was a list of them is still shown', async () => {
+test("a stored country that isn't in the list is still shown", async () => {
   const { id } = (await create('OLD')).answer!
   await sql`update datacenter set country_code = 'ZZ' where id = ${id}`.execute(backend.platform.db)
   expect((await operator.call(datacenterGet, { params: { id } })).answer).toMatchObject({ country_code: 'ZZ' })
@@ -42,7 +42,7 @@ test('the code of a removed datacenter is not used again', async () => {
   expect((await operator.call(datacenterGet, { params: { id: first.answer!.id } })).problem).toMatchObject({ code: 'not_found' })
 })
 
-test('an index may be given where nobody has it; counting goes on after it', async () => {
+test('a free index can be set; counting continues after it', async () => {
   expect((await create('KRK', { index: 7 })).answer!.code).toBe('PL-KRK-7')
   expect((await create('KRK')).answer!.code).toBe('PL-KRK-8')
   expect((await create('KRK', { index: 3 })).answer!.code).toBe('PL-KRK-3')
@@ -66,7 +66,7 @@ test.each([
   expect(Object.keys(refused.problem!.fields!)).toHaveLength(1)
 })
 
-test('a change is merged, checked as a whole, and moves to a new code with its city', async () => {
+test('a change is merged and checked as a whole; a new city gives a new code', async () => {
   const { answer } = await create('LOD', { latitude: 51.7, longitude: 19.4 })
   const params = { id: answer!.id }
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null } })).problem).toMatchObject({
@@ -94,7 +94,7 @@ test('a datacenter with a server can not be removed, and the refusal says what i
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { tier: 1 } })).status).toBe(200)
 })
 
-test('facts of a site are stored, and unknown again once they are emptied', async () => {
+test('site facts are stored, and unknown again after they are cleared', async () => {
   const facts = { facility: 'Hall 3', address: 'Garbary 1', power_capacity_kw: 120.5, rack_capacity: 40, notes: 'Gate code at the desk\nRing twice' }
   const { answer } = await create('BYD', facts)
   expect(answer).toMatchObject(facts)
@@ -115,7 +115,7 @@ test.each([
   ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1\u202f000\u202f000'],
   ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100\u202f000'],
   ['a long facility', { facility: 'x'.repeat(51) }, 'Facility must be no more than 50 characters'],
-])('%s is refused in its own words', async (_name, wrong, error) => {
+])('%s is refused with its own sentence', async (_name, wrong, error) => {
   expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })
 })
 
@@ -129,7 +129,7 @@ test('latitude and longitude are set together', async () => {
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null, longitude: null } })).answer).toMatchObject({ latitude: null, version: 3 })
 })
 
-test('an empty datacenter is given another index where nobody has it, and counting goes on after it', async () => {
+test('an empty datacenter can get another free index, and counting continues after it', async () => {
   const [one, two] = [(await create('RZE')).answer!, (await create('RZE')).answer!]
   const change = (id: string, body: object) => operator.call(datacenterUpdate, { params: { id }, body })
   expect((await change(one.id, { index: 2 })).problem).toMatchObject({
@@ -148,7 +148,7 @@ const insertServer = (datacenter: string | null, name: string, more: { status?: 
   sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at, status, removed_at)
     values (${name}, ${datacenter}, '10.0.0.1', 'unconfirmed', now(), now(), now(), ${more.status ?? 'maintenance'}, ${more.removed ?? null})`
 
-test('the index stays while anything stands in the datacenter; giving the same one is no change of it', async () => {
+test("the index of a datacenter in use can't change; setting the same one is allowed", async () => {
   const { answer } = await create('TOR')
   const params = { id: answer!.id }
   await insertServer(answer!.id, 'calm-otter-201').execute(backend.platform.db)
@@ -195,7 +195,7 @@ test('a change sees servers that were added while it ran', async () => {
   expect((await change!).problem!.code).toBe('datacenter_in_use')
 })
 
-test('what is put into a datacenter during its removal is refused, because there is none', async () => {
+test('adding to a datacenter during its removal is refused', async () => {
   const { db } = backend.platform
   const { answer } = await create('TAR')
   const datacenter_id = answer!.id
@@ -238,7 +238,7 @@ test('a removed server is listed in its datacenter by the code that it has now',
   expect(await codes()).toEqual(['PL-OPO-5'])
 })
 
-test('removed servers, deleted clusters, ended operations and ended tokens do not hold a datacenter', async () => {
+test('removed servers, deleted clusters, ended operations and ended tokens do not keep a datacenter from removal', async () => {
   const { db } = backend.platform
   const { answer } = await create('ZIE')
   const params = { id: answer!.id }

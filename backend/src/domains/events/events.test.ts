@@ -115,7 +115,7 @@ test('a stream resumes after the last event that was seen, without a gap or a re
   second.stop()
 })
 
-test('a reader that asks for removed or unknown events is told to resync', async () => {
+test('a reader that requests removed or unknown events is told to resync', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   await admin.call(datacenterCreate, { body: place('AAA') })
@@ -155,7 +155,7 @@ test('a stream ends with its access token, and at once with its session', async 
   await settled(() => streams[1]!.isEnded(), 3000)
 })
 
-test('numbers follow the commits, not the inserts: a slow transaction is never skipped', async () => {
+test('event numbers follow commits, not inserts, so a slow transaction is never skipped', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   await backend.publish()
@@ -182,7 +182,7 @@ test('numbers follow the commits, not the inserts: a slow transaction is never s
   stream.stop()
 })
 
-test('two concurrent publishers number nothing twice', async () => {
+test('two concurrent publishers give each number once', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const { db, tell } = backend.platform
@@ -197,7 +197,7 @@ test('two concurrent publishers number nothing twice', async () => {
   expect(ids).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test('a process hears what another one published', async () => {
+test('a process receives the events that another one published', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const admin = await backend.signIn()

@@ -68,7 +68,7 @@ describe('lists', () => {
     expect(items.indexOf('v1.12.11')).toBeLessThan(items.indexOf('v1.12.9'))
   })
 
-  test('a description loses its tier and its line ends', async () => {
+  test('the tier and line breaks are removed from a description', async () => {
     const { client } = await simulated()
     const { items } = await client.extensions('v1.13.9')
     const gvisor = items.find((e) => e.name === 'siderolabs/gvisor')!
@@ -78,7 +78,7 @@ describe('lists', () => {
     expect(items.map((e) => e.name)).toEqual(items.map((e) => e.name).toSorted())
   })
 
-  test('are asked for once by many at a time, and again when ten minutes have passed', async () => {
+  test('are requested once for concurrent callers, and again after ten minutes', async () => {
     const { server, clock, client } = await simulated()
     await Promise.all(Array.from({ length: 20 }, () => client.versions()))
     expect(server.counters.calls).toBe(1)
@@ -90,7 +90,7 @@ describe('lists', () => {
     expect(server.counters.calls).toBe(2)
   })
 
-  test('are told with the reason while the factory is down, and it is left alone for a while', async () => {
+  test('are answered with the reason while the factory is down, which gets a pause', async () => {
     const { server, clock, client } = await simulated()
     const { items } = await client.versions()
     await server.fault({ kind: 'down' })
@@ -102,7 +102,7 @@ describe('lists', () => {
     expect((await client.versions(true)).reason).toBeNull()
   })
 
-  test('where there never was one the reason is thrown, until the factory is back', async () => {
+  test('throw the reason if there never was a list, until the factory is back', async () => {
     const { server, clock, client } = await simulated()
     await server.fault({ kind: 'down' })
     expect((await failing(client.versions())).message).toBe(`The image factory at ${server.url} refuses connections`)
@@ -111,7 +111,7 @@ describe('lists', () => {
     expect((await client.versions()).items).toContain('v1.13.9')
   })
 
-  test('no more versions are remembered than there is room for', async () => {
+  test('are kept for a limited number of versions', async () => {
     const { calls, client } = await answering(json([]))
     for (let patch = 0; patch < 70; patch++) await client.extensions(`v1.13.${patch}`)
     await client.extensions('v1.13.69')
@@ -149,7 +149,7 @@ describe('a schematic', () => {
     expect(server.schematic(id)?.text).toBe(text)
   })
 
-  test('with a field that the factory does not know is refused in its words', async () => {
+  test("with an unknown field is refused in the factory's words", async () => {
     const { server, client } = await simulated()
     const error = await failing(client.register('customization:\n    x: 1\n'))
     expect(error.kind).toBe('refused')
@@ -166,7 +166,7 @@ describe('trouble', () => {
     expect(calls).toHaveLength(3)
   })
 
-  test('one that comes back in time is not noticed', async () => {
+  test('a factory that recovers in time causes no error', async () => {
     let asked = 0
     const { client } = await answering((_request, response) => {
       asked += 1
@@ -177,26 +177,26 @@ describe('trouble', () => {
     expect((await client.versions()).items).toEqual(['v1.13.9'])
   })
 
-  test('one that fails every time is told with what it said', async () => {
+  test('a factory that keeps failing is reported with its message', async () => {
     const { url, calls, client } = await answering((_request, response) => response.writeHead(500).end('internal server error\n'))
     expect((await failing(client.versions())).message).toBe(`The image factory at ${url} failed with 500: internal server error`)
     expect(calls).toHaveLength(3)
   })
 
-  test('one that asks for a longer pause than there is time is not waited for', async () => {
+  test('a factory that asks for too long a pause is not waited for', async () => {
     const { url, calls, client } = await answering((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end())
     expect((await failing(client.versions())).message).toBe(`The image factory at ${url} is asked too much (429)`)
     expect(calls).toHaveLength(1)
   })
 
-  test('one that does not answer is given up, once', async () => {
+  test('a factory that does not answer times out once', async () => {
     const { url, calls, client } = await answering(() => undefined, short)
     const { kind, message } = await failing(client.register('customization: {}\n'))
     expect({ kind, message }).toEqual({ kind: 'unreachable', message: `The image factory at ${url} did not answer within 0.2 s` })
     expect(calls).toHaveLength(1)
   })
 
-  test('one that drips is given up as well', async () => {
+  test('a factory that answers too slowly times out as well', async () => {
     const { client } = await answering((_request, response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write(' '), 20)
@@ -205,7 +205,7 @@ describe('trouble', () => {
     expect((await failing(client.versions())).message).toContain('did not answer within')
   })
 
-  test('one that keeps many waiting is asked no more', async () => {
+  test('a factory that keeps many callers waiting gets no further calls', async () => {
     const waiting: (() => void)[] = []
     const { url, client } = await answering((_request, response) => void waiting.push(() => response.writeHead(201).end(`{"id":"${'a'.repeat(64)}"}`)))
     const first = Array.from({ length: 16 }, () => client.register('customization: {}\n'))
@@ -219,7 +219,7 @@ describe('trouble', () => {
     await next
   })
 
-  test('no redirect is followed, and it is said where it leads', async () => {
+  test('redirects are not followed, and the error has their target', async () => {
     const other = await answering(json(['v1.13.9']))
     const { url, calls, client } = await answering((_request, response) => response.writeHead(307, { location: `${other.url}/versions` }).end())
     const { message } = await failing(client.versions())
@@ -262,12 +262,12 @@ describe('trouble', () => {
     expect((await failing(client.extensions('v1.13.9'))).message).toContain('answered nonsense: not a list of extensions')
   })
 
-  test('an id that is none is nonsense', async () => {
+  test('an invalid id is reported as an invalid answer', async () => {
     const { client } = await answering((_request, response) => response.writeHead(201).end('{"id":"../../etc"}'))
     expect((await failing(client.register('customization: {}\n'))).message).toContain('answered nonsense: no schematic id')
   })
 
-  test('text is shown without what can’t be seen, and short; names that are none are left out', async () => {
+  test('texts are shortened and lose invisible characters; invalid names are left out', async () => {
     const description = `[contrib] \u001b[31mred\u202e ${'long '.repeat(1000)}`
     const { client } = await answering(
       json([{ name: 'siderolabs/z', description, author: 'a\u0000b' }, { name: '../../x', description: '' }, { name: 'siderolabs/a' }]),
@@ -291,19 +291,19 @@ describe('trouble', () => {
     expect(message).not.toContain('sy-join')
   })
 
-  test('a compressed answer counts by what it unpacks to', async () => {
+  test('the size limit of a compressed answer counts its unpacked bytes', async () => {
     const { client } = await answering((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * 1024 ** 2, ' '))),
     )
     expect((await failing(client.versions())).message).toContain('answered nonsense: more than')
   })
 
-  test('what does not speak HTTP is called so', async () => {
+  test('a server that does not speak HTTP is reported as such', async () => {
     const { client } = await answering((request) => request.socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     expect((await failing(client.versions())).message).toMatch(/answered nonsense|can not be reached/)
   })
 
-  test('only the schematic is sent, and nothing that says who asks', async () => {
+  test('only the schematic is sent, and nothing that identifies the sender', async () => {
     const seen: Record<string, unknown>[] = []
     const { client } = await answering((request, response) => {
       seen.push(request.headers)

@@ -149,7 +149,7 @@ test('the token is shown only to those who may make one, and is stored nowhere',
   expect(lines.join('')).not.toContain(secret)
 })
 
-test('search finds images by what they are made of, and does not find tokens by their text', async () => {
+test('the search finds images by their settings, and never by the text of a token', async () => {
   const join = await token()
   await create({ token_id: join.id, kernel_args: ['needle=1'], extensions: ['siderolabs/zfs'] })
   const found = async (q: string) => (await world.people.operator.call(imageList, { query: { q } })).answer!.total

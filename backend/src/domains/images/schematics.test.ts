@@ -61,7 +61,7 @@ const forAll = (arg: fc.Arbitrary<string>, check: (ours: { text: string; id: str
     { numRuns: 1000 },
   )
 
-test('the factory writes the same text, so it has the same id', () => {
+test('the factory writes the same text and therefore the same id', () => {
   forAll(ordinary, (ours, read) => {
     expect(read.text).toBe(ours.text)
     expect(read.id).toBe(ours.id)

@@ -54,7 +54,7 @@ test.each([
   }
 })
 
-test('a factory that knows the schematic by another id never makes an image good', async () => {
+test('an image never becomes ready if the factory has another id for its schematic', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'nonsense', what: 'other-id' })
   const { answer } = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
@@ -64,7 +64,7 @@ test('a factory that knows the schematic by another id never makes an image good
   expect((await world.people.operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
 })
 
-test('a refusal at creation keeps nothing; one at a later try keeps the reason', async () => {
+test('a refusal at creation stores nothing; a later refusal stores the reason', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'refuse', status: 403 })
   const refused = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
@@ -78,7 +78,7 @@ test('a refusal at creation keeps nothing; one at a later try keeps the reason',
   expect((await world.people.operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
 })
 
-test('a registered image stays registered, whatever happens to the factory', async () => {
+test('a registered image stays registered when the factory fails later', async () => {
   const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   await simulated.fault({ kind: 'down' })
   expect((await world.people.operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
@@ -92,7 +92,7 @@ const imagesOf = (url: string, limits: CallLimits) => {
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 
-test('a factory that does not answer in time costs no more than that: the image is kept', async () => {
+test('an image is kept if the factory does not answer in time', async () => {
   const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10, atOnce: 16 })
   await simulated.fault({ kind: 'slow', ms: 60_000 })
   const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
@@ -119,7 +119,7 @@ async function factoryThat(knows: (text: string) => string): Promise<{ url: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
 }
 
-test('a factory that writes the same with other quotes has the last word on the id', async () => {
+test('a factory that quotes the text differently decides the id', async () => {
   const quoting = await factoryThat((given) => stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }))
   const domain = imagesOf(quoting.url, usualLimits)
   const made = await domain.create(system, read({ kernel_args: ['on', 'a=1'] }))

@@ -49,7 +49,7 @@ describe('what is offered', () => {
     expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.3')
   })
 
-  test('a new cluster takes the newest patch release that the factory builds, and no version that it does not build', async () => {
+  test('a new cluster gets the newest patch release that the factory builds', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.13.10'])
     expect(offered.pairs()[0]!.talos).toBe(shipped[0])
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
@@ -106,7 +106,7 @@ describe('a factory that is of no use', () => {
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
   })
 
-  test('is slow: nobody waits for it longer than two seconds, and its list is there for the next one', async () => {
+  test('that is slow delays a caller by two seconds at most, and its list serves the next caller', async () => {
     let answerNow: (() => void) | null = null
     const { offered, clock } = await beside((_, response) => (answerNow = () => response.end('["v1.13.11"]')))
     const first = offered.list({})
@@ -117,7 +117,7 @@ describe('a factory that is of no use', () => {
     await expect.poll(() => offered.pairs()[0]!.talos).toBe('v1.13.11')
   })
 
-  test('keeps its last list, which is asked for anew every ten minutes', async () => {
+  test('that fails keeps its last list, which is requested again every ten minutes', async () => {
     const { offered, clock, become } = await beside(['v1.13.10'])
     expect(names(await offered.list({}))).toEqual(['v1.13.10'])
     become(['v1.13.11', 'v1.13.10'])
@@ -133,14 +133,14 @@ describe('a factory that is of no use', () => {
     })
   })
 
-  test('builds no version of a supported minor: the shipped ones are offered', async () => {
+  test('that builds no supported minor leaves the built-in versions', async () => {
     const { offered } = await beside(['v1.14.2', 'v1.13.0-rc.0'])
     expect(names(await offered.list({}))).toEqual(shipped)
     expect(offered.problem('v1.13.9', '1.36.3')).toBeUndefined()
   })
 })
 
-test('the API tells versions to whoever is signed in, and refuses another filter', async () => {
+test('every signed-in user can list versions; an unknown filter is refused', async () => {
   const { people, backend } = await imageWorld()
   const { answer } = await people.viewer.call(versionList)
   expect(answer).toMatchObject({ source: 'factory', items: expect.arrayContaining([expect.objectContaining({ talos_version: 'v1.12.11' })]) as unknown })

@@ -39,7 +39,7 @@ const hostNameOf = (document: string) => /^hostname: (sy-[0-9a-f]{20})$/m.exec(d
 const nextMinute = () => backend.clock.advance(60_000)
 afterEach(nextMinute)
 
-test('a good token is answered a one-time host name in one document that Talos takes, and the machine is waited for', async () => {
+test('a valid token is answered with a one-time host name in a document that Talos accepts, and the machine is expected', async () => {
   const { id, token: text } = await make('good')
   const machine = uuid()
   const answer = await announce(text, machine)
@@ -59,7 +59,7 @@ test('a good token is answered a one-time host name in one document that Talos t
   expect(await token(id)).toMatchObject({ uses: 1, status: 'usable', version: 1, last_used_at: new Date(backend.clock.now()).toISOString() })
 })
 
-describe('a token that is not good gets nothing that helps, and is written down', () => {
+describe('an invalid token gets no useful answer and is recorded', () => {
   const cases: [string, string, (() => Promise<string>) | string][] = [
     ['malformed', 'This is not a join token', 'abc'],
     ['empty', 'This is not a join token', ''],
@@ -121,7 +121,7 @@ describe('a token that is not good gets nothing that helps, and is written down'
     nextMinute()
   })
 
-  test('a refusal with a known token is listed at the token, and takes no use of it', async () => {
+  test('a refusal with a known token is listed at the token and counts as no use', async () => {
     const { id, token: text } = await make('listed')
     await call(joinTokenRevoke, { params: { id } })
     const machine = uuid()
@@ -156,7 +156,7 @@ describe('what firmware and people write into the query', () => {
     nextMinute()
   })
 
-  test('a serial number is taken as it is, made one line of what can be seen', async () => {
+  test('a serial number is kept as one line of visible characters', async () => {
     const { id, token: own } = await make('serials')
     const serials = ['', '${serial}', 'Not Specified', 'To Be Filled By O.E.M.', 'a\nb\u202e', 'ü'.repeat(300)]
     for (const serial of serials) await ask(`/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`)
@@ -165,7 +165,7 @@ describe('what firmware and people write into the query', () => {
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
   })
 
-  test('UUIDs are one whatever their case; a HEAD announces nothing; other methods are refused', async () => {
+  test('UUIDs ignore case; HEAD announces nothing; other methods are refused', async () => {
     const { id, token: own } = await make('case', { max_uses: 1 })
     const machine = uuid()
     const head = await backend.app.inject({ method: 'HEAD', url: `/join/${own}?${query(machine)}`, remoteAddress: '127.20.9.1' })
@@ -198,7 +198,7 @@ describe('uses', () => {
     expect(await token(id)).toMatchObject({ uses: 5 })
   })
 
-  test('a machine that asks again uses nothing, also when the token is used up by then; what lost the answer is given the same one', async () => {
+  test('a machine that asks again counts no further use and gets the same answer, even from a used-up token', async () => {
     const { id, token: own } = await make('again', { max_uses: 1 })
     const machine = uuid()
     const [first, second] = await Promise.all([announce(own, machine), announce(own, machine)])
@@ -211,7 +211,7 @@ describe('uses', () => {
     expect(await arrivals(id)).toHaveLength(1)
   })
 
-  test('one UUID from two addresses at once is one use and two arrivals, each with a name of its own', async () => {
+  test('one UUID from two addresses at once counts one use and two arrivals with different names', async () => {
     const { id, token: own } = await make('twins', { max_uses: 1 })
     const machine = uuid()
     const [one, two] = await Promise.all([announce(own, machine, '127.20.9.2'), announce(own, machine, '127.20.9.3')])
@@ -241,7 +241,7 @@ describe('where it came from', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
-  test('takes no use of the token, which is taken once it comes from where it can be dialled', async () => {
+  test('an address outside of the dial networks counts no use; the next address inside does', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
     const machine = uuid()
     await announce(own, machine, '10.0.0.5')
@@ -255,7 +255,7 @@ describe('where it came from', () => {
     expect(await token(id)).toMatchObject({ uses: 1 })
   })
 
-  test('an IPv6 address in its one spelling; IPv4 in IPv6 is IPv4', async () => {
+  test('an IPv6 address has its canonical spelling; IPv4 in IPv6 is IPv4', async () => {
     const { id, token: own } = await make('ipv6')
     await announce(own, uuid(), 'FD12:0:0::00a1')
     await announce(own, uuid(), '::ffff:127.20.9.4')
@@ -282,7 +282,7 @@ describe('where it came from', () => {
 })
 
 describe('floods', () => {
-  test('10,000 guesses make two entries of the audit log, and a good server is answered in between', async () => {
+  test('10,000 guesses make two audit entries, and a valid server is answered in between', async () => {
     const { token: own } = await make('in-between')
     await backend.publish()
     const before = (await audited()).length
@@ -312,7 +312,7 @@ describe('floods', () => {
     expect(entries).toBeLessThanOrEqual(251)
   })
 
-  test('a revoked token that is tried 1,000 times asks nothing of the database and shows a bounded list', async () => {
+  test('1,000 tries of a revoked token cause no database queries and a bounded list', async () => {
     const { id, token: own } = await make('worn')
     await announce(own, uuid())
     await call(joinTokenRevoke, { params: { id } })
@@ -332,7 +332,7 @@ describe('floods', () => {
   })
 })
 
-test('nothing was registered by all of this, and no token stands in a log, the audit log or an event', async () => {
+test('none of these tests registered a server, and no token is in a log, the audit log or an event', async () => {
   expect((await call(serverList)).answer!.total).toBe(0)
   const { token: own } = await make('canary')
   for (const url of [

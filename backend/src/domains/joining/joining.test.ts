@@ -51,7 +51,7 @@ const announce = (token: string, from: string, said: { uuid: string; serial: str
   backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
 const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
 
-test('four servers that were booted with the kernel argument appear by themselves within 10 s, in the right datacenter, with their hardware, confirmed', async () => {
+test('four servers booted with the kernel argument appear within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
   const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })
   const machines = await boot(token, { count: 4 })
   const found = await until(
@@ -112,7 +112,7 @@ test('a machine that can not be registered does not delay others', async () => {
   expect((await settled(id, 12)).every((a) => a.result === 'joined')).toBe(true)
 })
 
-test('a server that boots again is recognised: no new use, no second row, whether or not the token is used up', async () => {
+test('a server that boots again is recognised without a new use or a second row, even with a used-up token', async () => {
   const { id, token } = await make('boots-again', { max_uses: 1 })
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -128,7 +128,7 @@ test('a server that boots again is recognised: no new use, no second row, whethe
   expect(await get(first!.server!.id)).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: true } })
 })
 
-test('one that comes back at another address is updated with a note', async () => {
+test('a server that returns at another address is updated with a note', async () => {
   const { id, token } = await make('moves')
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -145,7 +145,7 @@ test('one that comes back at another address is updated with a note', async () =
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a board without a serial number announces itself late, with the variable left as it stands, and comes in all the same', async () => {
+test('a board without a serial number announces itself late with the unfilled variable, and is registered', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
   expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
@@ -157,7 +157,7 @@ test('a board without a serial number announces itself late, with the variable l
   )
 })
 
-test('a removed one that announces itself again is a new server, which remembers the old one', async () => {
+test('a removed server that announces itself again is a new server with a note about the old one', async () => {
   const { id, token } = await make('removed')
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -174,7 +174,7 @@ test('a removed one that announces itself again is a new server, which remembers
   expect(await uses(id)).toBe(1)
 })
 
-test('one that was added by its address and nobody has confirmed yet has proved itself; one that came out of a cluster still waits for a person', async () => {
+test('an announcement confirms a server that was added by address, but not one that left a cluster', async () => {
   const { id, token } = await make('proof')
   const [one, two] = (await boot(token, { count: 2 })) as [Machine, Machine]
   await settled(id, 2)
@@ -201,7 +201,7 @@ test('one that was added by its address and nobody has confirmed yet has proved 
 })
 
 // Before those that move the clock: certificates are good from five minutes ago.
-test('one of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
+test('a server of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
   const [node] = world.take(1) as [Server]
   const { operation, cluster } = await world.create([node])
   expect((await world.ended(operation.id, 60_000)).status).toBe('done')
@@ -258,7 +258,7 @@ describe('lies', () => {
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
-  test('one whose API never opens is given up after some minutes with the reason; the next boot is taken as the first', async () => {
+  test('a machine whose API never opens is given up with the reason after some minutes; its next boot counts as the first', async () => {
     const { id, token } = await make('silent')
     const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
     await until(
@@ -280,7 +280,7 @@ describe('lies', () => {
     expect(await uses(id)).toBe(1)
   })
 
-  test('a hanging machine delays no other', async () => {
+  test('a hanging machine does not delay others', async () => {
     const { id, token } = await make('hang')
     await boot(token, { count: 12, faults: [{ kind: 'hang', port: 'apid' }] })
     await until(
@@ -335,7 +335,7 @@ describe('two machines with one UUID', () => {
   })
 })
 
-test('sixty servers that boot at once are all there within 60 s, none twice, each with a name of its own', { timeout: 90_000 }, async () => {
+test('sixty servers that boot at once are registered within 60 s, each once with its own name', { timeout: 90_000 }, async () => {
   const { id, token } = await make('sixty')
   const machines = await boot(token, { count: 60 })
   const came = await until(
@@ -352,7 +352,7 @@ test('sixty servers that boot at once are all there within 60 s, none twice, eac
   expect(await uses(id)).toBe(60)
 })
 
-test('added by address as ever: a person confirms it', async () => {
+test("a server that is added by address waits for a person's confirmation", async () => {
   const [machine] = await simulator.boot({ kernel_command_line: 'talos.platform=metal' })
   await until(
     async () => machine!.stage.stage,

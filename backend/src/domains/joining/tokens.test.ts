@@ -13,7 +13,7 @@ const create = async (name: string, more: object = {}) => operator.call(joinToke
 const made = async (name: string, more: object = {}) => (await create(name, more)).answer!
 const hour = 3600_000
 
-test('only the answer to the creation holds the token and the kernel argument', async () => {
+test('only the answer to the creation contains the token and the kernel argument', async () => {
   const { token, kernel_argument, id, ...rest } = await made('rack-12', { max_uses: 4 })
   expect(token).toMatch(joinTokenPattern)
   expect(kernel_argument).toBe(`talos.config=https://steelyard.example.com/join/${token}?uuid=\${uuid}&serial=\${serial}&mac=\${mac}`)
@@ -45,7 +45,7 @@ test('the key is sealed, and two processes that create it at once share it', asy
   expect(await fresh.platform.db.selectFrom('join_key').select('id').execute()).toHaveLength(1)
 })
 
-test('names are unique among those that are not revoked, also of ten at once', async () => {
+test('names are unique among tokens that are not revoked, also for ten concurrent creations', async () => {
   const results = await Promise.all(Array.from({ length: 10 }, () => create('race')))
   expect(results.filter((r) => r.status === 201)).toHaveLength(1)
   expect(results.find((r) => r.status !== 201)).toMatchObject({

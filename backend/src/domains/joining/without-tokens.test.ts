@@ -5,13 +5,13 @@ import { streamWithoutTokens, withoutTokens } from './without-tokens.ts'
 const token = `sy-join-${'aZ09_-'.repeat(4).slice(0, 21)}s`
 const read = async (pieces: Uint8Array[]) => Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from(pieces)))).toString()
 
-test('a token in a text is not shown, nor what is left of one', () => {
+test('a token in a text is hidden, also a truncated one', () => {
   expect(withoutTokens(`talos.config=https://steelyard/join/${token}?uuid=1 and ${token.slice(0, 20)}`)).toBe(
     'talos.config=https://steelyard/join/…?uuid=1 and …',
   )
 })
 
-test('a token in a stream is not shown wherever the stream is cut, and all else is what it was', async () => {
+test('a token in a stream is hidden wherever the stream is split, and all other bytes are unchanged', async () => {
   const said = `żółw sy-joi sy-join-short fetching "http://a/join/${token}?uuid=1" ${token}${token}\nsss ${token}`
   const shown = `żółw sy-joi sy-join-short fetching "http://a/join/…?uuid=1" ……\nsss …`
   const bytes = Buffer.from(said)
@@ -21,7 +21,7 @@ test('a token in a stream is not shown wherever the stream is cut, and all else 
   expect(await read([Buffer.from('ends with sy-join-abc')])).toBe('ends with sy-join-abc')
 })
 
-test('bytes that are no text stay as they are, and what looks like the beginning of many tokens takes no time', async () => {
+test('binary bytes are unchanged, and many token prefixes cost linear time', async () => {
   const bytes = Buffer.from(Array.from({ length: 512 }, (_, i) => i % 256))
   expect(Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from([bytes]))))).toEqual(bytes)
   const began = performance.now()

@@ -55,7 +55,7 @@ test('an operation wakes its reconciler after the commit', async () => {
   expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ id, kind: 'serverReboot', created_by: 'Steelyard' })
 })
 
-test('steps keep their times and attempts by themselves; the first that runs makes the operation run', async () => {
+test('steps record their times and attempts; the first running step sets the operation to running', async () => {
   const { id } = await begin()
   const step = (key: string, change: Parameters<typeof operations.step>[3]) => write((tx) => operations.step(tx, id, key, change))
   await step('ask', { status: 'running' })

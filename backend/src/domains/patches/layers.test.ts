@@ -22,7 +22,7 @@ const context: RenderContext = {
   virtualIp: '10.0.0.100',
 }
 
-test('static-system of a control plane: disk, image, names in both certificates, host name, virtual address', () => {
+test('static-system of a control plane has disk, image, certificate names, host name and virtual address', () => {
   expect(staticSystem(server, context).body).toBe(`machine:
   install:
     disk: /dev/nvme0n1
@@ -61,7 +61,7 @@ test('default-node is empty without a VLAN', () => {
   expect(defaultNode(server, {}).body).toBe('')
 })
 
-test('with a VLAN every link that has an address asks for DHCP again, and the parent comes up', () => {
+test('with a VLAN every link with an address keeps DHCP, and the parent link is brought up', () => {
   expect(defaultNode(server, { vlanId: 100, workloadInterface: 'eth1' }).body).toBe(`apiVersion: v1alpha1
 kind: VLANConfig
 name: vlan100
@@ -84,7 +84,7 @@ up: true
 `)
 })
 
-test('patches are merged by weight, then by age, then by id; new ones come last', () => {
+test('patches are merged by weight, then age, then id; new ones come last', () => {
   const at = (second: number) => new Date(second * 1000)
   const patches = [
     { id: 'd', weight: 500, created_at: null },

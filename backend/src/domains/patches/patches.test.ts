@@ -28,7 +28,7 @@ const build = () => buildServer(backend, { address: '10.0.0.5', hardware: JSON.s
 const create = (id: string, patch: Partial<NewPatch> & { body: string }) => operator.call(patchCreate, { params: { id }, body: { name: 'tuning', ...patch } })
 const sysctl = (value: string) => `machine:\n  sysctls:\n    vm.swappiness: "${value}" # less\n`
 
-test('the two layers that Steelyard writes come first and can only be read', async () => {
+test('the two layers that Steelyard writes come first and are read-only', async () => {
   const id = await build()
   const { items } = (await operator.call(patchList, { params: { id } })).answer!
   expect(items.map((p) => [p.patch_id, p.weight, p.read_only])).toEqual([
@@ -50,7 +50,7 @@ test('the two layers that Steelyard writes come first and can only be read', asy
   }
 })
 
-test('a patch is made, changed by its version, and removed; the server says how many it has', async () => {
+test('a patch is created, changed by version, and removed; the server has the number of its patches', async () => {
   const id = await build()
   const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
   expect(made).toMatchObject({
@@ -95,7 +95,7 @@ test.each<[string, string, RegExp]>([
   expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
 })
 
-test('without If-Match the last write wins among concurrent writes; a change of nothing keeps the version', async () => {
+test('without If-Match the last concurrent write wins; a write without a change keeps the version', async () => {
   const id = await build()
   const params = { id, patchId: (await create(id, { body: sysctl('10'), weight: 7, labels: { a: 'b' } })).answer!.patch_id }
   const saved = await Promise.all([1, 2, 3, 4, 5].map((weight) => operator.call(patchUpdate, { params, body: { weight, body: sysctl(String(weight)) } })))
@@ -149,7 +149,7 @@ test('the preview shows the merged configuration as a difference and which patch
   expect(order).toEqual(['static-system', 'default-node', 'first'])
 })
 
-test('a patch that Talos refuses only once it is merged is refused, naming what is wrong', async () => {
+test('a patch that Talos refuses only after the merge is refused with the reason', async () => {
   const id = await build()
   const body = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: storage\nvlanID: 20\n'
   const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })

@@ -37,7 +37,7 @@ test('the thread reads the same as the main thread', async () => {
   expect(await read(ours, 'links', patch)).toEqual(['eno1'])
 })
 
-test('patches of every size block the main thread only while they are passed over', async () => {
+test('patches of every size block the main thread only while they are transferred', async () => {
   const read = reader(patient)
   await read(ours, 'check', lines(1_000), talosVersion)
   /** Milliseconds that the main thread was busy meanwhile. */
@@ -59,7 +59,7 @@ test('a text that takes too long is abandoned, and the next one is read', async 
   expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
 })
 
-test('a user’s texts are refused past their share, and another user’s text is read before them', async () => {
+test('texts past a user’s share are refused, and another user’s text is read first', async () => {
   const read = reader({ ...patient, most: 20, mostOfOne: 4 })
   const answered: string[] = []
   const asked = (id: string) =>
@@ -73,7 +73,7 @@ test('a user’s texts are refused past their share, and another user’s text i
   expect(answered.filter((a) => !a.includes('throttled')).indexOf('other')).toBeLessThanOrEqual(2)
 })
 
-test('a text that its caller no longer waits for is not read', async () => {
+test('a text whose caller has gone is not read', async () => {
   const read = reader(patient)
   const gone = new AbortController()
   const first = read(person('a'), 'check', lines(500), talosVersion)

@@ -16,7 +16,7 @@ const subnet = (more: Partial<PoolSubnet> = {}): PoolSubnet => ({
 })
 const links = linkGroups([{ name: 'a', interface: 'eno1' }], null)
 
-test('Cilium is given ranges without gateway, exclusions and the ends, and announces on the link of the workload', () => {
+test("Cilium gets ranges without gateway, exclusions, first and last address, and announces on the workload's link", () => {
   expect(manifestText([subnet()], usualApi.cilium, links)).toBe(`apiVersion: cilium.io/v2
 kind: CiliumLoadBalancerIPPool
 metadata:
@@ -48,7 +48,7 @@ spec:
 `)
 })
 
-test('MetalLB is given the same as text ranges, in its namespace, with an advertisement of exactly these pools', () => {
+test('MetalLB gets the same ranges as text in its namespace, with an advertisement of exactly these pools', () => {
   const ticked = subnet({
     id: '00000000-0000-4000-8000-000000000002',
     cidr: '198.51.100.8/30',
@@ -213,7 +213,7 @@ function setAside({ cidr: text, gateway, exclude, first_and_last }: PoolSubnet):
 
 const range = (first: string, last: string): Range => ({ ...rangeOfAddress(parseAddress(first)!), last: parseAddress(last)!.value })
 
-test('of 10,000 random subnets, what is handed out and what is set aside are exactly the CIDR, and no address is in both', () => {
+test('in 10,000 random subnets, assigned and reserved addresses make up the CIDR, and no address is in both', () => {
   const random = seeded(20_261_120)
   let subnets = 0
   for (let tries = 0; subnets < 10_000; tries++) {

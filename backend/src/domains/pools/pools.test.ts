@@ -13,7 +13,7 @@ const { backend } = world
 const { engine } = backend
 const { db } = backend.platform
 
-test('a repeated assignment answers the running operation, and later one that has nothing to do', async () => {
+test('a repeated assignment answers the running operation, and after its end one without steps', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const first = await world.assign(c.id, [s])
@@ -26,7 +26,7 @@ test('a repeated assignment answers the running operation, and later one that ha
   expect(c.fake.changes.length).toBe(before)
 })
 
-test('a forced removal takes a subnet at once, also a draining one; the preview names the Services that lose an address', async () => {
+test('a forced removal takes a subnet at once, even while it drains; the preview names the Services that lose an address', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -49,7 +49,7 @@ test('a forced removal takes a subnet at once, also a draining one; the preview 
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a draining subnet that is assigned again stays', async () => {
+test('a draining subnet that is assigned again stops draining', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -63,7 +63,7 @@ test('a draining subnet that is assigned again stays', async () => {
   expect(c.fake.objects.get(pathOf(s))!.spec['disabled']).toBe(false)
 })
 
-test('an assignment to a cluster that is down can be taken back: nothing reached it', async () => {
+test('an assignment to a cluster that is down can be cancelled, because nothing reached it', async () => {
   const c = await world.cluster()
   c.fake.down = 'no route to the server'
   const s = await world.subnet()
@@ -111,7 +111,7 @@ test('a cancel drains what may have reached the cluster, and keeps what was leav
   expect(c.fake.pools().map((p) => p.metadata.name)).toEqual([`subnet-${old.id}`])
 })
 
-test('refusals: another datacenter, the networks of the cluster, a subnet and a cluster that are not there, one that is not ready', async () => {
+test('refuses another datacenter, overlapping cluster networks, unknown subnets and clusters, and a cluster that is not ready', async () => {
   const c = await world.cluster()
   const warsaw = await addDatacenter(world.admin(), 'WAW')
   const away = await addSubnet(world.admin(), warsaw.id, 'away', '10.30.0.0/24')
@@ -135,7 +135,7 @@ test('refusals: another datacenter, the networks of the cluster, a subnet and a 
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a subnet assigned twice at once goes to one cluster; the other person is told whose and by whom, and nothing is written for them', async () => {
+test('a subnet that is assigned twice at once goes to one cluster; the other call is refused with cluster and person', async () => {
   const people = [world.admin(), await backend.signIn({ role: 'operator' })]
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
@@ -161,7 +161,7 @@ test('a subnet assigned twice at once goes to one cluster; the other person is t
   expect((await world.put([a, b][1 - won]!.id, [s])).problem).toMatchObject({ error: `${s.name} is assigned to ${winner.name}` })
 })
 
-test('the database itself refuses a second cluster, and the refusal is explained', async () => {
+test('the database refuses a second cluster, and the error explains it', async () => {
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
   const now = new Date(backend.clock.now())
@@ -179,7 +179,7 @@ test('the database itself refuses a second cluster, and the refusal is explained
   expect((await world.put(b.id, [s])).problem).toMatchObject({ error: `${s.name} was assigned to ${a.name} by ann@example.com a moment ago` })
 })
 
-test('a management subnet is shared by clusters, active at once, and never a pool', async () => {
+test('a management subnet is shared by clusters, active at once, and never becomes a pool', async () => {
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet({ purpose: 'management' })
   for (const c of [a, b]) await world.assign(c.id, [s])
@@ -229,7 +229,7 @@ test('a removed cluster gives its subnets back, and its running assignment ends'
   expect(await world.audited('subnet.unassigned', s.id)).toHaveLength(1)
 })
 
-test('a change during the update of the cluster is followed: the pool ends as it was last wanted', async () => {
+test('a change during the update of the cluster is applied after it', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   let asked = false

@@ -86,7 +86,7 @@ test.each([
     /10\.0\.0\.0\/8/,
   ],
   ['deleted', (c: FakeKubernetes, at: string) => void c.objects.delete(at), /deleted/],
-])('a pool that somebody has %s is put right within the minute, and the audit log says so', async (_what, meddle, found) => {
+])('a pool that somebody has %s is corrected within a minute, with an audit entry', async (_what, meddle, found) => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -101,7 +101,7 @@ test.each([
   expect(JSON.stringify(entry!.after)).toMatch(found)
 })
 
-test('our own change is no drift: excluded addresses leave the pool, and no drift is recorded', async () => {
+test('our own change is no drift: excluded addresses leave the pool without a drift record', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -144,7 +144,7 @@ test('removed announcements are restored, and the audit log records it', async (
   expect(await world.audited('cluster.announcements_corrected', c.id)).toHaveLength(1)
 })
 
-test('a removed subnet is drained: no new addresses, a wait for those in use, then pool, announcement and assignment go', async () => {
+test('a removed subnet is drained: no new addresses, a wait for used ones, then pool, announcement and assignment are removed', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -192,7 +192,7 @@ test('a pool that is deleted while it drains is not recreated; Services that kee
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('while a cluster is down its subnets wait, say so, and go on by themselves; the addresses in use are unknown, not 0', async () => {
+test('subnets of a cluster that is down wait with a reason and continue later; their used addresses are unknown, not 0', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const [old, fresh] = [await world.subnet(), await world.subnet()]
@@ -213,7 +213,7 @@ test('while a cluster is down its subnets wait, say so, and go on by themselves;
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('MetalLB gets its own objects, also beside Cilium as the network, and keeps them when both are there', async () => {
+test('MetalLB gets its objects beside Cilium as the network, and keeps them if both can balance', async () => {
   const c = await world.cluster()
   c.fake.providers = ['cilium', 'metallb']
   const s = await world.subnet()
@@ -228,7 +228,7 @@ test('MetalLB gets its own objects, also beside Cilium as the network, and keeps
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a Cilium that is in use stays in use when somebody installs MetalLB beside it', async () => {
+test('Cilium stays in use when somebody installs MetalLB beside it', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -239,7 +239,7 @@ test('a Cilium that is in use stays in use when somebody installs MetalLB beside
   expect(c.fake.pools().map((p) => p.kind)).toEqual(['CiliumLoadBalancerIPPool'])
 })
 
-test('without a load balancer the manifest is shown for copying; one that is installed later gets it by itself', async () => {
+test('without a load balancer the manifest can be copied; one that is installed later gets it automatically', async () => {
   const c = await world.cluster()
   c.fake.providers = []
   const s = await world.subnet()
@@ -258,7 +258,7 @@ test('without a load balancer the manifest is shown for copying; one that is ins
   expect(await world.look(s)).toMatchObject({ status: 'active' })
 })
 
-test('a moment in which the API server serves no pools is no loss of them', async () => {
+test('an API server that briefly serves no pools causes no change', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -290,7 +290,7 @@ test('a subnet that changes while it is read back is not active with its old add
   expect(c.fake.addresses(c.fake.objects.get(pathOf(s))!)).not.toContain(address)
 })
 
-test('a cluster without subnets is not asked anything', async () => {
+test('a cluster without subnets is not contacted', async () => {
   const c = await world.cluster()
   const asked: string[] = []
   c.fake.before = (what) => void asked.push(what)

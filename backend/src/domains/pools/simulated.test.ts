@@ -156,7 +156,7 @@ test('subnets of a cluster that is down can be changed, and reach it when it is 
   expect(await audited('subnet.drift_corrected', s.id)).toEqual([])
 }, 90_000)
 
-test('MetalLB: assigned, used, drained', async () => {
+test('with MetalLB a subnet is assigned, used and drained', async () => {
   const { cluster } = made[2]!
   const hand = handOf(cluster)
   hand.setLoadBalancer('metallb')

@@ -100,7 +100,7 @@ beforeAll(async () => {
 const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
 const held = async () => (await admin.call(restorationGet)).answer!
 
-test('a held cluster can not be resumed before its servers were asked', async () => {
+test("a held cluster can't be resumed before its servers were contacted", async () => {
   expect(await held()).toMatchObject({
     restored: { backup_made_at: expect.any(String) as string },
     clusters: [
@@ -117,7 +117,7 @@ test('a held cluster can not be resumed before its servers were asked', async ()
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
 })
 
-test('every held server is asked, and nothing is sent to any of them, whatever waits, is woken or changes', async () => {
+test('held servers are read, and nothing is sent to them, whatever is due or changes', async () => {
   for (const domain of restored.domains.all) {
     if (domain.name !== 'servers') {
       await domain.start?.()
@@ -182,7 +182,7 @@ test('a patch of a held server is previewed and refused without a dry run of Tal
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: sentence } })
 })
 
-test('a creation that is resumed finishes where it was, once; the other cluster stays held', async () => {
+test('a resumed creation continues and finishes once; the other cluster stays held', async () => {
   const other = () => JSON.stringify(world.machine(world.nodes[0]!).disk.state.counters)
   const before = other()
   const { answer } = await admin.call(operationResume, { params: { id: making.operation.id } })

@@ -79,7 +79,7 @@ test('a whole network is scanned: what does not answer is no failure', async () 
   expect(operation.steps.filter((s) => s.status === 'skipped').length).toBeGreaterThan(0)
 })
 
-test('a person confirms the hardware that is shown; anything else is refused', async () => {
+test('a person confirms the shown hardware; other hardware is refused', async () => {
   const [server] = await addTwo()
   const { uuid, serial } = server!.identity
   const params = { id: server!.id }
@@ -91,7 +91,7 @@ test('a person confirms the hardware that is shown; anything else is refused', a
   expect(await confirm(server!)).toMatchObject({ status: 409, problem: { error: 'The hardware is confirmed already' } })
 })
 
-test('a rename follows the rules, and the sentence for a taken name is that of the form', async () => {
+test('a rename follows the rules, and a taken name has the error of the form', async () => {
   const [one, two] = await addTwo()
   const rename = (id: string, name: string, ifMatch?: number) =>
     operator.call(serverUpdate, { params: { id }, body: { name } }, ifMatch === undefined ? {} : { ifMatch })
@@ -182,7 +182,7 @@ test('a server moves to a datacenter, which then counts it; the overview sums it
   expect(unknown.status).toBe(404)
 })
 
-test('in maintenance what Talos does not allow is refused with the sentence', async () => {
+test("commands that Talos doesn't allow in maintenance are refused with the reason", async () => {
   const [server] = await addTwo()
   const params = { id: server!.id }
   for (const operation of [serverCommands.serverReboot, serverTalosconfig]) {
@@ -193,7 +193,7 @@ test('in maintenance what Talos does not allow is refused with the sentence', as
   }
 })
 
-test('a removed server is hidden unless asked for; the machine that comes back is a new server that remembers', async () => {
+test('a removed server is hidden by default; a machine that comes back is a new server with a note about the old one', async () => {
   const server = (await addTwo()).at(-1)!
   const { status, answer } = await operator.call(serverRemove, { params: { id: server.id } })
   expect(status).toBe(202)
@@ -211,7 +211,7 @@ test('a removed server is hidden unless asked for; the machine that comes back i
   expect(again.identity.note).toContain(`This machine was ${server.name}`)
 })
 
-test('unknown ids are not found; what was done stands in the audit log', async () => {
+test('unknown ids are 404; all changes are in the audit log', async () => {
   const [server] = await addTwo()
   const params = { id: server!.id }
   await confirm(server!)

@@ -9,18 +9,18 @@ test('a hash is argon2id in the PHC format, salted anew each time', async () => 
   expect(await verifyPassword('correct horse batterY', a)).toEqual({ right: false, outdated: false })
 })
 
-test('the reference implementation made this hash', async () => {
+test('accepts a hash of the reference implementation', async () => {
   // argon2 "somesalt" -id -t 2 -m 16 -p 1 -l 32, of the reference implementation's test vectors (src/test.c).
   const vector = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   expect((await verifyPassword('password', vector)).right).toBe(true)
 })
 
-test('a hash with weaker parameters is right and outdated', async () => {
+test('a hash with weaker parameters is accepted and marked outdated', async () => {
   const weak = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
   expect(await verifyPassword('password', weak)).toEqual({ right: true, outdated: true })
 })
 
-test('nobody has the password of the placeholder, and a broken hash matches nothing', async () => {
+test('no password matches the placeholder or a broken hash', async () => {
   expect((await verifyPassword('', nobodysHash)).right).toBe(false)
   // Of the same cost as a real one, so that an unknown email takes as long as a wrong password.
   expect(nobodysHash.split('$').slice(0, 4)).toEqual((await hashNow('x')).split('$').slice(0, 4))

@@ -30,7 +30,7 @@ test('a signed-in user can read who they are, with their scopes', async () => {
   expect(Date.parse(answer!.expiresAt) - backend.clock.now()).toBeGreaterThan(590_000)
 })
 
-test('the access token holds what the specification says, for ten minutes', async () => {
+test('the access token has the specified claims and lasts ten minutes', async () => {
   const { accessToken, userId, email } = await backend.signIn({ role: 'operator' })
   expect(decodeProtectedHeader(accessToken)).toMatchObject({ alg: 'EdDSA', typ: 'JWT' })
   const claims = decodeJwt(accessToken)
@@ -49,7 +49,7 @@ test('an unknown email and a wrong password are refused with the same words', as
   }
 })
 
-test('a password is never trimmed, and an email is', async () => {
+test('an email is trimmed, a password is not', async () => {
   const admin = await backend.signIn()
   const password = '  blanks around me  '
   await admin.call(userCreate, { body: { email: 'Spaces@Example.com', name: 'S', role: 'viewer', password } })
@@ -77,7 +77,7 @@ test('a session ends 24 h after sign-in, however often it was refreshed', async 
   expect((await refresh(refreshToken, true, own)).status).toBe(401)
 })
 
-test('without rotate the answer is an access token alone, and the refresh token stays good', async () => {
+test('without rotate the answer is only an access token, and the refresh token stays valid', async () => {
   const { refreshToken } = await backend.signIn()
   for (let i = 0; i < 3; i++) {
     backend.clock.advance(60_000)
@@ -88,7 +88,7 @@ test('without rotate the answer is an access token alone, and the refresh token 
   }
 })
 
-test('with rotate the token is replaced; within the grace period it gets the same successor again', async () => {
+test('with rotate the token is replaced; a repeat within the grace period gets the same successor', async () => {
   const { refreshToken } = await backend.signIn()
   const first = await refresh(refreshToken, true)
   backend.clock.advance(9_000)
@@ -118,7 +118,7 @@ test('a spent token used after the grace period ends the session for thief and o
   expect(answer!.total).toBe(1)
 })
 
-test('log out ends the session and its access token at once, and may be repeated', async () => {
+test('logging out ends the session and its access token at once, and can be repeated', async () => {
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken)).status).toBe(200)
   for (let i = 0; i < 2; i++) {
@@ -138,7 +138,7 @@ test('a session that ends in one process ends in every process at once', async (
   await expect.poll(async () => (await validate(accessToken, beside)).status, { timeout: 3000, interval: 20 }).toBe(401)
 })
 
-test('a disabled user is out within five seconds', async () => {
+test('a disabled user loses access within five seconds', async () => {
   const { accessToken, refreshToken, userId } = await backend.signIn()
   expect((await validate(accessToken)).status).toBe(200)
   await backend.platform.db.updateTable('person').set({ disabled_at: new Date() }).where('id', '=', userId).execute()
@@ -155,7 +155,7 @@ test('a removed role takes its scopes from existing tokens', async () => {
   expect((await call(userList)).status).toBe(403)
 })
 
-test('preferences live with the user', async () => {
+test('preferences are stored per user', async () => {
   const [a, b] = [await backend.signIn(), await backend.signIn()]
   expect((await a.call(preferencesGet)).answer).toEqual({})
   await a.call(preferencesPut, { body: { theme: 'light', columns: { servers: ['name'] } } })
@@ -243,7 +243,7 @@ test('every flipped bit in a token is noticed', async () => {
   expect(await accepted(flipped)).toEqual([])
 })
 
-test('signing keys change after 30 days, and what the old one signed is still good', async () => {
+test('signing keys change after 30 days, and tokens of the old key stay valid', async () => {
   const clock = testClock()
   const own = await startBackend({ clock })
   const before = await own.signIn()

@@ -22,7 +22,7 @@ const tries =
   (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
     backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
 
-test('after five failures an address has to wait for the account, and is told how long; a success clears it', async () => {
+test('after five failures an address must wait a stated time for the account; a success clears it', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -37,7 +37,7 @@ test('after five failures an address has to wait for the account, and is told ho
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('failures of others lock nobody out of an account', async () => {
+test("failures from other addresses don't lock a person out", async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -61,7 +61,7 @@ test('a known device is slowed by its own failures, not by others at its address
   expect((await attempt(email, password, '10.0.0.9', cookie)).status).toBe(429)
 })
 
-test('a device is known to the accounts that it signed in to, and a cookie that was changed or made up proves nothing', async () => {
+test('a device is known to the accounts that it signed in to; a forged cookie is ignored', async () => {
   const backend = await proxied()
   const [a, b] = [await backend.signIn(), await backend.signIn()]
   const attempt = tries(backend)
@@ -176,7 +176,7 @@ test.each([
   for (const from of ['10.0.0.1', '10.0.0.2']) expect((await attempt(email, password, from)).status).toBe(200)
 })
 
-test('failures written by a clock that is a day ahead do not count and are removed', async () => {
+test('failures recorded by a clock a day ahead are ignored and removed', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)

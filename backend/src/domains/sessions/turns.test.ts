@@ -31,21 +31,21 @@ function held(limits: Partial<typeof roomy> = {}) {
   }
 }
 
-test('a source that asked a hundred times waits behind one that asks for the first time', async () => {
+test('a source with a hundred requests waits behind one with its first request', async () => {
   const { come, open, order } = held()
   const all = [...Array.from({ length: 50 }, (_, n) => come({ source: 'a' }, `a${n}`)), come({ source: 'b' })]
   await open(all)
   expect(order.indexOf('b')).toBeLessThanOrEqual(1)
 })
 
-test('a known device goes first, whoever else waits', async () => {
+test('a known device goes first', async () => {
   const { come, open, order } = held()
   const all = [...Array.from({ length: 20 }, (_, n) => come({ source: `address ${n}` })), come({ source: 'device', isKnown: true })]
   await open(all)
   expect(order[0]).toBe('device')
 })
 
-test('of a crowd that comes at once the first and the last are served first', async () => {
+test('in a crowd of new sources the first and the last are served first', async () => {
   const { come, open, order } = held()
   await open(Array.from({ length: 10 }, (_, n) => come({ source: String(n) })))
   expect(order.slice(0, 4).toSorted()).toEqual(['0', '1', '8', '9'])

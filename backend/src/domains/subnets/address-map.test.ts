@@ -34,7 +34,7 @@ function expectWhole(text: string, runs: readonly AddressRun[]): void {
   expect(next).toBe(lastOf(cidr) + 1n)
 }
 
-test('every address is free, gateway, excluded, reserved or in use by somebody', async () => {
+test('every address is free, gateway, excluded, reserved or in use', async () => {
   const server = await addServer(backend, place.id, 'calm-otter-1', '203.0.113.20', ['203.0.113.20/26', '203.0.113.254/26'])
   const subnet = await addSubnet(operator, place.id, 'front', '203.0.113.0/26', {
     gateway: '203.0.113.1',
@@ -62,7 +62,7 @@ test('every address is free, gateway, excluded, reserved or in use by somebody',
   expectWhole(cidr, runs)
 })
 
-test('a management subnet shows its servers, also on the gateway; those of another datacenter are elsewhere', async () => {
+test('a management subnet shows the servers of its datacenter, also on the gateway', async () => {
   const other = await addDatacenter(operator, 'WAW')
   await addServer(backend, place.id, 'router', '10.5.0.1', ['10.5.0.1/24'])
   await addServer(backend, other.id, 'far', '10.5.0.9')

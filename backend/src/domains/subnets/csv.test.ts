@@ -4,7 +4,7 @@ import { parseCsv, writeCsv } from './csv.ts'
 
 const cellsOf = (text: string) => parseCsv(text).records.map((r) => r.cells)
 
-test('rows and cells are read as RFC 4180 has them', () => {
+test('rows and cells are read as in RFC 4180', () => {
   expect(cellsOf('a,b\r\n"c","d ""quoted"", e"\r\n')).toEqual([
     ['a', 'b'],
     ['c', 'd "quoted", e'],
@@ -29,13 +29,13 @@ test.each([
   ['a,b\n"c"d,e\n', 2, 'Text stands behind a closing quote'],
   ['"1\n2",b\n"c" ,e\n', 3, 'Text stands behind a closing quote'],
   ['a,b\rc,d\r', 1, 'A line must end with a line feed'],
-])('%j is told with its line, and what stands before it is read', (text, line, message) => {
+])('%j is reported with its line, and the rows before it are read', (text, line, message) => {
   const { problem, records } = parseCsv(text)
   expect(problem).toEqual({ line, message })
   expect(records.every((r) => r.line < line)).toBe(true)
 })
 
-test('a cell that a spreadsheet would run is written with an apostrophe, and read without', () => {
+test('a cell that a spreadsheet would evaluate is written with an apostrophe, and read without it', () => {
   const cells = ['=1+1', '+1', '-1', '@sum', '\tx', '\rx', "'=x", "''=x", "'plain", '=cmd|"/c calc"!A1', '1-1', 'a=b']
   const text = writeCsv([cells])
   expect(text).toBe(`'=1+1,'+1,'-1,'@sum,'\tx,"'\rx",''=x,'''=x,'plain,"'=cmd|""/c calc""!A1",1-1,a=b\r\n`)
@@ -63,7 +63,7 @@ test('a megabyte of commas, of quotes or of one line is read in linear time', ()
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('reading an outside text allocates no more than is wanted', () => {
+test('reading stops at the limits of rows and cells', () => {
   const bounds = { records: 3, cells: 4 }
   expect(parseCsv('a,b\n,\n \t , \r\n\n"",\n" "\nc\n,,,\nd,e', bounds)).toEqual({
     records: [
@@ -77,7 +77,7 @@ test('reading an outside text allocates no more than is wanted', () => {
   expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({ records: [{ line: 1, cells: ['1'] }], problem: { line: 3, message: 'A line has at most 4 cells' } })
 })
 
-test('a file that is nothing but commas costs a fraction of what reading all of its cells does', () => {
+test('a file of commas costs a fraction of reading all its cells', () => {
   const size = 1024 * 1024
   const bounds = { records: 5002, cells: 100 }
   const took = (text: string, how?: typeof bounds) => {

@@ -56,7 +56,7 @@ test('rows become subnets, with defaults for what the file leaves out', async ()
   ])
 })
 
-test('what is exported is imported again without a change', async () => {
+test('an export is imported again without a change', async () => {
   const subnet = await addSubnet(operator, poznan.id, 'exported', '10.1.0.0/24', { gateway: '10.1.0.1', exclude: ['10.1.0.64/26', '10.1.0.9'], vlan_id: 7 })
   await assign(backend, subnet, cluster)
   const shared = await addSubnet(operator, poznan.id, 'shared', '10.2.0.0/24', { purpose: 'management' })
@@ -143,7 +143,7 @@ test('every problem of every row is reported with its line, and nothing is writt
   expect(await stored()).toEqual(before)
 })
 
-test('a faulty row hides no other fault: its name and space are compared too; rows of nothing but commas are skipped', async () => {
+test('all errors are reported, also overlaps with faulty rows; rows of only commas are skipped', async () => {
   expect(
     await problems(
       'name,cidr,vlan,datacenter',
@@ -210,14 +210,14 @@ test('a file is at most a megabyte and 5,000 rows', async () => {
   ])
 })
 
-test('a dry run judges and writes nothing', async () => {
+test('a dry run checks and writes nothing', async () => {
   const before = await stored()
   const answer = await send(lines('name,cidr,datacenter', `dry,10.30.0.0/24,${poznan.code}`), { dry_run: true })
   expect(answer).toEqual({ written: false, problems: [], rows: [{ line: 2, name: 'dry', cidr: '10.30.0.0/24', does: 'create' }] })
   expect(await stored()).toEqual(before)
 })
 
-test('rows with an id change what they name; columns that are not there stay', async () => {
+test('rows with an id change that subnet; missing columns keep their values', async () => {
   const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', { gateway: '10.40.0.1', vlan_id: 4 })
   const two = await addSubnet(operator, poznan.id, 'two', '10.41.0.0/24')
   // They swap their names and their space, and one frees its gateway.
@@ -258,7 +258,7 @@ test('rows with an id change what they name; columns that are not there stay', a
   ])
 })
 
-test('an import guards assigned subnets as well', async () => {
+test('an import protects assigned subnets as well', async () => {
   const subnet = await addSubnet(operator, poznan.id, 'guarded', '10.50.0.0/24')
   await assign(backend, subnet, cluster, { uses: { '10.50.0.7': 'default/web' } })
   await addServer(backend, poznan.id, 'calm-otter-9', '10.51.0.9')

@@ -61,7 +61,7 @@ test.each([
   ['an underscore', '_', ''],
   ['an injection', "' or 1=1 --", ''],
   ['an octal address', '010.1.0.9', ''],
-])('%s finds what it is in', async (_what, q, found) => expect(await names({ q })).toBe(found))
+])('%s finds the right subnets', async (_what, q, found) => expect(await names({ q })).toBe(found))
 
 test.each([
   [{ status: 'active' }, 'af'],
@@ -109,7 +109,7 @@ test('pages follow each other', async () => {
   expect(await names({ page: 7, per_page: 4 })).toBe('')
 })
 
-test('a list shows state, reason and use, and says what it does not know', async () => {
+test('a list shows state, reason and use, with null for unknown values', async () => {
   const items = new Map((await list({})).items.map((s) => [s.name, s]))
   expect(items.get('a-front')).toMatchObject({
     status: 'active',

@@ -122,7 +122,7 @@ test('a subnet’s name is unique over all datacenters', async () => {
   expect((await change(other.id, { name: 'taken' })).problem).toMatchObject({ code: 'name_taken', error: sentence })
 })
 
-test('of fifty concurrent overlapping subnets exactly one is saved, and the others are told which', async () => {
+test('of fifty concurrent overlapping subnets exactly one is saved, and the refusals name it', async () => {
   const tries = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       create({
@@ -149,7 +149,7 @@ test('of fifty concurrent overlapping subnets exactly one is saved, and the othe
     expect(t.problem).toMatchObject({ error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`, related: { id: winner.id } })
 })
 
-test('a subnet that is written past our checks is refused by the database, and named', async () => {
+test('an overlapping subnet that passes our checks is refused by the database, with the name of the other', async () => {
   const id = randomUUID()
   const insert = sql`insert into subnet (id, name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
     values (${id}, 'behind', ${poznan.id}, '10.50.0.0/24', 254, now(), now(), 'test')`
@@ -194,7 +194,7 @@ test('a datacenter is removed or gets its first subnet, never both', async () =>
   }
 })
 
-test('a subnet may not overlap the networks of a cluster in its datacenter, also one that is being made', async () => {
+test('a subnet may not overlap the networks of a cluster in its datacenter, even while the cluster is created', async () => {
   const place = await addDatacenter(operator, 'KRK')
   const cluster = await addCluster(backend, place.id, 'alpha')
   const at = (cidr: string, datacenterId = place.id) => create({ cidr, datacenter_id: datacenterId })
@@ -214,7 +214,7 @@ test('a subnet may not overlap the networks of a cluster in its datacenter, also
   })
 })
 
-test('a cluster that would shadow a subnet of its datacenter is refused', async () => {
+test('a cluster whose networks overlap a subnet of its datacenter is refused', async () => {
   const place = await addDatacenter(operator, 'KTW')
   await addSubnet(operator, place.id, 'shadowed', '10.244.7.0/24')
   const node_id = await addServer(backend, place.id, 'calm-otter-201', '10.9.0.1')
@@ -237,7 +237,7 @@ test('a cluster that would shadow a subnet of its datacenter is refused', async 
   expect((await created).problem!.fields).toMatchObject({ pod_cidr: 'The pod network 10.128.0.0/16 overlaps with subnet meanwhile (10.128.4.0/24)' })
 })
 
-test('a workload subnet never hands out the address of a server', async () => {
+test('a workload subnet never assigns the address of a server', async () => {
   const place = await addDatacenter(operator, 'GDN')
   const server = await addServer(backend, place.id, 'calm-otter-101', '10.70.0.9', ['10.70.0.9/24', '127.0.0.1/8', '2A00:70::9/64', 'fe80::1/64'])
   const sentence = 'Contains 10.70.0.9, the address of server calm-otter-101. Exclude it first'
@@ -264,7 +264,7 @@ test('a workload subnet never hands out the address of a server', async () => {
   expect((await change(made.answer!.id, { purpose: 'workload' })).problem!.error).toContain('Contains 10.70.0.77')
 })
 
-test('a change is merged, judged as a whole, and counts only where it changes something', async () => {
+test('a change is merged and checked as a whole; without a difference it keeps the version', async () => {
   const made = await addSubnet(operator, poznan.id, 'changing', '10.80.0.0/24', { gateway: '10.80.0.1', exclude: ['10.80.0.9'] })
   expect((await change(made.id, { cidr: '10.81.0.0/24' })).problem).toMatchObject({
     code: 'invalid',
@@ -299,7 +299,7 @@ test('a stale change is refused with the name of the person who changed it', asy
   expect((await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 3 })).status).toBe(204)
 })
 
-test('an assigned subnet keeps its CIDR, its purpose and the addresses that are in use, and stays', async () => {
+test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can't be removed", async () => {
   const place = await addDatacenter(operator, 'LCJ')
   const cluster = await addCluster(backend, place.id, 'gamma', elsewhere)
   const subnet = await addSubnet(operator, place.id, 'assigned', '10.100.0.128/25', { gateway: '10.100.0.129', exclude: ['10.100.0.200'] })
@@ -397,7 +397,7 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
   for (const s of left) expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
 })
 
-test('what a cluster has of subnets is shown with it; the overview shows the nearest to full', async () => {
+test('a cluster lists its subnets; the overview lists the fullest ones', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'RZE')

@@ -35,7 +35,7 @@ async function openStream(url: string, { accessToken }: SignedIn) {
   return { status: response.status, ended }
 }
 
-test('a user is renamed, given a role, disabled and enabled; each is audited, and doing it again changes nothing', async () => {
+test('renaming, a role, disabling and enabling are audited, and repeating them changes nothing', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const change = (body: { name?: string; role?: 'operator'; disabled?: boolean }) => admin.call(userUpdate, { params: { id: user.userId }, body })
   expect((await change({ name: 'Grace' })).answer).toMatchObject({ name: 'Grace', version: 2, disabled_at: null })
@@ -170,7 +170,7 @@ test('a reset link ends after 24 h, with the next link, and with its user', asyn
   expect(await look(third)).toBe(409)
 })
 
-test('changing the password asks for the old one, ends the other sessions, and keeps this one', async () => {
+test('changing the password requires the old one, ends other sessions, and keeps this one', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const other = (await signIn(user.email, user.password)).answer!
   const change = (password: string, new_password: string) => user.call(passwordChange, { body: { password, new_password } })
@@ -198,11 +198,11 @@ test.each([
   expect([refused.status, refused.problem?.fields]).toEqual([422, { password: sentence }])
 })
 
-test('a name of three letters may stand in a password', async () => {
+test('a password may contain a name of three letters', async () => {
   expect((await admin.call(userCreate, { body: { email: 'ada@example.com', name: 'Ada', role: 'viewer', password: 'a granada for you' } })).status).toBe(201)
 })
 
-test('unlocking clears the failures at an account from everywhere', async () => {
+test('unlocking clears the failures of an account from all addresses', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   for (let n = 0; n < 6; n++) await signIn(user.email, 'not the password')
   expect((await signIn(user.email, user.password)).status).toBe(429)
@@ -211,7 +211,7 @@ test('unlocking clears the failures at an account from everywhere', async () => 
   expect(await audited(user.userId)).toContain('user.unlocked')
 })
 
-test("one's own sessions are listed and ended, and others' with users:manage alone", async () => {
+test('users can list and end their own sessions; those of others need users:manage', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const second = (await signIn(user.email, user.password)).answer!
   const own = (await user.call(sessionList)).answer!
@@ -232,7 +232,7 @@ test("one's own sessions are listed and ended, and others' with users:manage alo
   expect(await stands(user)).toBe(false)
 })
 
-test('a session that nobody uses for 8 h ends, and one that is used does not', async () => {
+test('a session ends after 8 h without use', async () => {
   const own = await startBackend()
   const [idle, used] = [await own.signIn(), await own.signIn()]
   const refresh = (user: SignedIn) => own.call(authorizeRefresh, { body: { refresh_token: user.refreshToken } })

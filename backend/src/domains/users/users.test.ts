@@ -7,7 +7,7 @@ const backend = await startBackend()
 const admin = await backend.signIn()
 const person = (email: string) => ({ email, name: 'Somebody', role: 'viewer' as const, password: 'a long password' })
 
-test('a new user can sign in, and no answer holds a password or its hash', async () => {
+test('a new user can sign in, and no answer contains a password or its hash', async () => {
   const made = await admin.call(userCreate, { body: person('New@Example.com') })
   expect(made).toMatchObject({ status: 201, answer: { email: 'new@example.com', role: 'viewer', last_sign_in_at: null } })
   expect((await backend.call(authorize, { body: { email: 'new@example.com', password: 'a long password' } })).status).toBe(200)
@@ -29,14 +29,14 @@ test('a password has 12 to 128 characters of any kind', async () => {
   expect(await tryPassword('ßüäöéłñ😀 🏔 and more ', 'c@example.com')).toBe(201)
 })
 
-test('the first user is created once, also by two processes at once, and only where there is none', async () => {
+test('the first user is created once, also by two processes, and only if there is none', async () => {
   const empty = await startBackend()
   const made = await Promise.all(Array.from({ length: 4 }, () => empty.domains.users.createFirst({ email: 'first@example.com', password: 'a long password' })))
   expect(made.filter(Boolean)).toMatchObject([{ email: 'first@example.com', role: 'admin' }])
   expect(await backend.domains.users.createFirst({ email: 'late@example.com', password: 'a long password' })).toBeUndefined()
 })
 
-test('a search is taken literally', async () => {
+test('a search matches literally', async () => {
   const total = async (q: string) => (await admin.call(userList, { query: { q } })).answer!.total
   expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
 })

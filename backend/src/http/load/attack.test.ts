@@ -67,7 +67,7 @@ test.each([
   ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
   ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
   ['the largest answer, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
-])('310 requests on a connection, of which no answer is read: %s', async (_what, count, bytes) => {
+])('310 requests on a connection that reads no answer: %s', async (_what, count, bytes) => {
   const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
   const { slowestMs, statuses } = await bystander(pause(800))
   for (const socket of sockets) socket.destroy()
@@ -77,7 +77,7 @@ test.each([
   expect(slowestMs).toBeLessThan(longestHealthMs)
 })
 
-test('of one viewer’s three hundred previews in three seconds few are answered, and another person’s preview does not wait for them', async () => {
+test('most of one viewer’s 300 previews are refused, and another person’s preview does not wait for them', async () => {
   const id = await buildServer(backend, { address: '10.0.0.5', reachable: true })
   const body = `machine:\n  sysctls:\n${Array.from({ length: 300 }, (_, i) => `    net.ipv4.conf.test${i}.rp_filter: "1"\n`).join('')}`
   const agent = new Agent({ keepAlive: true, maxSockets: 40 })

@@ -29,7 +29,7 @@ async function pipeline(count: number): Promise<string[]> {
   return [...seen.matchAll(/\[\/(\d+)\]/g)].map(([, path]) => path!)
 }
 
-test('requests that are sent before the first answer are answered one after another', async () => {
+test('pipelined requests are answered one after another', async () => {
   expect(await pipeline(20)).toEqual(Array.from({ length: 20 }, (_, i) => String(i)))
   expect(most).toBe(1)
 })

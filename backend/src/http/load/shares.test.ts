@@ -4,7 +4,7 @@ import { shares, type Taken } from './shares.ts'
 const of = (key: string, most: number) => [{ key, most }]
 const give = (taken: Taken) => typeof taken === 'object' && taken.give()
 
-test('an asker gets no more than its share, and others pass its waiting requests', async () => {
+test('a person gets no more than their share, and others pass their waiting requests', async () => {
   const room = shares(4)
   const greedy = [await room.take(of('a', 2), 0), await room.take(of('a', 2), 0)]
   const waiting = [room.take(of('a', 2), 5_000), room.take(of('a', 2), 5_000)]
@@ -14,7 +14,7 @@ test('an asker gets no more than its share, and others pass its waiting requests
   for (const taken of await Promise.all(waiting)) expect(taken).toBeTypeOf('object')
 })
 
-test('a request without a place is told whether all places were taken or only its own share', async () => {
+test('a refused request learns whether all places were taken or only its own share', async () => {
   const room = shares(2)
   const taken = await room.take(of('a', 1), 0)
   expect(await room.take(of('a', 1), 1)).toBe('own')

@@ -21,7 +21,7 @@ test('the address of a known private key', () => {
   expect(addressOf(key)).toBe('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
 })
 
-test('made keys are 32 bytes, differ, and fit the contract', () => {
+test('generated keys are 32 bytes, differ, and match the contract', () => {
   const keys = Array.from({ length: 20 }, () => makeChainKey())
   expect(new Set(keys.map((k) => k.address)).size).toBe(20)
   for (const key of keys) {

@@ -55,7 +55,7 @@ const wrong = (...all: Parameters<typeof judge>) =>
     .map((f) => f.message)
 const controlPlanes = ['control_plane', 'control_plane', 'control_plane'] as const
 
-test('defaults: the newest pair, the first control plane as endpoint, the smallest disk that is large enough', () => {
+test('the defaults are the newest versions, the first control plane as endpoint, and the smallest disk that is large enough', () => {
   const { resolved, warnings, findings } = judge(asked(controlPlanes), around(three))
   expect(findings.filter((f) => !f.ok)).toEqual([])
   expect(resolved).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.36.3', endpoint: 'https://10.1.2.1:6443', virtual_ip: false })
@@ -63,7 +63,7 @@ test('defaults: the newest pair, the first control plane as endpoint, the smalle
   expect(warnings).toHaveLength(1)
 })
 
-test('the review says what the API endpoint stands on: one server, and its DHCP lease', () => {
+test('the review warns that the API endpoint depends on one server and its DHCP lease', () => {
   const lease =
     'The API endpoint 10.1.2.1 stands on the DHCP lease of web-1: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
   const falls = ' The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.'
@@ -79,7 +79,7 @@ test('the review says what the API endpoint stands on: one server, and its DHCP 
   expect(judge(one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }), around(three)).warnings.join()).not.toContain('DHCP')
 })
 
-test('a Talos version without a Kubernetes version takes the one it was released with', () => {
+test('without a Kubernetes version, the one that the Talos version was released with is chosen', () => {
   expect(judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved).toMatchObject({
     talos_version: 'v1.12.11',
     kubernetes_version: '1.35.4',
@@ -103,7 +103,7 @@ test('a taken server is a conflict that names it and its cluster', () => {
   expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
 })
 
-test('a server that is chosen twice, unknown, elsewhere or without a disk is refused by name', () => {
+test('a server that is chosen twice, unknown, in another datacenter or without a disk is refused by name', () => {
   const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
   expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
   expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
@@ -111,7 +111,7 @@ test('a server that is chosen twice, unknown, elsewhere or without a disk is ref
   expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain('web-1 has no disk of at least 6 GiB to install Talos on')
 })
 
-test('a server that no disk fits in is not eligible, and told so once', () => {
+test('a server without a suitable disk is not eligible, with one error', () => {
   const none = candidate(1, { disks: [] })
   const refusal = { check: 'disks' as const, ok: false, reason: 'The server has no disk' }
   const { findings } = judge(asked(['control_plane']), { ...around([none]), eligibility: () => [refusal] })
@@ -130,7 +130,7 @@ test.each([
   })
 })
 
-test('the disk that Talos is on already is kept', () => {
+test('the disk that Talos is installed on is kept', () => {
   const installed = candidate(1, { system_disk: '/dev/nvme0n1' })
   expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')
   const { resolved, warningsOf } = judge(asked(['control_plane']), around([installed]))
@@ -138,7 +138,7 @@ test('the disk that Talos is on already is kept', () => {
   expect(warningsOf.get(installed.id)).toEqual(['Talos is installed on /dev/nvme0n1 already; it is kept'])
 })
 
-test('a disk is taken by its id or its path, and one that is not there is refused once, with those that are', () => {
+test('a disk is chosen by id or path; a missing disk is refused with one error that lists the existing disks', () => {
   const ask = (disk: string) =>
     z.parse(NewCluster, {
       name: 'prod',
@@ -159,7 +159,7 @@ test('a disk is taken by its id or its path, and one that is not there is refuse
   ])
 })
 
-test('install and workload disks are different disks of the server', () => {
+test("the install disk can't be a workload disk as well", () => {
   const ask = (more: object) =>
     z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [{ node_id: idOf(1), role: 'control_plane', ...more }] })
   expect(wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three))).toContain(
@@ -180,7 +180,7 @@ test.each<[Partial<NewClusterAsked>, string]>([
   expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
 })
 
-test('a virtual IP lies in the network of every control plane and belongs to nobody', () => {
+test('a virtual IP must be an unused address in the network of every control plane', () => {
   const vip = (endpoint: string, candidates = three) => wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
   expect(vip('10.1.2.200')).toEqual([])
   expect(vip('10.1.2.2')).toEqual(['10.1.2.2 is in use by server web-2'])
@@ -193,7 +193,7 @@ test('a virtual IP lies in the network of every control plane and belongs to nob
   ])
 })
 
-test('an endpoint that another server holds is refused, a name or a free address only warned of', () => {
+test('an endpoint that another server has is refused; a name or a free address causes a warning', () => {
   const other = { address: '10.1.2.9', by: 'server db-1' }
   const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
   expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])
@@ -217,7 +217,7 @@ test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'htt
   expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe('Enter an IP address or a DNS name')
 })
 
-test("whatever the networks: an accepted cluster's pods and services contain no server", () => {
+test('for all networks, the pod and Service ranges of an accepted cluster contain no server', () => {
   const octet = fc.integer({ min: 0, max: 255 })
   const cidr = fc.tuple(octet, octet, fc.integer({ min: 8, max: 24 })).map(([a, b, prefix]) => {
     const base = ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) & ~((1n << BigInt(32 - prefix)) - 1n)

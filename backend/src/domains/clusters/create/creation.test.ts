@@ -54,7 +54,7 @@ test('three control planes and two workers become a cluster, step by step', asyn
   }
 })
 
-test('the key of the cluster is in the cluster, sealed at rest, in the escrow file, and in no answer', async () => {
+test('the cluster key is stored in the cluster, sealed in the database, in the escrow file, and in no answer', async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
   const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
@@ -76,7 +76,7 @@ test('the key of the cluster is in the cluster, sealed at rest, in the escrow fi
   for (const { text } of answers) for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)]) expect(text).not.toContain(secret)
 })
 
-test('kubeconfig and talosconfig are minted per download, by role, and written down', async () => {
+test('each download issues its own kubeconfig or talosconfig for the role, and is audited', async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const operator = await backend.signIn({ role: 'operator' })
   const viewer = await backend.signIn({ role: 'viewer' })
@@ -179,7 +179,7 @@ test('a preview shows every configuration masked, the checks and the whole plan,
   expect(bad.answer!.checks).toContainEqual({ check: 'pod_cidr', ok: false, message: expect.stringContaining('overlaps') })
 })
 
-test('a patch that was given with a server is stored with the cluster or not at all', async () => {
+test('a patch that is sent with a new cluster is stored with it or not at all', async () => {
   const nodes = world.take(1)
   const body = world.ask(nodes)
   const withPatch = (text: string) => ({ ...body, servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }] })
@@ -193,7 +193,7 @@ test('a patch that was given with a server is stored with the cluster or not at 
   expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain('vm.max_map_count')
 })
 
-test('what is not there is not found, and what is not ready gives no credentials', async () => {
+test('an unknown cluster is 404, and a cluster that is not ready gives no credentials', async () => {
   const params = { id: '00000000-0000-4000-8000-000000000000' }
   for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete]) expect((await admin.call(call, { params })).status).toBe(404)
   const nodes = world.take(1)
@@ -212,7 +212,7 @@ test('what is not there is not found, and what is not ready gives no credentials
   expect((await world.ended(operation.id, 60_000)).status).toBe('cancelled')
 })
 
-test('of ten creations at once that want one server exactly one wins', async () => {
+test('of ten concurrent creations with the same server exactly one succeeds', async () => {
   const [wanted, ...others] = world.take(4)
   const calls = await Promise.all(
     Array.from({ length: 10 }, (_, i) => admin.call(clusterCreate, { body: world.ask([wanted!, ...(i % 2 ? [others[i % 3]!] : [])], { name: `race-${i}` }) })),

@@ -21,16 +21,16 @@ const chosen = {
   disk_wwids: wwidsOf(disks, ['/dev/sda', '/dev/sdb', '/dev/sdc']),
 }
 
-test('only an id of its own tells a disk apart', () => {
+test('only a unique id identifies a disk', () => {
   expect(chosen.disk_wwids).toEqual({ '/dev/sda': 'naa.1', '/dev/sdb': 'naa.2' })
   expect(wwidsOf(disks, ['/dev/vda'])).toEqual({})
 })
 
-test('Talos is given the id where its selector surely finds it', () => {
+test('the disk selector uses the id where Talos is sure to match it', () => {
   expect(['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`))).toEqual(['naa.1', null, null, null, null, null])
 })
 
-test('nothing is installed on a disk that bears the name of another', () => {
+test('Talos is never installed on a disk that took the name of another', () => {
   const swapped = [
     { id: 'sdb', wwid: 'naa.1' },
     { id: 'sda', wwid: 'naa.2' },
@@ -40,7 +40,7 @@ test('nothing is installed on a disk that bears the name of another', () => {
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
 })
 
-test('what is wiped are the disks that were chosen, by whatever name, and never the one that Talos is on', () => {
+test('the chosen disks are wiped under any name, and never the disk of a running Talos', () => {
   const now = [
     { id: 'sda', wwid: 'naa.2' },
     { id: 'sdb', wwid: 'naa.1' },
@@ -78,7 +78,7 @@ describe('right before the order', () => {
   const first = { isInstalled: false, isAgain: false }
   const problem = (now: Disk[], when = first) => wipeProblem(agreed, now, when)
 
-  test('disks that hold what was agreed on, or nothing by now, are wiped, by whatever name', () => {
+  test('disks with the confirmed content or with none are wiped, under any name', () => {
     expect(problem([told('sda', 'empty'), told('sdb', 'ext4 "data"')])).toBeNull()
     expect(problem([told('sda', 'empty'), told('sdb', 'empty')])).toBeNull()
     expect(problem([told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }), told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' })])).toBeNull()
@@ -92,7 +92,7 @@ describe('right before the order', () => {
     expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('what is on it is not known')
   })
 
-  test('nothing is wiped where a disk is gone, or another stands in its place', () => {
+  test('nothing is wiped if a disk is missing or was replaced', () => {
     expect(problem([told('sda', 'empty')])).toBe(
       'web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or put another server in its place',
     )
@@ -101,7 +101,7 @@ describe('right before the order', () => {
     expect(wipeProblem(byPath, [told('sda', 'empty', { serial: 'S-other', wwid: '' }), told('sdb', 'ext4 "data"')], first)).toContain('S-other')
   })
 
-  test("what the installer left in an earlier try is its own; the workload disks are the workload's by then", () => {
+  test("on a retry the installer's leftovers are wiped without confirmation, and workload disks are kept", () => {
     const again = { isInstalled: false, isAgain: true }
     expect(problem([told('sda', 'Talos'), told('sdb', 'Ceph OSD')], again)).toBeNull()
     expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')])).toContain('it holds Talos')
@@ -109,7 +109,7 @@ describe('right before the order', () => {
     expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], { isInstalled: true, isAgain: false })).toBeNull()
   })
 
-  test('a server that was chosen before disks were asked about is installed on an empty disk alone', () => {
+  test('a server that was chosen without disk confirmation is installed on an empty disk only', () => {
     const old = { ...agreed, agreed_disks: {} }
     expect(wipeProblem(old, [told('sda', 'empty'), told('sdb', 'empty')], first)).toBeNull()
     expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain('it holds xfs')

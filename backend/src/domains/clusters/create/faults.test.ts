@@ -49,7 +49,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     })
   }
 
-  test('the answer to a configuration is lost: the same bytes again, one installation', { timeout: 90_000 }, async () => {
+  test('if the answer to a configuration is lost, the same bytes are sent again and Talos is installed once', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[0]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
     await addFault(world.machine(nodes[1]!), { kind: 'close-after-apply', times: 1 })
@@ -58,7 +58,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
   })
 
-  test('the answer to the bootstrap is lost: etcd is made once all the same', { timeout: 90_000 }, async () => {
+  test('if the answer to the bootstrap is lost, etcd is still made only once', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
     const { cluster, operation } = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
@@ -67,7 +67,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
   })
 
-  test('time servers that do not answer: nothing starts without the time, and each server says that it waits for it', { timeout: 90_000 }, async () => {
+  test('without time servers nothing starts, and each server reports that it waits for the time', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'time', off_ms: 0 })
     const { operation } = await world.create(nodes)
@@ -105,7 +105,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     },
   )
 
-  test('disks that changed their names since they were chosen: Talos goes on the one that was meant', { timeout: 90_000 }, async () => {
+  test('Talos is installed on the chosen disk even if disk names have changed', { timeout: 90_000 }, async () => {
     const node = world.take(6).find((n) => {
       const [first, second] = world.machine(n).hardware.disks
       return first !== undefined && second?.transport === first.transport
@@ -168,7 +168,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     },
   )
 
-  test('an installation that fails after partitioning is none: the chosen disk is wiped, no other, and installed', { timeout: 120_000 }, async () => {
+  test('after an installation that failed halfway, only the chosen disk is wiped and installed again', { timeout: 120_000 }, async () => {
     const nodes = world.take(1)
     const machine = world.machine(nodes[0]!)
     // Real machines wait ten seconds before they restart; the simulation hurries through them.
@@ -197,7 +197,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(effects.map((e) => e.name)).toContain(`wipe-disk/${nodes[0]!.id}/${wwid}`)
   })
 
-  test('an installation that fails is begun again', { timeout: 90_000 }, async () => {
+  test('a failed installation is started again', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
     const { operation } = await world.create(nodes)
@@ -213,7 +213,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
 })
 
 describe.concurrent('a server that is not what it was is sent nothing, and the others go on', () => {
-  test('other hardware before the configuration; the right machine is put back, and a retry goes on', { timeout: 90_000 }, async () => {
+  test('other hardware at the address stops the creation, and a retry continues once the right machine is back', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const ill = nodes[3]!
     const machine = world.machine(ill)

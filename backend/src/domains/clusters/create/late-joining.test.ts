@@ -9,7 +9,7 @@ const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } 
 
 const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
-test('who is late says why, and fails after half an hour: one that waits for the time is tried again, one that died joining etcd is replaced', async () => {
+test('late servers report why and fail after half an hour; one is retried, one is replaced', async () => {
   // A control plane can't pull its installer at first, and a worker never learns the time.
   const [controlPlane, worker] = world.take(2)
   await addFault(world.machine(controlPlane!), { kind: 'no-image' })

@@ -21,13 +21,13 @@ const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, 
 const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
 const installs = (node: Server) => world.machine(node).disk.state.counters.installs
 
-test('what stands on disks is told with the server', () => {
+test('the content of disks is shown with the server', () => {
   expect(full.resources.disks.map(contentOf)).toEqual(['LVM physical volume', 'Ceph OSD'])
   expect(half.resources.disks.map(contentOf)).toEqual(['empty', '2 partitions: 1 ZFS member "tank", 2 unknown content'])
   expect(stick.resources.disks).toMatchObject([{ transport: 'usb', content: 'empty' }])
 })
 
-test('a disk that holds something is wiped by no call that does not name it with what it holds', async () => {
+test('a disk with content is wiped only by a call that names the disk and its content', async () => {
   const [disk] = full.resources.disks
   const ask = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) => world.ask([full], { confirmed_disks })
   const refusals = [[], [{ serial: disk!.serial!, content: 'empty' }], [{ serial: 'another', content: 'LVM physical volume' }]]
@@ -46,7 +46,7 @@ test('a disk that holds something is wiped by no call that does not name it with
   expect(installs(full)).toBe(1)
 })
 
-test('a workload disk is one that a reset wipes, so it is named as well', async () => {
+test('a workload disk needs confirmation as well, because a reset wipes it', async () => {
   const refused = await admin.call(clusterCreate, { body: world.ask([half], { servers: only(half.id, { workload_disks: ['nvme1n1'] }) }) })
   expect(refused.problem!.error).toContain('it holds 2 partitions: 1 ZFS member "tank"')
 })
@@ -59,7 +59,7 @@ test('a USB stick that is the only disk is not chosen, and the check says why', 
   expect(named.problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it is a USB disk, and it is empty') as string })
 })
 
-test('a disk that has been filled since it was chosen is not wiped; a retry asks for it and goes on', { timeout: 60_000 }, async () => {
+test('a disk that was filled after it was chosen is not wiped; a retry asks for confirmation and continues', { timeout: 60_000 }, async () => {
   const machine = world.machine(clean)
   machine.disk.change((state) => (state.contents = { nvme0n1: 'ext4' }))
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })

@@ -7,7 +7,7 @@ const etcd = (members: number, ill: readonly number[] = [], learners: readonly n
   return { members: all, healthy: new Set(all.map((m) => m.name).filter((name) => !ill.includes(Number(name.slice(4))))) }
 }
 
-test('a control plane leaves where the others have a majority without it', () => {
+test('a control plane may leave if the others keep a majority', () => {
   expect(canLeaveEtcd(etcd(3), 'web-1', 'prod')).toEqual({ ok: true })
   expect(canLeaveEtcd(etcd(2), 'web-2', 'prod')).toEqual({ ok: true })
   // It is the ill one itself: the others take it out.
@@ -19,7 +19,7 @@ test('a control plane leaves where the others have a majority without it', () =>
   expect(canLeaveEtcd(etcd(4, [3, 4], [3, 4]), 'web-3', 'prod')).toEqual({ ok: true })
 })
 
-test('one whose leaving would cost the majority stays, and the sentence has the numbers', () => {
+test('a control plane whose departure would cost the majority stays, and the error has the numbers', () => {
   expect(canLeaveEtcd(etcd(3, [3]), 'web-1', 'prod')).toEqual({
     ok: false,
     reason: 'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
@@ -29,7 +29,7 @@ test('one whose leaving would cost the majority stays, and the sentence has the 
   expect(canLeaveEtcd(etcd(1), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('delete the cluster instead') })
 })
 
-test('without a majority nobody is taken out, also one who is gone', () => {
+test('without a majority no member is removed, not even a dead one', () => {
   expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
     ok: false,
     reason: 'etcd of prod has no majority, so no member can be taken out of it: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or delete the cluster',
@@ -46,7 +46,7 @@ test.each([2, 3, 4, 5, 6, 7])('brute force: of %i members, one leaves exactly wh
   }
 })
 
-test('what stays is told where it is unwise', () => {
+test('a removal that leaves an unsafe number of members causes a warning', () => {
   expect(afterLeaving(3)).toBeNull()
   expect(afterLeaving(2)).toBe('2 control planes stay, an even number: losing one then costs as much as with 1')
   expect(afterLeaving(1)).toContain('down while that server is')

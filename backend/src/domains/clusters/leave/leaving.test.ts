@@ -70,7 +70,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test('forced, nothing is asked of the servers, and it says which were left as they are', { timeout: 90_000 }, async () => {
+  test('a forced deletion contacts no server, and lists those that were left as they are', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
@@ -82,7 +82,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('forced, nothing is asked of the servers either while the cluster waits for its turn to be forgotten', { timeout: 90_000 }, async () => {
+  test('a forced deletion contacts no server while it waits for its turn either', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
@@ -105,7 +105,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('cancelled before anything was sent: the servers are free at once', { timeout: 90_000 }, async () => {
+  test('a creation that is cancelled before anything was sent frees its servers at once', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
     const { cluster, operation } = await world.create(nodes)

@@ -24,20 +24,20 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
 })
 const sent: MemberRow = { ...fresh, at: 'install', send_intent_at: new Date(now - 5000), sent_at: new Date(now - 5000) }
 
-test('nothing is asked of a server before the cluster has its secrets and the server its configuration', () => {
+test('a server is not contacted before the cluster has secrets and the server a configuration', () => {
   expect(decideBlind(fresh, { ...around, secrets: false }, false)).toMatchObject({ act: 'wait', at: 'config' })
   expect(decideBlind(fresh, around, false)).toEqual({ act: 'render', at: 'config' })
   expect(decideBlind(fresh, around, true)).toBeNull()
 })
 
-test('a worker is given nothing before trustd answers, and everything after', () => {
+test('a worker gets its configuration only after trustd answers', () => {
   const worker: MemberRow = { ...fresh, role: 'worker' }
   expect(decideBlind(worker, around, true)).toMatchObject({ act: 'wait', at: 'apply', reason: expect.stringContaining('trustd') })
   expect(decideBlind(worker, { ...around, controlPlaneAt: new Date(now) }, true)).toBeNull()
   expect(decideServer(worker, { ...around, controlPlaneAt: new Date(now) }, maintenance)).toMatchObject({ act: 'apply' })
 })
 
-test('a server in maintenance is given its configuration', () => {
+test('a server in maintenance gets its configuration', () => {
   expect(decideServer(fresh, around, maintenance)).toEqual({ act: 'apply', at: 'apply', reason: null })
 })
 
@@ -45,12 +45,12 @@ test('after a crash between intent and answer the same bytes are sent again at o
   expect(decideServer({ ...sent, sent_at: null }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
-test('an accepted configuration is not sent again before the server had time to take it', () => {
+test('an accepted configuration is not sent again before the server had time to apply it', () => {
   expect(decideServer(sent, around, maintenance)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...sent, sent_at: new Date(now - settleMs) }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
-test('a server that left and came back in maintenance failed to install: it is sent again, but not for ever', () => {
+test('a server that returns in maintenance failed to install and gets its configuration again, a limited number of times', () => {
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends, trouble: 'i/o error' }, around, maintenance)).toMatchObject({
@@ -62,18 +62,18 @@ test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kin
   expect(decideServer(fresh, around, { kind, reason: 'not it' })).toMatchObject({ act: 'fail', at: 'apply' })
 })
 
-test('a server that shows another certificate before it has restarted is not said to be installed', () => {
+test('a server with another certificate that has not restarted does not count as installed', () => {
   const foreign: Seen = { kind: 'foreign', reason: 'not signed by the expected authority' }
   expect(decideServer(sent, around, foreign)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...sent, at: 'boot' }, around, foreign)).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test('a server that installs in the dark says since when it was last seen', () => {
+test('a server that is silent during its installation shows when it was last seen', () => {
   expect(decideServer(sent, around, dark)).toEqual({ act: 'wait', at: 'install', reason: 'Installing, last seen 14:06 UTC' })
   expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({ act: 'wait', at: 'boot', reason: 'Restarting, last seen 14:06 UTC' })
 })
 
-test('a control plane waits for etcd, and to be Ready once it is a healthy member', () => {
+test('a control plane waits for etcd, then to become Ready', () => {
   expect(decideServer(sent, around, secured('booting'))).toMatchObject({
     act: 'wait',
     at: 'etcd',
@@ -84,7 +84,7 @@ test('a control plane waits for etcd, and to be Ready once it is a healthy membe
   expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'wait', at: 'join', reason: 'Waiting to be Ready in Kubernetes' })
 })
 
-test('what is amiss with the machine itself is told, in its own words', () => {
+test('problems of the machine are reported in its own words', () => {
   const unmet = [
     { name: 'time', reason: 'time is not synced' },
     { name: 'services', reason: 'kubelet not running' },
@@ -101,7 +101,7 @@ test('what is amiss with the machine itself is told, in its own words', () => {
   })
 })
 
-test('a server whose clock is wrong answers, and is not taken for one that is away', () => {
+test('a server with a wrong clock counts as answering', () => {
   const clock: Seen = { kind: 'dark', reason: 'by its certificate its clock is at least 61 minutes ahead of ours', answers: true }
   expect(decideServer(sent, around, clock)).toEqual({ act: 'wait', at: 'boot', reason: `web-1 answers, but ${clock.reason}` })
   expect(decideServer({ ...sent, wanted: 'released' }, around, clock)).toMatchObject({
@@ -111,25 +111,25 @@ test('a server whose clock is wrong answers, and is not taken for one that is aw
   })
 })
 
-test('an API that answers for a moment before the installation is not yet that of a started server', () => {
+test('an API that answers briefly before the installation does not count as started', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
   // Seen to restart, it has been installed: that is not begun a second time because it boots.
   expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test('installing over the secured API is not yet an answer', () => {
+test('a server that reports an installation over the secured API does not count as started', () => {
   expect(decideServer(sent, around, secured('installing'))).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer(sent, around, secured('rebooting'))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test('a server that lost its configuration is not quietly given a new one', () => {
+test('a server that lost its configuration does not get a new one silently', () => {
   expect(decideServer({ ...sent, at: 'etcd', secured_at: new Date(now - 9000) }, around, maintenance)).toMatchObject({
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
   })
 })
 
-test('a clock that jumped a day takes no patience away, and one that jumped back gives none without end', () => {
+test('a clock that jumps a day ahead or back does not change how long is waited', () => {
   const installing = { ...sent, at_since: new Date(now - 60_000) }
   const ahead = { ...around, now: now + 86_400_000, steadySince: now + 86_400_000 - 5_000 }
   expect(decideServer(installing, ahead, dark)).toMatchObject({ act: 'wait', at: 'install' })
@@ -143,7 +143,7 @@ test('a clock that jumped a day takes no patience away, and one that jumped back
   })
 })
 
-test('patience ends with the reason that it waited for, but not while others are waited for', () => {
+test('a wait ends with its reason, but not while it waits for other servers', () => {
   const late = { ...sent, at_since: new Date(now - patienceMs.install!) }
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
   const waiting: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 9000), at_since: new Date(now - 10 * patienceMs.etcd!) }
@@ -162,11 +162,11 @@ test('patience ends with the reason that it waited for, but not while others are
   })
 })
 
-test('a server that was given nothing is released without a look', () => {
+test('a server that got no configuration is released without contact', () => {
   expect(decideBlind({ ...fresh, wanted: 'released' }, around, true)).toEqual({ act: 'release', at: 'release' })
 })
 
-test('a server that was given a configuration is reset first, and told again only after a while', () => {
+test('a server that got a configuration is reset first, and the reset is repeated only after a pause', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, secured('running'))).toEqual({ act: 'reset', at: 'reset', graceful: false })
   expect(
@@ -187,13 +187,13 @@ test('a server that was given a configuration is reset first, and told again onl
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000) }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
-test('a server that was sent its configuration a moment ago is not released from maintenance before it shows whether it takes it', () => {
+test('a server that just got its configuration is not released before it shows whether it applies it', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
   expect(decideServer({ ...leaving, send_intent_at: new Date(now - settleMs) }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
 })
 
-test('one that was replaced is waited for without end, because no retry would reach it: whatever stands between', () => {
+test('a replaced server is waited for without a limit, because no retry would reach it', () => {
   const replaced: MemberRow = { ...sent, wanted: 'released', at: 'reset', at_since: new Date(now - 86_400_000) }
   const stays = { ...around, clusterStays: true }
   const foreign: Seen = { kind: 'foreign', reason: 'unknown authority' }
@@ -206,7 +206,7 @@ test('one that was replaced is waited for without end, because no retry would re
   expect(decideBlind({ ...replaced, failed_at: new Date(now) }, around, true)).toEqual({ act: 'rest', at: 'reset' })
 })
 
-test('a control plane leaves etcd in order while others stay, the last one does not', () => {
+test('a control plane leaves etcd gracefully while others stay; the last one does not', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, { ...around, othersStay: true }, running)).toMatchObject({ act: 'reset', graceful: true })
@@ -218,7 +218,7 @@ test('a control plane leaves etcd in order while others stay, the last one does 
   expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' }, true)).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
 })
 
-test('a server that leaves a cluster which stays leaves in order every time, is not told for ever, and is taken out of the rest once it is wiped', () => {
+test('a server that leaves a running cluster leaves gracefully, is asked a limited number of times, and is removed from etcd and Kubernetes after its wipe', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', operation_id: 'reset', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
@@ -242,7 +242,7 @@ test('a server that leaves a cluster which stays leaves in order every time, is 
 const half: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'half', disk: 'sda' } }
 const whole: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'whole', disk: 'sda' } }
 
-test('an installation that failed after partitioning is none: the disk is wiped before the next attempt', () => {
+test('after an installation that failed halfway the disk is wiped before the next attempt', () => {
   const failed = { ...sent, left_at: new Date(now), sends: 1, was_installed: false, trouble: 'task "upgrade" failed: exit code 1' }
   for (const seen of [half, whole])
     expect(decideServer(failed, around, seen)).toEqual({
@@ -258,13 +258,13 @@ test('an installation that failed after partitioning is none: the disk is wiped 
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
 })
 
-test('Talos that was on the disk before, or was seen to start from it, is not wiped', () => {
+test('a Talos that was on the disk before or has started from it is not wiped', () => {
   expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 2, was_installed: true }, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, sends: 1, was_installed: false, at: 'etcd', secured_at: new Date(now - 9000) }, around, half)).toMatchObject({ act: 'fail' })
 })
 
-test('a server that runs Talos from memory has not been installed, whatever else it says', () => {
+test('a server that runs Talos from memory does not count as installed', () => {
   const running = secured('booting') as Extract<Seen, { kind: 'secured' }>
   const from = (state: 'none' | 'half' | 'whole'): Seen => ({ ...running, installation: { state, disk: state === 'none' ? null : 'sda' } })
   expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
@@ -276,7 +276,7 @@ test('a server that runs Talos from memory has not been installed, whatever else
   expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })
 })
 
-test('an installation that failed is told while the server restarts, in the dark too, and while it is tried again', () => {
+test('a failed installation is reported while the server restarts, while it is silent, and during the next attempt', () => {
   const trouble = 'failed to pull image "x": not found'
   const failing = { ...secured('rebooting'), trouble } as Seen
   expect(decideServer(sent, around, failing)).toEqual({
@@ -299,7 +299,7 @@ test('an installation that failed is told while the server restarts, in the dark
   })
 })
 
-test('why the kubelet does not run is told with its own last word', () => {
+test('the reason of a stopped kubelet includes its last message', () => {
   const worker: MemberRow = { ...sent, role: 'worker', secured_at: new Date(now) }
   const kubelet = { state: 'Failed', healthy: false, message: 'Failed to run pre stage: failed to pull image "k:v9": not found' }
   expect(

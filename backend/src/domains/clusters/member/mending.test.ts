@@ -3,7 +3,7 @@ import { mendTarget } from './mending.ts'
 
 const chosen = { name: 'web-1', install_disk: '/dev/sda', disk_wwids: { '/dev/sda': 'naa.1', '/dev/sdb': 'naa.2' } }
 
-test('the disk that was chosen is wiped by its WWID, whatever its name is now', () => {
+test('the chosen disk is wiped by its WWID under any name', () => {
   expect(mendTarget(chosen, [{ id: 'sda', wwid: 'naa.1' }], 'sda')).toEqual({ disk: 'sda' })
   const swapped = [
     { id: 'sda', wwid: 'naa.2' },

@@ -95,7 +95,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(forced.problem).toMatchObject({ code: 'transition_refused' })
   })
 
-  test('what would cost the majority is refused with the numbers; what is dead is taken out of etcd by the others', { timeout: 90_000 }, async () => {
+  test('a removal that would cost the majority is refused with the numbers; a dead member is removed by the others', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const [first, second, third] = nodes as [Server, Server, Server, Server]
@@ -124,7 +124,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
   })
 
-  test('a dark worker is removed by force; while it answers, it is not', { timeout: 90_000 }, async () => {
+  test("a silent worker can be removed by force; one that answers can't", { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const [first, second, worker] = nodes as [Server, Server, Server]
@@ -178,7 +178,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(again.identity.note).toContain(worker.name)
   })
 
-  test('workload disks are wiped as well, unless they are to be kept', { timeout: 90_000 }, async () => {
+  test('workload disks are wiped as well, unless the call keeps them', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const disks = nodes.map((node) => {
       const machine = world.machine(node)
@@ -206,7 +206,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect([[...said[1]!], [...said[2]!]]).toEqual([[expect.stringContaining(disks[1]!)], []])
   })
 
-  test('what makes no sense is refused with a sentence', { timeout: 90_000 }, async () => {
+  test('invalid removals are refused with a reason', { timeout: 90_000 }, async () => {
     const [free, ...nodes] = world.take(3) as [Server, Server, Server]
     expect((await reset(free)).problem).toMatchObject({ code: 'server_not_in_cluster', error: 'Talos allows this only once the server is in a cluster' })
     expect((await admin.call(serverReset, { params: { id: crypto.randomUUID() }, body: {} })).status).toBe(404)
@@ -222,14 +222,14 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect((await admin.call(clusterGet, { params: { id: cluster.id } })).answer).toMatchObject({ status: 'ready', workers: 1 })
   })
 
-  test('a control plane whose address is the endpoint stays: the cluster would be reached by nobody', { timeout: 90_000 }, async () => {
+  test("a control plane whose address is the endpoint can't be removed, because nobody could reach the cluster", { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const { operation } = await world.create(nodes)
     await world.ended(operation.id)
     expect((await reset(nodes[0]!)).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('nobody would reach the cluster') })
   })
 
-  test('before it is wiped it may be cancelled, and is a server of its cluster as before', { timeout: 90_000 }, async () => {
+  test('a removal that is cancelled before the wipe leaves the server in its cluster', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const [, second, third] = nodes as [Server, Server, Server, Server]
@@ -266,7 +266,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
 })
 
 /** Alone: the clock is everybody's. */
-test('one that stays dark after its wipe fails with the reason, and a retry goes on when it is back', { timeout: 120_000 }, async () => {
+test('a removal fails if the server stays silent after its wipe, and a retry continues when it is back', { timeout: 120_000 }, async () => {
   const nodes = world.take(3)
   const cluster = await ready(nodes)
   const worker = nodes[2]!

@@ -99,7 +99,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   ],
   ['the address of a worker', () => ({ addresses: [addressOf(nodes[1]!)] }), /is a worker: give the address of a control plane$/],
   ['no address', () => ({ addresses: [] }), /^Give the address of a control plane/],
-])('%s is refused with a sentence, and nothing is kept', async (_, given, sentence) => {
+])('%s is refused with a reason, and nothing is stored', async (_, given, sentence) => {
   const refused = await preview(await given())
   expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', error: expect.stringMatching(sentence) as string } })
   expect(refused.text).not.toContain('PRIVATE KEY')
@@ -108,12 +108,12 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
 
 const otherBundle = async () => generateSecrets({ now: new Date(), keys: { k8sServiceAccount: (await readyKeys()).k8sServiceAccount } })
 
-test('an address that may not be dialled is refused', async () => {
+test('a takeover by an address outside of the dial networks is refused', async () => {
   const sentence = expect.stringContaining('10.99.0.1 is not in STEELYARD_DIAL_NETWORKS') as string
   expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused', fields: { addresses: sentence } } })
 })
 
-test('the endpoints of a talosconfig may hold a name, where another one is an address', async () => {
+test('a talosconfig may have a name among its endpoints if another one is an address', async () => {
   const { ca, crt, key } = readTalosconfig(files.talosconfig)
   const of = (...endpoints: string[]) => talosconfig({ context: 'theirs', endpoints, ca, crt, key })
   expect(await preview({ talosconfig: of('api.example.org', addressOf(nodes[0]!)) })).toMatchObject({ status: 200 })
@@ -121,7 +121,7 @@ test('the endpoints of a talosconfig may hold a name, where another one is an ad
   expect(await preview({ talosconfig: of('api.example.org') })).toMatchObject({ status: 422, problem: { error: sentence, fields: { addresses: sentence } } })
 })
 
-test('a cluster with a machine that does not answer is shown with it, and not taken over', async () => {
+test("a cluster with a silent machine is shown and can't be taken over", async () => {
   const worker = machineOf(nodes[1]!)
   await addFault(worker, { kind: 'refuse', port: 'apid' })
   const { answer } = await preview()
@@ -136,7 +136,7 @@ test('a cluster with a machine that does not answer is shown with it, and not ta
 
 let shown: Takeover
 
-test('the preview shows the machines, and who of them is known by its UUID', async () => {
+test('the preview shows the machines, and which of them are known by UUID', async () => {
   const before = applies()
   shown = (await preview()).answer!
   expect(shown).toMatchObject({
@@ -167,7 +167,7 @@ test('the preview warns of subnets that the networks of the cluster overlap', as
   await admin.call(subnetRemove, { params: { id: subnet.id } })
 })
 
-test('taken over, the cluster is ready with its servers, and nothing was sent to them', async () => {
+test('after a takeover the cluster is ready, and nothing was sent to its servers', async () => {
   const before = applies()
   expect(await admin.call(clusterImport, { body: { ...asked({}), seen: '0'.repeat(64) } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
   const imported = await admin.call(clusterImport, { body: { ...asked({ name: 'ours' }), seen: shown.seen } })
@@ -192,7 +192,7 @@ test('taken over, the cluster is ready with its servers, and nothing was sent to
   expect(applies()).toEqual(before)
 })
 
-test('a patch goes onto the configuration that the machine was taken over with', async () => {
+test('a patch changes the configuration that the machine was taken over with', async () => {
   const keys = await adminOf(bundle)
   const before = parse(await held(nodes[1]!, keys).then((yaml) => yaml.split('---')[0]!)) as { machine: object }
   const made = await admin.call(patchCreate, { params: { id: nodes[1]!.id }, body: { name: 'swap', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
@@ -237,7 +237,7 @@ async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
   return to
 }
 
-test('after a rotation of the authority by others it is said, and the new secrets let Steelyard in again', async () => {
+test('a rotation of the authority by others is reported, and importing the new secrets restores access', async () => {
   const rotated = await rotate(bundle)
   const params = { id: taken.id }
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, taken.id))

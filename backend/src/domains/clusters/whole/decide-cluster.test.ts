@@ -24,7 +24,7 @@ const cluster = (members: MemberRow[], more: Partial<ClusterRow> = {}, state: Pa
 })
 const five = (more: Partial<MemberRow> = {}) => [1, 2, 3, 4, 5].map((n) => member(n, more))
 
-test('a creation goes through its acts in order', () => {
+test('a creation goes through its phases in order', () => {
   const confirmed = { bootstrap: bootstrap(now) }
   expect(decideCluster(cluster(five(), {}, { hasBundle: false }))).toBe('secrets')
   expect(decideCluster(cluster(five(), { escrowed_at: null }))).toBe('escrow')
@@ -62,7 +62,7 @@ test('workers leave first, then control planes one by one from the last', () => 
   expect(waitTurn(members[0]!, leaving(members, 'ready'))).toBeNull()
 })
 
-test('a failed server stops the creation only once the others have come as far as they can', () => {
+test('a failed server stops the creation only after the others have finished or failed', () => {
   const failed = member(3, { failed_at: now, failure: 'It refused the configuration' })
   const going = cluster([member(1), member(2), failed])
   expect(isStuck(going)).toBe(false)
@@ -74,7 +74,7 @@ test('a failed server stops the creation only once the others have come as far a
   expect(isStuck(cluster([member(1, on), member(2, { ...on, node_ready_at: null }), failed], { control_plane_at: now }, confirmed))).toBe(false)
 })
 
-test('one that was replaced holds nobody up, also where it can not be reset', () => {
+test("a replaced server delays nobody, even if it can't be reset", () => {
   const on = { secured_at: now, etcd_at: now, node_ready_at: now } as const
   const replaced = member(3, { wanted: 'released', failed_at: now, failure: 'It does not answer' })
   const going = [{ control_plane_at: now }, { bootstrap: bootstrap(now) }] as const
@@ -93,7 +93,7 @@ test('the reason of a failure names its server once', () => {
   expect(said('/dev/sda of web-3 (PM9A3): it holds xfs')).not.toContain('web-3: ')
 })
 
-test('without any control plane left the workers are not waited for', () => {
+test('without any control plane the workers are not waited for', () => {
   const failed = member(1, { failed_at: now, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)
 })
@@ -105,7 +105,7 @@ test('the server chosen for etcd is not changed when it fails while its state is
   expect(describeCluster(stuck)).toMatchObject({ status: 'failed' })
 })
 
-test('the status follows what is waited for', () => {
+test('the status shows what the creation waits for', () => {
   expect(describeCluster(cluster(five(), {}, { hasBundle: false })).status).toBe('pending')
   expect(describeCluster(cluster(five()))).toEqual({ status: 'configuring', reason: 'Sending web-1, web-2 and web-3 their configuration' })
   expect(describeCluster(cluster(five({ send_intent_at: now })))).toEqual({

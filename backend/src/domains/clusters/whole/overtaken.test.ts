@@ -31,7 +31,7 @@ const run = (taken: Taken) => engine.run(taken, new AbortController().signal)
 const remove = async (id: string, force: 'true' | 'false') => (await admin.call(clusterDelete, { params: { id }, query: { force } })).answer!.operation
 const resetsOf = (nodes: readonly Server[]) => nodes.map((node) => world.machine(node).disk.state.counters.resets)
 
-test('a look at a cluster that ends after its deletion was asked for does not call it ready again', { timeout: 60_000 }, async () => {
+test('a check of a cluster that ends after the deletion was requested does not set it ready again', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   await world.machine(nodes[1]!).lifecycle.powerOff()
@@ -61,7 +61,7 @@ test('a look at a cluster that ends after its deletion was asked for does not ca
   expect(rows).toEqual([{ status: 'deleting' }])
 })
 
-test('a cancel that is carried out while the cluster is deleted by force resets nobody', { timeout: 60_000 }, async () => {
+test('a cancel during a forced deletion resets no server', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const [controlPlane, worker] = nodes as [Server, Server]
   await addFault(world.machine(worker), { kind: 'refuse' })
@@ -90,7 +90,7 @@ test('a cancel that is carried out while the cluster is deleted by force resets 
   expect(world.machine(controlPlane).stage.stage).toBe('running')
 })
 
-test('two deletions by force: both come to an end, and what was given up for good is not tried again', { timeout: 60_000 }, async () => {
+test('two forced deletions both end, and what the first gave up is not retried', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   const taken = await held(clusterQueue, cluster.id)
@@ -110,7 +110,7 @@ test('two deletions by force: both come to an end, and what was given up for goo
   })
 })
 
-test('a deletion by force stops a reset whose order is about to be given', { timeout: 60_000 }, async () => {
+test('a forced deletion stops a reset that is about to be sent', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   // Half a second for each answer: between the intent and the order lie a certificate, an identity and a look.
@@ -129,7 +129,7 @@ test('a deletion by force stops a reset whose order is about to be given', { tim
   expect(resetsOf(nodes)).toEqual([0, 0])
 })
 
-test('a reset that is cancelled while its order is about to be given is not ordered', { timeout: 60_000 }, async () => {
+test('a reset that is cancelled just before it is sent is not sent', { timeout: 60_000 }, async () => {
   const nodes = world.take(3)
   const cluster = await ready(nodes)
   const worker = nodes[2]!
@@ -146,7 +146,7 @@ test('a reset that is cancelled while its order is about to be given is not orde
   expect(await world.server(worker.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, operation_id: null })
 })
 
-test('a deletion whose cancel comes too late says so, once', { timeout: 60_000 }, async () => {
+test('a deletion whose cancel comes too late reports it once', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   await world.machine(nodes[1]!).lifecycle.powerOff()
@@ -180,7 +180,7 @@ const resetting = async () => {
   return { nodes, cluster, worker, operation, taken: await held(memberQueue, memberKey(cluster.id, worker.id)) }
 }
 
-test('a reset that is tried again while its cluster is deleted by force wipes nothing', { timeout: 60_000 }, async () => {
+test('a reset that is retried during a forced deletion wipes nothing', { timeout: 60_000 }, async () => {
   const { nodes, cluster, worker, operation, taken } = await resetting()
   const cluster2 = await held(clusterQueue, cluster.id)
   const failed = { failed_at: new Date(), failure: 'It was told to and still runs' }
@@ -225,7 +225,7 @@ test('a reset that is cancelled while its server is removed by force leaves the 
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).problem).toMatchObject({ code: 'operation_ended' })
 })
 
-test('a server that is renamed while a cluster takes it is called by one name', { timeout: 60_000 }, async () => {
+test('a server that is renamed while a cluster reserves it has one name everywhere', { timeout: 60_000 }, async () => {
   const nodes = world.take(1)
   const [renamed, created] = await overtake(
     db,
@@ -259,7 +259,7 @@ test('a server that failed before all were Ready stays failed until a person tri
   expect(left).toEqual([])
 })
 
-test('who may take the place of a failed server: nobody who has a place, and who once failed there', async () => {
+test('a failed server can be replaced by a server without a place, also one that failed there before', async () => {
   const nodes = world.take(3)
   const [controlPlane, ill, other] = nodes as [Server, Server, Server]
   const [spare] = world.take(1)

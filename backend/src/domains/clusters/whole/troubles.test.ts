@@ -17,7 +17,7 @@ await db.updateTable('cluster').set({ status: 'ready', ready_at: at, control_pla
 const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
 const attention = async () => (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({ kind, name, reason }))
 
-test('what fails at a ready cluster, with no operation to show it, stands at the cluster, needs attention, and is told to readers', async () => {
+test('a failure at a ready cluster without an operation shows at the cluster, in the overview and in events', async () => {
   const before = await cluster()
   expect(before.troubles).toEqual([])
   // Its secrets are gone: it can't be watched.
@@ -34,7 +34,7 @@ test('what fails at a ready cluster, with no operation to show it, stands at the
   expect(await attention()).toEqual([])
 })
 
-test('a configuration that can not be sent stands at the cluster, with the server that it is for', async () => {
+test("a configuration that can't be sent shows at the cluster with the name of the server", async () => {
   const node = await buildServer(backend, { name: 'db-1', reachable: true, status: 'ready', cluster_id: id, cluster_name: 'prod' })
   await db
     .insertInto('cluster_server')

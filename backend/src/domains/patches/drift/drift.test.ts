@@ -63,7 +63,7 @@ const events = async () => {
   return (await admin.call(serverEvents, { params: params() })).answer!.items
 }
 
-test('a server that holds what it was given has no drift', async () => {
+test('a server with the configuration that Steelyard sent has no drift', async () => {
   expect(await drift()).toEqual({ state: 'none', reason: null, since: null, seen: null, diff: null, keep: null })
   expect((await world.server(node.id)).drift).toBeNull()
 })
@@ -95,7 +95,7 @@ test('the sweep finds changes by others, shows them line by line, and no patch o
   expect(items.map((e) => e.type)).toContain('server.config_changed_outside')
 })
 
-test('keeping a difference makes it a patch of the server, and leaves the machine as it is', async () => {
+test('keeping a difference stores it as a patch and does not change the machine', async () => {
   const { seen } = await drift()
   const sent = applies()
   expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
@@ -116,7 +116,7 @@ test('keeping a difference makes it a patch of the server, and leaves the machin
   expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
 })
 
-test('overwriting a difference restores the configuration that the machine was given', async () => {
+test('overwriting a difference restores the configuration that Steelyard sent', async () => {
   await patchOutside(sysctl('net.core.somaxconn', '9'))
   const { seen, diff } = await drift()
   expect(diff!.after).toContain('net.core.somaxconn')
@@ -192,7 +192,7 @@ test('the version of an upgrade by others becomes the cluster’s version, and i
   expect(told!.message).toContain('Talos v1.13.10')
 })
 
-test('another Kubernetes authority is named, can not be kept as a patch, and is shown at the cluster', async () => {
+test("a changed Kubernetes authority is named, can't be kept as a patch, and shows at the cluster", async () => {
   const { parts, main } = await split()
   const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
   const base64 = (text: string) => Buffer.from(text).toString('base64')

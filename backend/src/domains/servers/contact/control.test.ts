@@ -126,7 +126,7 @@ const untilEnded = async (operationId: string) => {
   return operation(operationId)
 }
 
-test('services, logs and events are asked of the machine by mutual TLS', async () => {
+test('services, logs and events are read from the machine over mutual TLS', async () => {
   const services = (await operator.call(serverServices, { params })).answer!.items
   expect(services.map((s) => s.id)).toEqual(expect.arrayContaining(['apid', 'machined', 'etcd', 'kubelet']))
   const log = await operator.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
@@ -140,7 +140,7 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
   })
 })
 
-test("the kernel's log can be read, of a Talos that keeps it as a log and of one that only tells it whole", async () => {
+test("the kernel's log can be read from every Talos version", async () => {
   const machine = simulator.servers[0]!
   const kernelLog = (tail = 500) => operator.call(serverLogs, { params, query: { service: 'kernel', tail } })
   expect((await kernelLog()).text).toContain('[talos] install sequence:')
@@ -154,7 +154,7 @@ test("the kernel's log can be read, of a Talos that keeps it as a log and of one
   await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
 })
 
-test('a log that does not exist is not found, and says nothing about the server being away', async () => {
+test('a missing log is 404 and does not report the server as unreachable', async () => {
   for (const follow of ['true', 'false'] as const) {
     const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
     expect(log).toMatchObject({
@@ -164,7 +164,7 @@ test('a log that does not exist is not found, and says nothing about the server 
   }
 })
 
-test('a join token that the machine wrote down is shown to nobody', async () => {
+test("a join token in a machine's log is hidden", async () => {
   const token = `sy-join-${'k7'.repeat(11)}`
   const said = `fetching machine config from: "http://steelyard/join/${token}?uuid=1"`
   const { journal } = simulator.servers[0]!
@@ -178,7 +178,7 @@ test('a join token that the machine wrote down is shown to nobody', async () => 
   expect(JSON.stringify([log.text, events])).not.toContain(token)
 })
 
-test('a talosconfig is minted for the download, and who may not download it is refused', async () => {
+test('each download issues its own talosconfig; without the scope it is refused', async () => {
   const file = await operator.call(serverTalosconfig, { params })
   expect(file.headers['content-disposition']).toContain('talosconfig-')
   expect(file.text).toContain('context: alone')
@@ -187,7 +187,7 @@ test('a talosconfig is minted for the download, and who may not download it is r
   expect((await viewer.call(serverTalosconfig, { params })).status).toBe(403)
 })
 
-test('the name is fixed, and the server stays, while it is in a cluster', async () => {
+test("a server in a cluster can't be renamed or removed", async () => {
   expect(await operator.call(serverUpdate, { params, body: { name: 'other' } })).toMatchObject({
     status: 409,
     problem: { code: 'name_fixed', error: 'The name is fixed while the server is in a cluster' },
@@ -195,7 +195,7 @@ test('the name is fixed, and the server stays, while it is in a cluster', async 
   expect(await operator.call(serverRemove, { params })).toMatchObject({ status: 409, problem: { code: 'server_in_cluster' } })
 })
 
-test('a patch on a server in a cluster is asked of Talos first, and applied when it is saved', async () => {
+test('a patch on a server in a cluster is checked by a dry run of Talos, and applied when it is saved', async () => {
   const machine = simulator.servers[0]!
   const body = 'machine:\n  sysctls:\n    vm.swappiness: "7"\n'
   const preview = (await operator.call(patchPreview, { params, body: { body } })).answer!
@@ -217,7 +217,7 @@ test('a patch on a server in a cluster is asked of Talos first, and applied when
   expect(machine.config!.text).not.toContain('vm.swappiness')
 })
 
-test('a server of our own cluster that is found again by its address is listed already: nothing has failed', async () => {
+test('adding a server of our own cluster by address succeeds as already registered', async () => {
   const { db } = backend.platform
   const addAgain = async () => {
     const { answer } = await operator.call(serverAdd, { body: { addresses: [simulator.servers[0]!.plan.address] } })
@@ -242,7 +242,7 @@ test('a server of our own cluster that is found again by its address is listed a
   await setReachable(true)
 })
 
-test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {
+test('a reboot is sent once and followed until the server runs again; a second one meanwhile is refused', async () => {
   const machine = simulator.servers[0]!
   const bootId = machine.bootId
   const { answer } = await operator.call(serverCommands.serverReboot, { params })
@@ -260,7 +260,7 @@ test('a reboot is told once and followed until the server runs again; another on
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
 }, 40_000)
 
-test('a reboot that was told before the process died is followed, and not told again', async () => {
+test('a reboot that was sent before the process died is followed and not sent again', async () => {
   const { reboots } = simulator.servers[0]!.disk.state.counters
   const { operation: told } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const at = new Date(backend.clock.now())
@@ -272,7 +272,7 @@ test('a reboot that was told before the process died is followed, and not told a
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
 }, 40_000)
 
-test('a command that is tried again takes the server from nothing else that is being done to it', async () => {
+test('a retried command does not interrupt another operation on the server', async () => {
   const { db } = backend.platform
   const { operations } = backend.domains
   const { operation: failed } = (await operator.call(serverCommands.serverReboot, { params })).answer!
@@ -298,7 +298,7 @@ test('a command that is tried again takes the server from nothing else that is b
   })
 }, 40_000)
 
-test('a reboot that was begun by a process which died is not called done where the server was not seen to restart', async () => {
+test('a reboot of a process that died is not done before the server was seen to restart', async () => {
   const { bootId } = simulator.servers[0]!
   const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
@@ -317,7 +317,7 @@ test('a reboot that was begun by a process which died is not called done where t
   expect(simulator.servers[0]!.bootId).not.toBe(bootId)
 }, 40_000)
 
-test('one lost answer is not taken for a reboot', async () => {
+test('one lost answer does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
   // The order itself is lost as well, so that the machine never restarts.
@@ -345,7 +345,7 @@ test.each(survived)(
   40_000,
 )
 
-test('a restart of the kubelet is done once the kubelet is healthy again, without a reboot', async () => {
+test('a restart of the kubelet ends when the kubelet is healthy again, without a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
   const restarts = () => machine.services.get('kubelet')!.events.filter((e) => e.state === 'Stopping').length
@@ -359,7 +359,7 @@ test('a restart of the kubelet is done once the kubelet is healthy again, withou
   expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was asked for' })
 }, 40_000)
 
-test('other hardware at the address of a cluster is never told anything', async () => {
+test("other hardware at the address of a cluster's server gets no calls", async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
   const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
@@ -371,7 +371,7 @@ test('other hardware at the address of a cluster is never told anything', async 
   expect(told).toBe(false)
 })
 
-test('a shutdown ends when the server is off; what is asked of it then says so', async () => {
+test('a shutdown ends when the server is off; later calls report that it is off', async () => {
   const machine = simulator.servers[0]!
   simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverCommands.serverShutdown, { params })
@@ -388,7 +388,7 @@ test('a shutdown ends when the server is off; what is asked of it then says so',
   expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
 }, 40_000)
 
-test('a patch for a server that does not answer is not saved, and says why', async () => {
+test('a patch for a silent server is refused with the reason', async () => {
   const refused = await operator.call(patchCreate, { params, body: { name: 'late', body: 'machine:\n  sysctls:\n    a.b: "1"\n' } })
   expect(refused).toMatchObject({
     status: 503,
@@ -397,7 +397,7 @@ test('a patch for a server that does not answer is not saved, and says why', asy
   expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
 })
 
-test('what somebody without servers:write previews is merged by us alone: the server is not asked', async () => {
+test('a preview without servers:write is merged by Steelyard alone, without a dry run', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
   const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
@@ -411,7 +411,7 @@ test('what somebody without servers:write previews is merged by us alone: the se
   expect(preview.diff.after).toContain('a.b: "1"')
 })
 
-test('a command to a server that does not answer fails, and says why', async () => {
+test('a command to a silent server fails with the reason', async () => {
   const { answer } = await operator.call(serverCommands.serverReboot, { params })
   const ended = await untilEnded(answer!.operation.id)
   expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('connection refused') })

@@ -55,7 +55,7 @@ const events = async () => {
   }))
 }
 
-test('a contact alone changes no version and makes no event of its own; all of ten seconds are told at once', async () => {
+test('contacts change no version; those of ten seconds are published as one event', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   // Contacts of other tests are told with the next ones.
   backend.clock.advance(10_000)
@@ -73,7 +73,7 @@ test('a contact alone changes no version and makes no event of its own; all of t
   expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
 })
 
-test('two misses change nothing, the third makes it unreachable since then, one answer ends that', async () => {
+test('two missed contacts change nothing, the third makes a server unreachable, one answer makes it reachable', async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([missed(id, false)])
@@ -90,7 +90,7 @@ test('two misses change nothing, the third makes it unreachable since then, one 
   expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
 })
 
-test('other hardware raises one alarm, which stays when the known hardware answers again', async () => {
+test('other hardware raises one alarm, which stays after the known hardware answers again', async () => {
   const id = await build()
   const alarming = other(id)
   await servers.observe([alarming])
@@ -104,7 +104,7 @@ test('other hardware raises one alarm, which stays when the known hardware answe
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test('other hardware that answered before a person said which machine it is raises no alarm afterwards; if it still answers, the next contact does', async () => {
+test("an answer of other hardware from before a person's decision raises no alarm; a later one does", async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   await servers.observe([other(id)])
@@ -118,7 +118,7 @@ test('other hardware that answered before a person said which machine it is rais
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test('hardware that is registered at the moment in which a person says that it has taken a place is one server', async () => {
+test('hardware that is registered while a person accepts it as a replacement becomes one server', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const alarming = other(id)
@@ -136,7 +136,7 @@ test('hardware that is registered at the moment in which a person says that it h
   expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'That hardware is swift-otter-001 already' } })
 })
 
-test('what was read of a machine says nothing of another that took its place', async () => {
+test('a reading of a machine does not apply to the machine that replaced it', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const before = { ...seen(id, 'running'), fingerprint: 'of the old one' }
@@ -151,20 +151,20 @@ test('what was read of a machine says nothing of another that took its place', a
   expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
 })
 
-test('an answer from an address that the server has left says nothing of it', async () => {
+test("an answer from a server's former address is ignored", async () => {
   const id = await build({ address: '10.0.0.2' })
   await servers.observe([missed(id, true)])
   expect((await get(id)).talos.reachable).toBeNull()
 })
 
-test('what was seen of it in a cluster says nothing once it was released', async () => {
+test("a reading from a server's time in a cluster is ignored after its release", async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
   expect((await get(id)).talos.stage).toBe('maintenance')
 })
 
-test('two processes on one database see each other at once', async () => {
+test("two processes on one database see each other's changes at once", async () => {
   const other = await startBackend({ beside: backend, clock: backend.clock })
   const id = await build()
   const there = async () =>
@@ -174,7 +174,7 @@ test('two processes on one database see each other at once', async () => {
   expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })
 })
 
-test('what commits out of order is not missed', async () => {
+test('transactions that commit out of order are not missed', async () => {
   const id = await build()
   await viewer.call(serverList)
   const begun = Promise.withResolvers<void>()

@@ -21,7 +21,7 @@ test('versions and addresses are ordered as numbers', () => {
   ])
 })
 
-test('hardware that is not known comes last, and so does a maker who left the name empty', () => {
+test('unknown hardware comes last, also an empty manufacturer', () => {
   const cores = (n: number) => ({ hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [] } as unknown as ServerRow['hardware'] })
   const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
   expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([
@@ -31,7 +31,7 @@ test('hardware that is not known comes last, and so does a maker who left the na
   expect(ordered('maker', [entry('none', { manufacturer: '' }), entry('dell', { manufacturer: 'Dell' })], '-')).toEqual(['dell', 'none'])
 })
 
-test('servers are ordered and narrowed by the stage that Talos tells', () => {
+test('servers are sorted and filtered by the stage of Talos', () => {
   const servers = [entry('b', { stage: 'running' }), entry('a', { stage: 'installing' })]
   expect(ordered('stage', servers)).toEqual(['a', 'b'])
   const passes = passing<typeof serverList.list, Entry>(

@@ -36,7 +36,7 @@ test.each(['b8:ce:f6:aa:7a:46', 'B8-CE-F6-AA-7A-46', 'b8ce.f6aa.7a46', 'b8cef6aa
   },
 )
 
-test('the MAC address of a bond is one of its server', () => {
+test('a server is found by the MAC address of its bond', () => {
   expect(found('b8cef6aa7a47')).toEqual({ what: 'mac', value: 'b8:ce:f6:aa:7a:47' })
 })
 
@@ -53,14 +53,14 @@ test.each([
   expect(found(q)).toEqual({ what: 'wwid', value })
 })
 
-test('a model is found by a part of it: of the machine, of a disk, of a processor, of a network card', () => {
+test('a part of a model finds the machine, disk, processor or network card', () => {
   expect(found('1115cs')).toEqual({ what: 'model', value: 'Supermicro AS -1115CS-TNR' })
   expect(found('samsung mzql')).toEqual({ what: 'model', value: 'SAMSUNG MZQL21T9HCJR-00A07' })
   expect(found('EPYC 9354p')).toEqual({ what: 'model', value: 'AMD EPYC 9354P 32-Core Processor' })
   expect(found('mellanox')).toEqual({ what: 'model', value: 'Mellanox Technologies MT2892' })
 })
 
-test('what is found by its name says nothing more; by anything else it says by what', () => {
+test("a match names the field, unless it is the server's name", () => {
   expect(found('FIELD')).toBe('its name')
   expect(found('render')).toEqual({ what: 'cluster', value: 'poz-render-01' })
   expect(found('fd00:0::12')).toEqual({ what: 'address', value: 'fd00::12' })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { serverName } from '#contract/servers/servers.ts'
 import { newName } from './name.ts'
 
-test('every name that can be given follows the rules of server names', () => {
+test('every generated name follows the rules of server names', () => {
   // Every first word with every second one's longest and shortest neighbour, by walking both lists in steps of their own.
   for (let i = 0; i < 20_000; i++) {
     const values = [(i * 0.6180339887) % 1, (i * 0.7548776662) % 1, (i * 0.569840291) % 1]
@@ -12,7 +12,7 @@ test('every name that can be given follows the rules of server names', () => {
   }
 })
 
-test('the last words of both lists can be reached', () => {
+test('the last words of both lists can be chosen', () => {
   expect(newName(() => 0.9999999)).toBe('zealous-yarrow-999')
   expect(newName(() => 0)).toBe('able-acorn-000')
 })

@@ -7,11 +7,11 @@ const server = (change: Partial<ServerRow>): ServerRow =>
   ({ name: 'calm-oak-001', uuid: identity.uuid, serial: 'S1', address: '10.0.0.5', cluster_id: null, cluster_name: null, ...change }) as ServerRow
 const candidate = { address: '10.0.0.5', identity, fingerprint: 'f', elsewhere: { address: '10.0.0.5', answers: false }, addresses: ['10.0.0.5'] }
 
-test('a machine that nobody knows is new', () => {
+test('an unknown machine is new', () => {
   expect(recognise([], candidate)).toEqual({ kind: 'new' })
 })
 
-test('known hardware at its address, or at another of its own addresses, is known', () => {
+test('known hardware at any of its addresses is recognised', () => {
   expect(recognise([server({})], candidate)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001' })
   const elsewhere = { ...candidate, address: '10.0.1.5', addresses: ['10.0.0.5', '10.0.1.5'] }
   expect(recognise([server({})], elsewhere)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001, which is reached at 10.0.0.5' })
@@ -24,7 +24,7 @@ test('known hardware at a new address has moved', () => {
   })
 })
 
-test('known hardware at a new address is looked for where it is known before it has moved', () => {
+test("known hardware at a new address has moved only if it doesn't answer at the old one", () => {
   for (const address of [null, '10.0.0.7'])
     expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address, answers: true } })).toEqual({
       kind: 'unasked',
@@ -39,7 +39,7 @@ test('other hardware at a known address is an alarm', () => {
   })
 })
 
-test('one UUID twice is an alarm: with another serial, or answering at both addresses', () => {
+test('a UUID with another serial or at two answering addresses is an alarm', () => {
   expect(recognise([server({ serial: 'S2' })], candidate)).toMatchObject({
     kind: 'alarm',
     sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001'),

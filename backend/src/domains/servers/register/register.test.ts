@@ -7,7 +7,7 @@ import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../testing.ts'
 import { registering } from './register.ts'
 
-test('a machine that was known at an address which may not be dialled any more has moved: nobody waits for an answer from there', async () => {
+test('a machine whose old address is outside of the dial networks has moved, without a call to the old address', async () => {
   const backend = await startBackend()
   const uuid = randomUUID()
   await buildServer(backend, { uuid, serial: 'S1', address: '192.0.2.1' })
