@@ -3,7 +3,7 @@ import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Load, PageProps } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
-import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
+import { ClusterPage } from '../features/clusters/page/ClusterPage.tsx'
 import { ClusterDrift } from '../features/drift/DriftAlarm.tsx'
 import { LockedOut } from '../features/takeover/LockedOut.tsx'
 

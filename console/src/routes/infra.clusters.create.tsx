@@ -1,6 +1,6 @@
 import { lazy } from 'react'
 import type { Load, PageProps } from '../api/page.ts'
-import { CreateCluster, datacentersQuery, versionsQuery } from '../features/clusters/CreateCluster.tsx'
+import { CreateCluster, datacentersQuery, versionsQuery } from '../features/clusters/create/CreateCluster.tsx'
 
 const PatchWriter = lazy(() => import('../features/patches/PatchWriter.tsx'))
 const writeBody: Parameters<typeof CreateCluster>[0]['writeBody'] = (asked) => <PatchWriter {...asked} />

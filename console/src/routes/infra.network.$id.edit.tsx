@@ -1,5 +1,5 @@
 import type { Load, PageProps } from '../api/page.ts'
-import { EditSubnet } from '../features/network/SubnetPages.tsx'
+import { EditSubnet } from '../features/network/form/SubnetPages.tsx'
 import { datacentersQuery, subnetOne } from '../features/network/network-queries.ts'
 
 export const load: Load<'/infra/network/$id/edit'> = ({ params, client }) =>

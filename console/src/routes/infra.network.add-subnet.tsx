@@ -1,5 +1,5 @@
 import type { Load, PageProps } from '../api/page.ts'
-import { AddSubnet } from '../features/network/SubnetPages.tsx'
+import { AddSubnet } from '../features/network/form/SubnetPages.tsx'
 import { datacentersQuery } from '../features/network/network-queries.ts'
 
 export const load: Load<'/infra/network/add-subnet'> = ({ client }) => client.ensureQueryData(datacentersQuery)

@@ -3,4 +3,4 @@ import { clustersQuery } from '../features/network/network-queries.ts'
 
 export const load: Load<'/infra/network/assign-subnets'> = ({ client }) => client.ensureQueryData(clustersQuery)
 
-export { AssignSubnets as Page } from '../features/network/AssignSubnets.tsx'
+export { AssignSubnets as Page } from '../features/network/assign/AssignSubnets.tsx'

@@ -9,4 +9,4 @@ export const load: Load<'/infra/network/'> = async ({ search, client }) => {
   if (search.open !== undefined) void client.prefetchQuery(mapOf(search.open))
 }
 
-export { NetworkPage as Page } from '../features/network/NetworkPage.tsx'
+export { NetworkPage as Page } from '../features/network/list/NetworkPage.tsx'

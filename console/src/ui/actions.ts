@@ -6,12 +6,12 @@ import type { IconName } from './pictures/Icon.tsx'
 /** An action. One list of actions feeds buttons, the row menu, the bulk bar and ⌘K. */
 export interface Action {
   label: string
-  icon?: IconName
+  icon?: IconName | undefined
   /** Shown in a quieter colour beside the label. */
   hint?: string
   danger?: boolean
   /** A refusal disables the action and shows the reason. Default: allowed. */
-  can?: Verdict
+  can?: Verdict | undefined
   /** Either does something… */
   run?: () => unknown
   /** …or leads somewhere. */

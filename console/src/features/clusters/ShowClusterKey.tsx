@@ -2,12 +2,12 @@ import { useQueries } from '@tanstack/react-query'
 import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { truncate } from '../../lib/text.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Flag } from '../../ui/pictures/Flag.tsx'
-import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { unrecorded } from '../../ui/text/unrecorded.ts'
 import { clusterOne } from './cluster-queries.ts'
@@ -35,23 +35,13 @@ export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] })
       footer={
         <>
           <span className="t3 fs13 grow">{counted(clusterIds.length, 'cluster')}</span>
-          <Button kind="primary" onClick={() => close()}>
-            OK
-          </Button>
+          <ActionButton label="OK" kind="primary" run={() => close()} />
         </>
       }
     >
       <ul className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']} aria-label="Clusters" {...(scrolls && { tabIndex: 0 })}>
         {answers.map((answer, i) => (
-          <li key={clusterIds[i]}>
-            {answer.data ? (
-              <Entry cluster={answer.data} />
-            ) : answer.error ? (
-              <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />
-            ) : (
-              <SkeletonRows rows={1} widths={[120, 120]} />
-            )}
-          </li>
+          <li key={clusterIds[i]}>{answer.data ? <Entry cluster={answer.data} /> : <Pending of={answer} boxed={false} rows={1} widths={[120, 120]} />}</li>
         ))}
       </ul>
     </Dialog>
@@ -77,9 +67,7 @@ function Entry({ cluster: c }: { cluster: Cluster }) {
             {address === null ? (
               <span className="t2">{words.noAddress}</span>
             ) : (
-              <Copyable value={address} what={`address of ${c.name}`}>
-                {truncate(address, ...addressEnds)}
-              </Copyable>
+              <Copyable value={address} what={`address of ${c.name}`} shown={truncate(address, ...addressEnds)} />
             )}
           </dd>
         </div>
@@ -87,9 +75,7 @@ function Entry({ cluster: c }: { cluster: Cluster }) {
           <dt>OFFERID TO UPDATE</dt>
           <dd>
             {offer !== null ? (
-              <Copyable value={offer} what={`offer id of ${c.name}`}>
-                {truncate(offer, ...addressEnds)}
-              </Copyable>
+              <Copyable value={offer} what={`offer id of ${c.name}`} shown={truncate(offer, ...addressEnds)} />
             ) : c.offer_detection === 'not_found' ? (
               <span className="c-warn">{words.notFound}</span>
             ) : (

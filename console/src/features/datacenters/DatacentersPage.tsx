@@ -10,7 +10,7 @@ import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
 import { count } from '../../lib/units.ts'
 import type { Action } from '../../ui/actions.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
 import { Flag, countryName } from '../../ui/pictures/Flag.tsx'
@@ -122,11 +122,7 @@ export function DatacentersPage({ search, setSearch }: { search: ListSearch; set
     [],
   )
   useCommands('Datacenters', commands)
-  const add = (
-    <Button kind="primary" icon="add" can={allowed(datacenterCreate)} onClick={() => void editDatacenter({ edit: null })}>
-      Add datacenter
-    </Button>
-  )
+  const add = <ActionButton label="Add datacenter" kind="primary" icon="add" can={allowed(datacenterCreate)} run={() => editDatacenter({ edit: null })} />
   return (
     <>
       <PageCount n={data?.total} />

@@ -11,7 +11,7 @@ import { reasonOf } from '../../lib/reason.ts'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DiffView } from '../../ui/text/DiffView.tsx'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Alert, Problem } from '../../ui/feedback/Status.tsx'
@@ -42,9 +42,7 @@ export function DriftAlarm({ server, link = false }: { server: Drifted; /** Name
         {error && (
           <div className="row wrap">
             <span className="c-danger">The difference can't be shown: {reasonOf(error)}</span>
-            <Button size="small" onClick={() => void refetch()}>
-              Try again
-            </Button>
+            <ActionButton label="Try again" size="small" run={() => refetch()} />
           </div>
         )}
         {data && <Difference server={server} drift={data} onRetry={() => void refetch()} />}
@@ -62,9 +60,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
     return (
       <div className="row wrap">
         <span>{drift.reason}</span>
-        <Button size="small" onClick={onRetry}>
-          Try again
-        </Button>
+        <ActionButton label="Try again" size="small" run={onRetry} />
       </div>
     )
   if (drift.state === 'none' || seen === null || diff === null) return <span>It now has the configuration that Steelyard sent.</span>
@@ -95,19 +91,21 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
       )}
       <Problem text={problem} />
       <div className="row wrap">
-        <Button
+        <ActionButton
+          label="Keep their changes"
           size="small"
           kind="primary"
           busy={busy}
           busyText="Loading"
           can={both(allowed(serverDriftKeep), canKeep)}
-          onClick={() => void act(() => send(serverDriftKeep)).then((done) => done && toast.success(`What was changed on ${server.name} is kept`))}
-        >
-          Keep their changes
-        </Button>
-        <Button size="small" can={busy ? no('Wait until this has been answered') : allowed(serverDriftOverwrite)} onClick={() => void overwrite()}>
-          Overwrite with ours
-        </Button>
+          run={() => act(() => send(serverDriftKeep)).then((done) => done && toast.success(`What was changed on ${server.name} is kept`))}
+        />
+        <ActionButton
+          label="Overwrite with ours"
+          size="small"
+          can={busy ? no('Wait until this has been answered') : allowed(serverDriftOverwrite)}
+          run={() => overwrite()}
+        />
       </div>
     </>
   )

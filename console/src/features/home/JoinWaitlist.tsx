@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { waitlistJoin } from '#contract/users.ts'
 import { callOpen } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -25,14 +25,7 @@ export default function JoinWaitlist() {
   })
   if (sent) {
     return (
-      <Dialog
-        title="Join waitlist"
-        footer={
-          <Button kind="primary" onClick={() => close()}>
-            OK
-          </Button>
-        }
-      >
+      <Dialog title="Join waitlist" footer={<ActionButton label="OK" kind="primary" run={() => close()} />}>
         <Alert tone="ok">You are on the list. The provider will write to {form.values.email}.</Alert>
       </Dialog>
     )

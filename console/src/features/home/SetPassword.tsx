@@ -6,6 +6,7 @@ import { paths } from '../../lib/paths.ts'
 import { readBy } from '../../lib/fields.ts'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Problem } from '../../ui/feedback/Status.tsx'
 import { Beam } from './Beam.tsx'
@@ -73,9 +74,7 @@ export function SetPassword() {
           {state.at === 'looking' && <p role="status">Looking at the link</p>}
           {state.at === 'problem' && <Problem text={state.text} />}
           {state.at === 'problem' && state.again ? (
-            <Button size="large" onClick={() => void lookAt(token).then(setState)}>
-              Try again
-            </Button>
+            <ActionButton label="Try again" size="large" run={() => lookAt(token).then(setState)} />
           ) : (
             state.at !== 'looking' && <p>{signIn}</p>
           )}

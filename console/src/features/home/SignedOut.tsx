@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { paths } from '../../lib/paths.ts'
 import { JoinButton } from './JoinButton.tsx'
-import { ButtonLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignedOut.module.css'
 
@@ -24,9 +24,7 @@ export function SignedOut() {
     <div className={css['page']}>
       <Beam title="h1">
         <div className={css['actions']}>
-          <ButtonLink kind="primary" size="large" href={paths.signIn}>
-            Sign in
-          </ButtonLink>
+          <ActionButton label="Sign in" kind="primary" size="large" to={paths.signIn} />
           <JoinButton size="large" />
         </div>
       </Beam>

@@ -7,7 +7,7 @@ import { allowed } from '../../api/session.ts'
 import { truncate } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { Empty, Stale } from '../../ui/feedback/States.tsx'
@@ -127,9 +127,13 @@ export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
   )
   const use = useCallback(
     (image: Image) => (
-      <Button size="small" can={allowed(imageCreate)} aria-label={`Use again: the image of ${exact(image.created_at)}`} onClick={() => onUse(image)}>
-        Use again
-      </Button>
+      <ActionButton
+        label="Use again"
+        size="small"
+        can={allowed(imageCreate)}
+        aria-label={`Use again: the image of ${exact(image.created_at)}`}
+        run={() => onUse(image)}
+      />
     ),
     [onUse],
   )

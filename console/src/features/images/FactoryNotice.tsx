@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import type { ImageFactory } from '#contract/images.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { simulatedSentence } from './ImageResult.tsx'
 
@@ -14,14 +14,7 @@ export function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof I
         </Alert>
       )}
       {!factory.reachable && (
-        <Alert
-          tone="danger"
-          action={
-            <Button size="small" onClick={onRetry}>
-              Try again
-            </Button>
-          }
-        >
+        <Alert tone="danger" action={<ActionButton label="Try again" size="small" run={onRetry} />}>
           <b>
             The image factory at <span className="mono">{factory.url}</span> does not answer.
           </b>{' '}

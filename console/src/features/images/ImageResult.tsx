@@ -3,7 +3,8 @@ import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { exact, moment } from '../../lib/time.ts'
-import { Button, IconLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { IconLink } from '../../ui/inputs/Button.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Snippet } from '../../ui/text/Snippet.tsx'
 import { Alert, Badge, StatusDot } from '../../ui/feedback/Status.tsx'
@@ -67,11 +68,7 @@ function Registered({ image }: { image: Image }) {
   return (
     <Alert
       tone="danger"
-      action={
-        <Button size="small" busy={busy} busyText="Loading" can={allowed(imageRegister)} onClick={() => void again()}>
-          Try again
-        </Button>
-      }
+      action={<ActionButton label="Try again" size="small" busy={busy} busyText="Loading" can={allowed(imageRegister)} run={() => again()} />}
     >
       <b>The image factory has not confirmed this schematic, so its links lead nowhere yet.</b> {problem ?? reason ?? 'It was not asked yet.'} Schematic and id
       are kept.

@@ -13,6 +13,7 @@ import { cliOf, curlOf } from '../../lib/shell.ts'
 import { Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -147,9 +148,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
                   })}
                   api={curlOf(imageCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
                 />
-                <Button kind="ghost" className="right" onClick={kept.discard}>
-                  Start over
-                </Button>
+                <ActionButton label="Start over" kind="ghost" className="right" run={kept.discard} />
               </div>
             </div>
           </Panel>

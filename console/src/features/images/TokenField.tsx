@@ -3,7 +3,7 @@ import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { allowed } from '../../api/session.ts'
 import { until } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { Select } from '../../ui/inputs/Field.tsx'
 import { choicesOf, type Draft, noToken, withToken } from './image-form.ts'
@@ -50,9 +50,7 @@ export function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProp
             { value: noToken, text: 'None: servers do not announce themselves' },
           ]}
         />
-        <Button icon="add" can={allowed(joinTokenCreate)} onClick={onCreate}>
-          New token
-        </Button>
+        <ActionButton label="New token" icon="add" can={allowed(joinTokenCreate)} run={onCreate} />
       </span>
     </Custom>
   )

@@ -62,9 +62,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
                   <Copyable value={a.address} what="address" />
                 </td>
                 <td data-label="UUID">
-                  <Copyable value={a.uuid} what="UUID">
-                    {truncate(a.uuid, 8, 6)}
-                  </Copyable>
+                  <Copyable value={a.uuid} what="UUID" shown={truncate(a.uuid, 8, 6)} />
                 </td>
                 <td data-label="Serial">{a.serial === '' ? <span className="t3">Unknown</span> : <Copyable value={a.serial} what="serial" />}</td>
                 <td className={css['wide']}>{a.mac === null ? <span className="t3">Unknown</span> : <span className="mono">{a.mac}</span>}</td>

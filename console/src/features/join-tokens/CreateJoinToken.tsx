@@ -14,7 +14,7 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
-import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Command } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
@@ -102,12 +102,8 @@ function ShownOnce({ token }: { token: MadeToken }) {
       title={`Join token ${token.name}`}
       footer={
         <>
-          <ButtonLink href={paths.prepareImage({ token: token.id })} icon="disk">
-            Prepare image
-          </ButtonLink>
-          <Button kind="primary" onClick={() => close()}>
-            Done
-          </Button>
+          <ActionButton label="Prepare image" to={paths.prepareImage({ token: token.id })} icon="disk" />
+          <ActionButton label="Done" kind="primary" run={() => close()} />
         </>
       }
     >

@@ -10,7 +10,7 @@ import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact } from '../../lib/time.ts'
 import type { Action } from '../../ui/actions.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, none, Time } from '../../ui/table/list-columns.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
@@ -77,11 +77,7 @@ export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setS
   const state = useList(joinTokenList.list, tokenColumns, { search, setSearch }, answer)
   const commands = useMemo<Action[]>(() => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => createJoinToken({}) }], [])
   useCommands('Join tokens', commands)
-  const add = (
-    <Button kind="primary" icon="add" can={allowed(joinTokenCreate)} onClick={() => void createJoinToken({})}>
-      Create token
-    </Button>
-  )
+  const add = <ActionButton label="Create token" kind="primary" icon="add" can={allowed(joinTokenCreate)} run={() => createJoinToken({})} />
   return (
     <>
       <h1 className="sr">Join tokens</h1>

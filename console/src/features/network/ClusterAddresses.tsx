@@ -6,7 +6,7 @@ import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { both } from '../../ui/actions.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { useCopy } from '../../ui/text/Copyable.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { Yaml } from '../../ui/text/DiffView.tsx'
@@ -14,7 +14,7 @@ import { Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import css from './ClusterAddresses.module.css'
 import { clusterSubnetsOf } from './network-queries.ts'
-import { SubnetStatus, SubnetUse } from './subnet-columns.tsx'
+import { SubnetStatus, SubnetUse } from './list/subnet-columns.tsx'
 
 const rows = columns<Subnet>([
   { id: 'name', head: 'Subnet', card: 'name', width: 160, cell: (s) => s.name },
@@ -32,13 +32,12 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={4} />
   const stands = cluster.status === 'ready' || cluster.status === 'degraded' ? yes : no('The cluster is not ready yet')
   const assign = (
-    <Button
+    <ActionButton
+      label="Assign subnets"
       kind="primary"
       can={both(allowed(clusterSubnetsAssign), stands)}
-      onClick={() => void go(paths.assignSubnets({ cluster: cluster.id, step: 'subnets' }))}
-    >
-      Assign subnets
-    </Button>
+      run={() => go(paths.assignSubnets({ cluster: cluster.id, step: 'subnets' }))}
+    />
   )
   return (
     <>
@@ -73,11 +72,7 @@ function Manifest({ manifest, provider }: { manifest: string; provider: string |
     <Panel
       title="Manifest"
       note={provider === null ? 'the load balancer is not known: for copying' : `applied to ${provider}`}
-      actions={
-        <Button size="small" icon={copied ? 'check' : 'copy'} onClick={() => copy(manifest)}>
-          {copied ? 'Copied' : 'Copy'}
-        </Button>
-      }
+      actions={<ActionButton label={copied ? 'Copied' : 'Copy'} size="small" icon={copied ? 'check' : 'copy'} run={() => copy(manifest)} />}
       flush
     >
       <pre className={css['manifest']} tabIndex={0} aria-label="Manifest">

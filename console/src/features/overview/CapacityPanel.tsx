@@ -2,7 +2,7 @@ import { lazy } from 'react'
 import type { Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
 import { count, memory } from '../../lib/units.ts'
-import { ButtonLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { Meter } from '../../ui/pictures/Meter.tsx'
@@ -114,7 +114,7 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
             <Empty
               title="No datacenters yet"
               text="Add the site where your servers stand."
-              actions={<ButtonLink href={paths.datacenters()}>Datacenters</ButtonLink>}
+              actions={<ActionButton label="Datacenters" to={paths.datacenters()} />}
             />
           }
         />

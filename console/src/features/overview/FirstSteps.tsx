@@ -4,7 +4,7 @@ import type { Verdict } from '#contract/rule.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
-import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Icon, type IconName } from '../../ui/pictures/Icon.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
@@ -13,15 +13,7 @@ const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
 
 /** A link that looks like a button, disabled with the reason if the user lacks the permission. */
 const Way = ({ to, icon, can, primary, children }: { to: string; icon: IconName; can: Verdict; primary: boolean; children: string }) =>
-  can.ok ? (
-    <ButtonLink kind={primary ? 'primary' : 'plain'} icon={icon} href={to}>
-      {children}
-    </ButtonLink>
-  ) : (
-    <Button icon={icon} can={can}>
-      {children}
-    </Button>
-  )
+  can.ok ? <ActionButton label={children} kind={primary ? 'primary' : 'plain'} icon={icon} to={to} /> : <ActionButton label={children} icon={icon} can={can} />
 
 /** What to do on a fresh installation, in order, until the first server is there. */
 export function FirstSteps({ data }: { data: Overview }) {

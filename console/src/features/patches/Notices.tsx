@@ -1,6 +1,6 @@
 import { CallError, whyOf } from '../../api/http.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
@@ -20,11 +20,7 @@ interface NoticesProps {
 /** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
 export function Notices({ serverId, creating, restored, newer, failure, onDiscard, onNewest, onOverwrite }: NoticesProps) {
   const isStale = failure instanceof CallError && failure.status === 412
-  const loadNewer = (
-    <Button size="small" onClick={onNewest}>
-      Load the newer one
-    </Button>
-  )
+  const loadNewer = <ActionButton label="Load the newer one" size="small" run={onNewest} />
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="patch" {...restored} onDiscard={onDiscard} />}
@@ -39,9 +35,7 @@ export function Notices({ serverId, creating, restored, newer, failure, onDiscar
           action={
             <span className="row wrap">
               {loadNewer}
-              <Button size="small" kind="danger" onClick={onOverwrite}>
-                Save mine over it
-              </Button>
+              <ActionButton label="Save mine over it" size="small" kind="danger" run={onOverwrite} />
             </span>
           }
         >

@@ -12,6 +12,7 @@ import { curlOf } from '../../lib/shell.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { confirm } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
 import { CodeEditor, type CodeEditorHandle } from '../../ui/inputs/CodeEditor.tsx'
@@ -119,9 +120,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
             </Badge>
           ) : (
             <>
-              <Button kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} onClick={kept.discard}>
-                Discard
-              </Button>
+              <ActionButton label="Discard" kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} run={kept.discard} />
               <AsCommand complete={read.ok && dirty} cli={commandOf(server.name, draft, patch)} api={asCall} />
               <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={may}>
                 {patch === null ? 'Create patch' : 'Save patch'}

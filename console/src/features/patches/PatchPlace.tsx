@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import type { Patch } from '#contract/patches.ts'
 import { CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { ButtonLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { patchQuery } from './patch-queries.ts'
 
@@ -31,11 +31,7 @@ export function PatchPlace({ serverId, patchId, children }: { serverId: string; 
             boxed
             title={`Patch ${patchId} not found`}
             text="It may have been deleted."
-            actions={
-              <ButtonLink kind="primary" href={paths.server(serverId)}>
-                Patches of the server
-              </ButtonLink>
-            }
+            actions={<ActionButton label="Patches of the server" kind="primary" to={paths.server(serverId)} />}
           />
         </>
       )

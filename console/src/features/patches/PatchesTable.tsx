@@ -8,7 +8,8 @@ import { paths } from '../../lib/paths.ts'
 import { truncate } from '../../lib/text.ts'
 import { exact } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
-import { Button, ButtonLink, IconButton, IconLink } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { IconButton, IconLink } from '../../ui/inputs/Button.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
@@ -99,11 +100,7 @@ const patchColumns = [
     id: {
       width: 166,
       from: 'md',
-      cell: (p) => (
-        <Copyable value={p.patch_id} what="patch id">
-          {truncate(p.patch_id, 8, 8)}
-        </Copyable>
-      ),
+      cell: (p) => <Copyable value={p.patch_id} what="patch id" shown={truncate(p.patch_id, 8, 8)} />,
     },
     created_at: {
       width: 148,
@@ -171,13 +168,9 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
         <Search label="Search patches" placeholder="Name, id or label" value={q} onValue={onQ} />
         <span className="grow" />
         {create.ok && server.status !== 'deleted' ? (
-          <ButtonLink kind="primary" icon="add" href={paths.createPatch(server.id)}>
-            Create patch
-          </ButtonLink>
+          <ActionButton label="Create patch" kind="primary" icon="add" to={paths.createPatch(server.id)} />
         ) : (
-          <Button kind="primary" icon="add" can={create.ok ? { ok: false, reason: 'The server was removed' } : create}>
-            Create patch
-          </Button>
+          <ActionButton label="Create patch" kind="primary" icon="add" can={create.ok ? { ok: false, reason: 'The server was removed' } : create} />
         )}
       </div>
       <Remove value={remove}>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
 import type { Patch, Preview } from '#contract/patches.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DiffView } from '../../ui/text/DiffView.tsx'
 import { Checkbox } from '../../ui/inputs/Field.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
@@ -99,9 +99,7 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
             <div className="grow">
               <b>No preview</b> <span>{error.message}</span>
             </div>
-            <Button size="small" onClick={retry}>
-              Try again
-            </Button>
+            <ActionButton label="Try again" size="small" run={retry} />
           </div>
         )}
       </div>

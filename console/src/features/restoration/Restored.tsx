@@ -11,6 +11,7 @@ import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './Restored.module.css'
@@ -89,23 +90,20 @@ export default function Restored() {
                 {c.name}
               </a>
               <span className="grow">{heldText(c)}</span>
-              <Button
+              <ActionButton
+                label="Resume"
                 size="small"
                 aria-label={`Resume ${c.name}`}
                 can={both(allowed(clusterResume), canResumeCluster(c))}
-                onClick={() => void resumeCluster(c)}
-              >
-                Resume
-              </Button>
+                run={() => resumeCluster(c)}
+              />
             </li>
           ))}
           {operations.slice(0, Math.max(0, shown - clusters.length)).map((o) => (
             <li key={o.id}>
               <b className={css['name']}>{operationTitle(o)}</b>
               <span className="grow">by {o.created_by ?? 'Steelyard'}</span>
-              <Button size="small" aria-label={`Resume ${operationTitle(o)}`} can={allowed(serverAdd)} onClick={() => void resumeOperation(o)}>
-                Resume
-              </Button>
+              <ActionButton label="Resume" size="small" aria-label={`Resume ${operationTitle(o)}`} can={allowed(serverAdd)} run={() => resumeOperation(o)} />
             </li>
           ))}
         </ul>

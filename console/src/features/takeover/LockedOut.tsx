@@ -4,7 +4,7 @@ import { clusterSecretsImport, lockedOutSentences } from '#contract/clusters/tak
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { exact, moment } from '../../lib/time.ts'
-import { Button } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './Takeover.module.css'
@@ -23,9 +23,7 @@ export function LockedOut({ clusterId }: { clusterId: string }) {
         Since {moment(since)}.
       </span>
       <div className={css['act']}>
-        <Button size="small" can={allowed(clusterSecretsImport)} onClick={() => void importSecrets({ cluster })}>
-          Import new secrets
-        </Button>
+        <ActionButton label="Import new secrets" size="small" can={allowed(clusterSecretsImport)} run={() => importSecrets({ cluster })} />
       </div>
     </Alert>
   )

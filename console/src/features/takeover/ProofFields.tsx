@@ -1,7 +1,8 @@
 import { type ChangeEvent, useRef } from 'react'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import type { Form } from '../../ui/form/use-form.ts'
-import { Button, Segmented } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { Segmented } from '../../ui/inputs/Button.tsx'
 import { unrecorded } from '../../ui/text/unrecorded.ts'
 import css from './Takeover.module.css'
 import type { ProofKind, Typed } from './takeover-form.ts'
@@ -43,9 +44,7 @@ function SecretFile({ form, name, label, hint, optional = false }: SecretFilePro
       />
       <input ref={picker} type="file" className="sr" tabIndex={-1} aria-label={`File of the ${label.toLowerCase()}`} onChange={(e) => void pick(e)} />
       <div className={css['pick']}>
-        <Button size="small" onClick={() => picker.current?.click()}>
-          Choose a file
-        </Button>
+        <ActionButton label="Choose a file" size="small" run={() => picker.current?.click()} />
       </div>
     </div>
   )

@@ -32,10 +32,10 @@ export function StatusDot({ tone, children, why, quiet = false, whole = false }:
  * A state and its reason in a table cell. The reason is beside the word, or below it in a narrow cell: on one line, or on up to three
  * with `tall` and in cards.
  */
-export const StatusReason = ({ tone, why, tall = false, children }: { tone: Tone; why?: ReactNode; tall?: boolean; children: ReactNode }) => (
+export const StatusReason = ({ tone, word, why, tall = false }: { tone: Tone; word: ReactNode; why?: ReactNode; tall?: boolean }) => (
   <span className={cx(css['under'], tall && css['tall'])}>
     <StatusDot tone={tone} why={why}>
-      {children}
+      {word}
     </StatusDot>
   </span>
 )

@@ -1,5 +1,5 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { IconButton } from '../inputs/Button.tsx'
+import { useEffect, useRef, useState } from 'react'
+import { Button, IconButton } from '../inputs/Button.tsx'
 import css from './Copyable.module.css'
 import { cx } from '../cx.ts'
 import { Icon } from '../pictures/Icon.tsx'
@@ -40,8 +40,8 @@ export function useCopy(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy }
 }
 
-/** A value that a click copies in full, even if it is shown shortened. `what` names it: "Copy serial". */
-export function Copyable({ value, what, mono = true, children }: { value: string; what?: string; mono?: boolean; children?: ReactNode }) {
+/** A value that a click copies in full, even if it is `shown` shortened. `what` names it: "Copy serial". */
+export function Copyable({ value, what, mono = true, shown = value }: { value: string; what?: string; mono?: boolean; shown?: string }) {
   const { copied, copy } = useCopy()
   return (
     <button
@@ -53,12 +53,22 @@ export function Copyable({ value, what, mono = true, children }: { value: string
         copy(value)
       }}
     >
-      <span className="clip">{children ?? value}</span>
+      <span className="clip">{shown}</span>
       <Icon name={copied ? 'check' : 'copy'} size={12} />
       <span className={copied ? css['flag'] : 'sr'} aria-live="polite">
         {copied ? 'Copied' : what === undefined ? 'Copy' : `Copy ${what}`}
       </span>
     </button>
+  )
+}
+
+/** A button that copies `text`. */
+export function CopyButton({ text }: { text: string }) {
+  const { copied, copy } = useCopy()
+  return (
+    <Button size="small" icon={copied ? 'check' : 'copy'} onClick={() => copy(text)}>
+      {copied ? 'Copied' : 'Copy'}
+    </Button>
   )
 }
 

@@ -11,7 +11,7 @@ import { cliOf, curlOf } from '../../../lib/shell.ts'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
-import { Button } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
@@ -149,21 +149,13 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
       footer={
         over ? (
           <>
-            <Button onClick={onAgain}>Add more</Button>
-            <Button kind="primary" onClick={() => close()}>
-              Done
-            </Button>
+            <ActionButton label="Add more" run={onAgain} />
+            <ActionButton label="Done" kind="primary" run={() => close()} />
           </>
         ) : (
           <>
-            {operation && (
-              <Button can={all(allowed(operationCancel), canCancelOperation(operation))} onClick={cancel}>
-                Cancel
-              </Button>
-            )}
-            <Button kind="primary" onClick={() => close()}>
-              Go on in the background
-            </Button>
+            {operation && <ActionButton label="Cancel" can={all(allowed(operationCancel), canCancelOperation(operation))} run={cancel} />}
+            <ActionButton label="Go on in the background" kind="primary" run={() => close()} />
           </>
         )
       }

@@ -4,6 +4,7 @@ import { compareFingerprint } from '#contract/servers/fingerprint.ts'
 import { type Server, serverConfirm } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { reasonOf } from '../../../lib/reason.ts'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Field, TextArea } from '../../../ui/inputs/Field.tsx'
@@ -95,7 +96,8 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
             <StatusDot tone="ok">Confirmed</StatusDot>
           ) : (
             alarm.claims.map((claim, i) => (
-              <Button
+              <ActionButton
+                label={claim.label}
                 key={claim.label}
                 size="small"
                 kind={i === 0 && alarm.tone === 'warn' ? 'primary' : 'plain'}
@@ -103,10 +105,8 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
                 busyText="Loading"
                 can={confirmVerdict(s)}
                 aria-label={`${claim.label} ${s.name}`}
-                onClick={() => onConfirm(claim)}
-              >
-                {claim.label}
-              </Button>
+                run={() => onConfirm(claim)}
+              />
             ))
           )}
         </span>

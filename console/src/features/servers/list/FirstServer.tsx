@@ -2,7 +2,7 @@ import { serverAdd } from '#contract/servers/servers.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
-import { Button, ButtonLink } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Command } from '../../../ui/text/Copyable.tsx'
 import css from './FirstServer.module.css'
 
@@ -21,21 +21,15 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
           <h3>Boot a prepared image</h3>
           <p>Choose version, extensions and datacenter. Machines that boot it appear here by themselves.</p>
           {image.ok ? (
-            <ButtonLink kind="primary" icon="disk" href={paths.prepareImage()}>
-              Prepare image
-            </ButtonLink>
+            <ActionButton label="Prepare image" kind="primary" icon="disk" to={paths.prepareImage()} />
           ) : (
-            <Button kind="primary" icon="disk" can={image}>
-              Prepare image
-            </Button>
+            <ActionButton label="Prepare image" kind="primary" icon="disk" can={image} />
           )}
         </li>
         <li>
           <h3>Add by address</h3>
           <p>Machines that have booted Talos some other way are found by their addresses, or by searching a network.</p>
-          <Button icon="add" can={allowed(serverAdd)} onClick={onAdd}>
-            Add servers by address
-          </Button>
+          <ActionButton label="Add servers by address" icon="add" can={allowed(serverAdd)} run={onAdd} />
         </li>
         <li>
           <h3>From a script</h3>

@@ -13,7 +13,8 @@ import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
-import { Button, ButtonLink, IconButton, IconLink } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { IconButton, IconLink } from '../../../ui/inputs/Button.tsx'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
@@ -137,29 +138,17 @@ function Toolbar({ state, setSearch }: { state: ListState<Server>; setSearch: Se
       inline={widest ? [...inline, 'confirmed'] : inline}
       views="all"
     >
-      {wide ? (
-        <ButtonLink icon="key" href={paths.joinTokens()}>
-          Join tokens
-        </ButtonLink>
-      ) : (
-        <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />
-      )}
+      {wide ? <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} /> : <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />}
       {!state.isEmpty && (
         <>
           {image.ok && !wide && !compact ? (
             <IconLink icon="disk" label="Prepare image" href={paths.prepareImage()} />
           ) : image.ok ? (
-            <ButtonLink icon="disk" href={paths.prepareImage()}>
-              Prepare image
-            </ButtonLink>
+            <ActionButton label="Prepare image" icon="disk" to={paths.prepareImage()} />
           ) : (
-            <Button icon="disk" can={image}>
-              Prepare image
-            </Button>
+            <ActionButton label="Prepare image" icon="disk" can={image} />
           )}
-          <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={() => setSearch({ add: 'new' })}>
-            Add servers
-          </Button>
+          <ActionButton label="Add servers" kind="primary" icon="add" can={allowed(serverAdd)} run={() => setSearch({ add: 'new' })} />
         </>
       )}
     </ListToolbar>

@@ -1,6 +1,6 @@
 import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
-import { Button } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { confirmHardware } from '../dialogs/dialogs.ts'
 
@@ -15,11 +15,7 @@ function alarmOf(changed: readonly Server[]): string {
 export function ToConfirm({ servers }: { servers: readonly Server[] }) {
   const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
   const waiting = servers.filter((s) => s.status !== 'deleted' && (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'))
-  const review = (list: readonly Server[]) => (
-    <Button size="small" onClick={() => void confirmHardware({ ids: list.map((s) => s.id) })}>
-      Review
-    </Button>
-  )
+  const review = (list: readonly Server[]) => <ActionButton label="Review" size="small" run={() => confirmHardware({ ids: list.map((s) => s.id) })} />
   if (changed.length + waiting.length === 0) return null
   return (
     <div className="stack stack2">

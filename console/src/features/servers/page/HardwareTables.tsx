@@ -153,9 +153,7 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
         {disks.map((d) => (
           <tr key={d.id}>
             <td>
-              <Copyable value={devicePath(d.id)} what="device">
-                {deviceName(d.id)}
-              </Copyable>
+              <Copyable value={devicePath(d.id)} what="device" shown={deviceName(d.id)} />
             </td>
             <td className={`${css['rest']} ${css['plain']}`}>
               {d.model ? <Copyable mono={false} value={d.model} what={`model of ${deviceName(d.id)}`} /> : unknown}
@@ -164,18 +162,18 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
               {d.size === undefined ? (
                 unknown
               ) : (
-                <Copyable mono={false} value={String(d.size)} what={`size of ${deviceName(d.id)} in bytes`}>
-                  {diskSize(d.size)}
-                </Copyable>
+                <Copyable mono={false} value={String(d.size)} what={`size of ${deviceName(d.id)} in bytes`} shown={diskSize(d.size)} />
               )}
             </td>
             <td className={css['wide']}>{diskType(d.type)}</td>
             <td className={css['holds']}>{[notByDefault(d), contentOf(d)].filter(Boolean).join(', ')}</td>
             <td className={css['wwid']}>
               {d.wwid ? (
-                <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`}>
-                  {long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)}
-                </Copyable>
+                <Copyable
+                  value={d.wwid}
+                  what={`WWID of ${deviceName(d.id)}`}
+                  shown={long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)}
+                />
               ) : (
                 unknown
               )}

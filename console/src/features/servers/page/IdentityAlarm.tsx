@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
 import { exact, moment } from '../../../lib/time.ts'
-import { Button } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { useAct } from '../../../ui/feedback/use-act.ts'
 import { confirmServer, IdentityFacts, WhatToDo } from '../dialogs/ConfirmHardware.tsx'
@@ -34,16 +34,15 @@ export function IdentityAlarm({ server }: { server: Server }) {
         {problem !== null && <p className="c-danger">{problem}</p>}
         <div className="row wrap">
           {alarm.claims.map((claim) => (
-            <Button
+            <ActionButton
+              label={claim.label}
               key={claim.label}
               size="small"
               busy={busy && pressed === claim.label}
               busyText="Loading"
               can={!busy || pressed === claim.label ? confirmVerdict(server) : { ok: false, reason: 'Wait until this has been answered' }}
-              onClick={() => void confirm(claim)}
-            >
-              {claim.label}
-            </Button>
+              run={() => confirm(claim)}
+            />
           ))}
         </div>
       </div>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Server } from '#contract/servers/servers.ts'
-import { Button, ButtonLink } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { KeyValue } from '../../../ui/text/Panel.tsx'
@@ -40,12 +40,8 @@ export function ServerDetails({ server: listed }: { server: Server }) {
         <h2 className={css['head']}>Platform</h2>
         <Platform server={server} />
         <div className={css['buttons']}>
-          <Button size="small" icon="download" can={talosconfigVerdict(server)} onClick={() => void downloadTalosconfig(server)}>
-            Talosconfig
-          </Button>
-          <ButtonLink size="small" kind="ghost" href={paths.server(server.id)}>
-            Open server
-          </ButtonLink>
+          <ActionButton label="Talosconfig" size="small" icon="download" can={talosconfigVerdict(server)} run={() => downloadTalosconfig(server)} />
+          <ActionButton label="Open server" size="small" kind="ghost" to={paths.server(server.id)} />
         </div>
       </section>
     </div>
@@ -73,9 +69,7 @@ export function Platform({ server }: { server: Server }) {
           talos.schematic === null ? (
             <span className="t3">None</span>
           ) : (
-            <Copyable value={talos.schematic} what="schematic">
-              {truncate(talos.schematic, 12, 10)}
-            </Copyable>
+            <Copyable value={talos.schematic} what="schematic" shown={truncate(talos.schematic, 12, 10)} />
           ),
         ],
         ['Addresses', <Addresses key="a" of={server.nodeAddresses} />],
@@ -105,13 +99,7 @@ export function Platform({ server }: { server: Server }) {
         ],
         [
           'UUID',
-          identity.uuid === null ? (
-            <span className="t3">Unknown</span>
-          ) : (
-            <Copyable value={identity.uuid} what="UUID">
-              {truncate(identity.uuid, 8, 8)}
-            </Copyable>
-          ),
+          identity.uuid === null ? <span className="t3">Unknown</span> : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid, 8, 8)} />,
         ],
       ]}
     />

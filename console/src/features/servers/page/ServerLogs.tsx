@@ -6,7 +6,7 @@ import { authorized, CallError } from '../../../api/client.ts'
 import { read } from '../../../api/http.ts'
 import { query } from '../../../api/query.ts'
 import { reasonOf } from '../../../lib/reason.ts'
-import { Button } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Select, Switch } from '../../../ui/inputs/Field.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Empty, useSlow } from '../../../ui/feedback/States.tsx'
@@ -109,14 +109,7 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
       }
     >
       {state.kind === 'broken' && (
-        <Alert
-          tone="danger"
-          action={
-            <Button size="small" onClick={onRetry}>
-              Try again
-            </Button>
-          }
-        >
+        <Alert tone="danger" action={<ActionButton label="Try again" size="small" run={onRetry} />}>
           {state.reason}
         </Alert>
       )}

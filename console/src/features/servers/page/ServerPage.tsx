@@ -4,7 +4,8 @@ import type { Server } from '#contract/servers/servers.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import type { Action } from '../../../ui/actions.ts'
-import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { IconButton } from '../../../ui/inputs/Button.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
@@ -100,9 +101,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
       actions={
         <>
           {inSight.map((a) => (
-            <Button key={a.label} icon={a.label === 'Talosconfig' ? 'download' : undefined} can={a.can} onClick={() => a.run?.()}>
-              {a.label}
-            </Button>
+            <ActionButton label={a.label} key={a.label} icon={a.label === 'Talosconfig' ? 'download' : undefined} can={a.can} run={() => a.run?.()} />
           ))}
           <Menu
             label={`Actions for ${server.name}`}

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
 import { CallError } from '../../../api/client.ts'
 import { paths } from '../../../lib/paths.ts'
-import { ButtonLink } from '../../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Empty, ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../../../ui/feedback/States.tsx'
 import { serverQueryOf } from '../server-queries.ts'
 import css from './ServerPlace.module.css'
@@ -20,11 +20,7 @@ export function ServerPlace({ id, children }: { id: string; children: (server: S
           boxed
           title={error.message}
           text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
-          actions={
-            <ButtonLink kind="primary" href={paths.servers()}>
-              All servers
-            </ButtonLink>
-          }
+          actions={<ActionButton label="All servers" kind="primary" to={paths.servers()} />}
         />
       </>
     )

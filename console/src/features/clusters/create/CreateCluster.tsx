@@ -1,0 +1,262 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { clusterCreate, clusterList, clusterPreview } from '#contract/clusters/clusters.ts'
+import { versionList } from '#contract/versions.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
+import type { Answer } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { patchList } from '#contract/patches.ts'
+import type { Verdict } from '#contract/rule.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../../api/client.ts'
+import type { PageProps } from '../../../api/page.ts'
+import { query, queryClient } from '../../../api/query.ts'
+import { useDraft } from '../../../api/use-draft.ts'
+import { allowed } from '../../../api/session.ts'
+import { confirmServersWithoutPatch } from '../../../layout/modals.ts'
+import { paths } from '../../../lib/paths.ts'
+import { curlOf } from '../../../lib/shell.ts'
+import { useGo } from '../../../lib/use-search.ts'
+import { both } from '../../../ui/actions.ts'
+import { type Form, useForm } from '../../../ui/form/use-form.ts'
+import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { cx } from '../../../ui/cx.ts'
+import { Stepper } from '../../../ui/feedback/Stepper.tsx'
+import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Problem } from '../../../ui/feedback/Status.tsx'
+import { refreshClusters } from '../cluster-queries.ts'
+import { versionShown } from '../cluster-state.ts'
+import { chosenDisks, confirmedOf, taking } from './choice.ts'
+import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
+import css from './CreateCluster.module.css'
+import type { WriteBody } from './NewPatchDialog.tsx'
+import { StepCluster } from './StepCluster.tsx'
+import { previewVerdict, StepReview } from './StepReview.tsx'
+import { StepServers } from './StepServers.tsx'
+
+const steps = [
+  { id: 'cluster', text: 'Cluster' },
+  { id: 'servers', text: 'Servers' },
+  { id: 'review', text: 'Review' },
+] as const
+type StepId = (typeof steps)[number]['id']
+
+export const datacentersQuery = () => query(datacenterList, { query: { per_page: 1000 } })
+export const versionsQuery = () => query(versionList)
+const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
+
+/** Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a reload. */
+export function CreateCluster({ search, setSearch, writeBody }: Pick<PageProps<'/infra/clusters/create'>, 'search' | 'setSearch'> & { writeBody: WriteBody }) {
+  const datacenters = useQuery(datacentersQuery())
+  const versions = useQuery(versionsQuery())
+  const names = useQuery(namesQuery())
+  const error = datacenters.error ?? versions.error
+  if (error && (!datacenters.data || !versions.data))
+    return <ErrorState boxed error={error} onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])} />
+  if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
+  return (
+    <Steps
+      step={steps.find((s) => s.id === search.step)?.id ?? 'cluster'}
+      preselected={search.servers}
+      go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
+      datacenters={datacenters.data.items}
+      versions={versions.data}
+      taken={names.data?.items.map((c) => c.name) ?? []}
+      writeBody={writeBody}
+    />
+  )
+}
+
+type Made = Answer<typeof clusterCreate>
+
+interface StepsProps {
+  step: StepId
+  preselected: string | undefined
+  go: (step: StepId) => void
+  datacenters: Parameters<typeof StepCluster>[0]['datacenters']
+  versions: Parameters<typeof StepCluster>[0]['versions']
+  taken: readonly string[]
+  writeBody: WriteBody
+}
+
+function Steps({ step, preselected, go, datacenters, versions, taken, writeBody }: StepsProps) {
+  const navigate = useGo()
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
+  const [isAsking, setAsking] = useState(false)
+  const head = useRef<HTMLDivElement>(null)
+  const form = useForm({
+    initial: blank,
+    read: (typed) => {
+      const fields = clusterProblems(typed, taken, versions.items)
+      return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed) } : { ok: false, fields }
+    },
+    complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
+    // The button goes to the next step; on the last one it creates the cluster.
+    send: async (body, key): Promise<Made | undefined> => {
+      if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
+      go(shown === 'cluster' ? 'servers' : 'review')
+      return undefined
+    },
+    done: async (made) => {
+      if (!made) return
+      await kept.settle()
+      await refreshClusters()
+      await navigate(paths.cluster(made.cluster.id, 'timeline'))
+    },
+    failed: async (error) => {
+      if (!(error instanceof CallError)) return
+      // The content of a disk has changed: show the current one.
+      if (error.code === 'disk_not_confirmed') await servers.refetch()
+      const { servers: ofServers, ...ofFirst } = problemsOf(error.fields)
+      if (Object.keys(ofFirst).length > 0) go('cluster')
+      else if (error.code === 'server_taken' || error.code === 'not_eligible' || ofServers) go('servers')
+    },
+    at: problemsOf,
+  })
+  const { values: draft, set: change } = form
+  const kept = useDraft(form, 'cluster/new', KeptDraft)
+  const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
+  const disks = chosenDisks(draft, servers.data ?? [])
+  const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
+  const shown =
+    step !== 'cluster' && Object.keys(clusterProblems(draft, taken, versions.items)).length > 0
+      ? 'cluster'
+      : step === 'review' && !canReview(draft).ok
+        ? 'servers'
+        : step
+  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+  const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
+  const kubernetes = draft.kubernetes === '' ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
+
+  // After a change of step the focus goes to the top of the form, also for screen readers.
+  const last = useRef(shown)
+  useEffect(() => {
+    if (last.current !== shown) head.current?.focus()
+    last.current = shown
+  }, [shown])
+
+  /** Asks about servers without a user's patch before creating, because such patches often configure the network. Undefined if the user cancels. */
+  async function create(send: () => Promise<Made>): Promise<Made | undefined> {
+    const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
+    const patches = await Promise.all(chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))))
+    const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
+    if (without.length === 0) return send()
+    let made: Promise<Made> | undefined
+    setAsking(true)
+    await confirmServersWithoutPatch({
+      servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
+      // The form shows a failure.
+      onConfirm: async () => {
+        made = send()
+        await made.catch(() => undefined)
+      },
+    }).finally(() => setAsking(false))
+    return made
+  }
+
+  const count = Object.keys(draft.servers).length
+  // Valid for one moment: every visit fetches again.
+  const preview = useQuery({
+    ...query(clusterPreview, { body: bodyOf(draft) }),
+    enabled: shown === 'review',
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  })
+  const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
+  if (!kept.ready) return <SkeletonRows rows={8} />
+
+  return (
+    <div className={css['page']}>
+      <h1 className="sr">Create cluster</h1>
+      <div className={css['steps']} ref={head} tabIndex={-1}>
+        <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
+        {shown !== 'cluster' && (
+          <span className="t2 fs13 right hide-sm">
+            {[draft.name, datacenter?.code, kubernetes && `Kubernetes ${versionShown(kubernetes)}`, talos && `Talos ${versionShown(talos)}`]
+              .filter(Boolean)
+              .join(', ')}
+          </span>
+        )}
+      </div>
+      <Problem text={form.problem} />
+      {shown === 'cluster' && <StepCluster form={form} datacenters={datacenters} versions={versions} />}
+      {shown === 'servers' && (
+        <StepServers
+          draft={draft}
+          change={change}
+          servers={servers}
+          datacenter={datacenter?.code ?? ''}
+          talosVersion={talos ?? ''}
+          refused={form.errorOf('servers')}
+          writeBody={writeBody}
+        />
+      )}
+      {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
+      <div className={css['foot']}>
+        {shown !== 'cluster' && <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />}
+        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>Kept in this browser until you create or discard it</span>
+        <span className="row right">
+          {shown === 'review' && (
+            <span className="hide-sm">
+              <AsCommand
+                // The command reads patches from files, which don't exist here.
+                {...(!Object.values(draft.servers).some((c) => c.patch) && {
+                  cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
+                })}
+                api={curlOf(clusterCreate, {}, bodyOf(draft, confirmed), { origin: location.origin })}
+                complete={servers.data !== undefined}
+              />
+            </span>
+          )}
+          <ActionButton
+            label="Discard"
+            kind="ghost"
+            run={() => {
+              kept.discard()
+              go('cluster')
+            }}
+          />
+          <Button
+            kind="primary"
+            busy={form.busy && !isAsking}
+            busyText="Loading"
+            can={shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined}
+            onClick={() => void form.submit()}
+          >
+            {shown === 'cluster' ? 'Choose servers' : shown === 'servers' ? `Review ${counted(count, 'server')}` : 'Create cluster'}
+          </Button>
+        </span>
+      </div>
+    </div>
+  )
+}
+
+/** The servers of the chosen datacenter. `?servers=` in the URL preselects some and their datacenter. */
+function useServersOf(draft: Draft, preselected: string | undefined, datacenters: StepsProps['datacenters'], change: Form<Draft>['set']) {
+  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+  const all = useQuery({ ...query(serverList, {}), enabled: preselected !== undefined })
+  const taken = useRef(false)
+  useEffect(() => {
+    if (taken.current || preselected === undefined || all.data === undefined) return
+    taken.current = true
+    const ids = preselected.split(',')
+    const wanted = all.data.items.filter((s) => ids.includes(s.id))
+    const site = wanted.find((s) => s.datacenter)?.datacenter?.id
+    change({
+      ...(site !== undefined && { datacenterId: site }),
+      servers: taking(wanted.filter((s) => s.datacenter?.id === site && s.eligibility.every((e) => e.ok))),
+    })
+  }, [all.data, preselected, change])
+  return useQuery({
+    ...query(serverList, { query: { datacenter: datacenter?.code ?? '' } }),
+    enabled: datacenter !== undefined,
+    select: withoutRemoved,
+  })
+}
+
+const withoutRemoved = (page: Page<Server>): Server[] => page.items.filter((s) => s.status !== 'deleted')

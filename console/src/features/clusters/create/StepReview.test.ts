@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { findingsOf, previewVerdict } from './StepReview.tsx'
+
+const taken = { check: 'endpoint', ok: false, message: '10.0.4.9 is in use by server lucid-lantern-365' }
+const unwise = { check: 'warning', ok: true, message: 'With one control plane, the cluster is down while that server is.' }
+const fine = { check: 'name', ok: true, message: 'The name is free' }
+const servers = [{ node_id: 'a', name: 'web-1', config: '', warnings: ['Talos is installed on /dev/sda already; it is kept'] }]
+
+test('what blocks a creation is an error and disables it with its sentence; what is unwise stays a warning', () => {
+  expect(findingsOf({ checks: [fine, taken, taken, unwise], servers })).toEqual({
+    errors: [taken.message],
+    warnings: [unwise.message, 'web-1: Talos is installed on /dev/sda already; it is kept'],
+  })
+  expect(previewVerdict({ data: { checks: [fine, taken, unwise], servers }, error: null })).toEqual({ ok: false, reason: taken.message })
+  expect(previewVerdict({ data: { checks: [taken, { ...taken, message: 'Another' }], servers }, error: null })).toMatchObject({
+    reason: `${taken.message} (and 1 more)`,
+  })
+  expect(previewVerdict({ data: { checks: [fine, unwise], servers }, error: null })).toEqual({ ok: true })
+})
+
+test('nothing is created that was not checked', () => {
+  expect(previewVerdict({ data: undefined, error: null })).toEqual({ ok: false, reason: 'It is being checked' })
+  expect(previewVerdict({ data: undefined, error: new Error('no answer') })).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('could not be checked'),
+  })
+})

@@ -1,0 +1,162 @@
+/** The servers of a new cluster: which can be chosen, their roles and disks, and what they sum up to. */
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import {
+  type ChosenDisks,
+  type ConfirmedDisk,
+  defaultInstallDisk,
+  defaultWorkloadDisks,
+  devicePath,
+  type DiskToConfirm,
+  disksToConfirm,
+  installable,
+} from '#contract/servers/disks.ts'
+import { all, type Verdict, yes } from '#contract/rule.ts'
+import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers/servers.ts'
+import { disk } from '../../../lib/units.ts'
+import type { Chosen, Draft } from './draft.ts'
+
+type Disk = Server['resources']['disks'][number]
+
+type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
+
+/** Disks on which Talos can be installed, the default first. An installed Talos stays. */
+export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
+  installed !== null ? resources.disks.filter((d) => devicePath(d.id) === installed.disk) : installable(resources.disks)
+
+/** The disk with an installed Talos, or the default install disk. Never removable. */
+export const firstDisk = (s: Machine): Disk | undefined =>
+  s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
+
+/** Whether a server may join a cluster with this Talos version and, if selected, with its choices. */
+export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
+  all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
+
+/** "None", "4 × 7.68 TB", or number and total size if the disks differ. */
+export function workloadText(disks: readonly { size?: number | undefined }[]): string {
+  const [first] = disks
+  if (first === undefined) return 'None'
+  if (first.size === undefined || disks.some((d) => d.size === undefined)) return `${disks.length} disk${disks.length === 1 ? '' : 's'}`
+  if (disks.every((d) => d.size === first.size)) return `${disks.length} × ${disk(first.size)}`
+  return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
+}
+
+/** Initial choices of a selected server: its other empty disks are workload disks. The role is proposed together with the others. */
+function firstChoice(s: Machine): Chosen {
+  const installDisk = firstDisk(s)?.id ?? ''
+  return {
+    role: 'worker',
+    roleSet: false,
+    link: '',
+    installDisk,
+    workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== installDisk)).map((d) => d.id),
+  }
+}
+
+type Known = Machine & Pick<Server, 'id' | 'name'>
+
+/** Three if there are three servers, so that etcd survives the loss of one. */
+const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
+
+/** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or unknown come last. */
+export function bySize<T extends Known>(servers: readonly T[]): T[] {
+  const sizeOf = (s: Known): readonly [boolean, number, number] => {
+    const bytes = capacityOf(s.resources).memory_bytes
+    return [bytes !== null && bytes < leastMemoryBytes.control_plane, computeUnits(s.resources) ?? Infinity, bytes ?? Infinity]
+  }
+  return servers
+    .map((server) => ({ server, size: sizeOf(server) }))
+    .toSorted(
+      (a, b) =>
+        Number(a.size[0]) - Number(b.size[0]) ||
+        compare(a.size[1], b.size[1]) ||
+        compare(a.size[2], b.size[2]) ||
+        (a.server.name < b.server.name ? -1 : a.server.name > b.server.name ? 1 : 0),
+    )
+    .map(({ server }) => server)
+}
+/** Two unknown values are equal: Infinity − Infinity is NaN. */
+const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
+
+/** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: the servers with hardware. */
+export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
+  const entries = Object.entries(chosen)
+  const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
+  const set = entries.filter(([, c]) => c.roleSet && c.role === 'control_plane').length
+  const proposed = new Set(open.slice(0, Math.max(0, proposedControlPlanes(entries.length) - set)).map((s) => s.id))
+  return Object.fromEntries(entries.map(([id, c]) => [id, c.roleSet ? c : { ...c, role: proposed.has(id) ? 'control_plane' : 'worker' }]))
+}
+
+/** Adds servers to the selection. Earlier choices stay. `known`: all selectable servers. */
+export function taking(servers: readonly Known[], chosen: Draft['servers'] = {}, known: readonly Known[] = servers): Draft['servers'] {
+  const taken = { ...chosen }
+  for (const s of servers) taken[s.id] ??= firstChoice(s)
+  return withRoles(taken, known)
+}
+
+/** Removes a server from the selection. */
+export const leaving = (id: string, chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] =>
+  withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
+
+/** A first proposal of five servers: the three smallest that could be control planes, and the first two of the others. */
+export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
+  const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
+  return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
+}
+
+/** Explains the proposed control planes; null if the user set every role, or all roles are equal. */
+export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
+  const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
+  if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null
+  const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
+  return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
+}
+
+/** The disks of selected servers and the ones to wipe. */
+export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisks[] =>
+  servers.flatMap((s) => {
+    const how = draft.servers[s.id]
+    return how === undefined
+      ? []
+      : [{ server: s.name, disks: s.resources.disks, devices: [how.installDisk, ...how.workloadDisks].map(devicePath), kept: s.talos.installed?.disk ?? null }]
+  })
+
+/** Key of a disk with its current content, so that a change of content needs a new confirmation. */
+export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
+
+/** The confirmations of the disks that are chosen now. */
+export const confirmedOf = (chosen: readonly ChosenDisks[], ticked: ReadonlySet<string>): ConfirmedDisk[] =>
+  disksToConfirm(chosen).flatMap((one) => (one.by !== null && ticked.has(keyOf(one)) ? [one.by] : []))
+
+/** Sums of the selected servers; null if a value is unknown for one of them. */
+export function sumOf(draft: Draft, servers: readonly Server[]) {
+  const mine = servers.filter((s) => draft.servers[s.id])
+  const add = (values: readonly (number | null)[]) => values.reduce<number | null>((sum, v) => (sum === null || v === null ? null : sum + v), 0)
+  const roles = Object.values(draft.servers).map((c) => c.role)
+  const units = add(mine.map((s) => computeUnits(s.resources)))
+  return {
+    servers: roles.length,
+    controlPlanes: roles.filter((r) => r === 'control_plane').length,
+    workers: roles.filter((r) => r === 'worker').length,
+    units,
+    // A compute unit is sold as two vCPUs.
+    vcpu: units === null ? null : 2 * units,
+    memoryBytes: add(mine.map((s) => capacityOf(s.resources).memory_bytes)),
+    workloadBytes: mine.reduce(
+      (sum, s) => sum + s.resources.disks.filter((d) => draft.servers[s.id]!.workloadDisks.includes(d.id)).reduce((n, d) => n + (d.size ?? 0), 0),
+      0,
+    ),
+  }
+}
+
+/** Warnings about choices that are allowed but unwise. */
+export function warningsOf(draft: Draft): string[] {
+  const { controlPlanes } = sumOf(draft, [])
+  const one = controlPlanes > 0 ? controlPlaneWarning(controlPlanes) : null
+  return [
+    ...(one ? [one] : []),
+    ...(draft.endpointKind === 'first' && controlPlanes > 1
+      ? ["The API endpoint is the first control plane's own address: it falls with that server. A virtual IP stays."]
+      : []),
+  ]
+}

@@ -1,0 +1,234 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { NewCluster } from '#contract/clusters/clusters.ts'
+import { disksToConfirm } from '#contract/servers/disks.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import {
+  bySize,
+  canTake,
+  chosenDisks,
+  confirmedOf,
+  firstFive,
+  installDisks,
+  keyOf,
+  leaving,
+  proposalText,
+  sumOf,
+  taking,
+  warningsOf,
+  withRoles,
+  workloadText,
+} from './choice.ts'
+import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
+
+const gib = 1024 ** 3
+const server = (id: string, cores = 32) => ({
+  id,
+  name: `server-${id}`,
+  talos: { installed: null },
+  resources: {
+    node_addresses: [],
+    interfaces: [],
+    processors: [{ id: 'CPU-0', cpu_cores: cores }],
+    memory: [{ id: 'DIMM-0', size: 256 * gib }],
+    disks: [
+      { id: 'nvme1n1', size: 3840 * 10 ** 9, content: 'empty' },
+      { id: 'nvme0n1', size: 960 * 10 ** 9, content: 'empty' },
+      { id: 'sda', size: 4 * gib, content: 'empty' },
+    ],
+  },
+})
+const ids = Array.from({ length: 5 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`)
+const filled: Draft = {
+  ...blank,
+  name: 'poz-edge-04',
+  datacenterId: crypto.randomUUID(),
+  servers: taking(ids.map((id) => server(id))),
+}
+
+test('a typed Kubernetes version has to be of the minors that the chosen Talos runs', () => {
+  const support = { ends: null, ended: false }
+  const versions = [
+    {
+      talos_version: 'v1.13.9',
+      prerelease: false,
+      support,
+      kubernetes_versions: ['1.36.3'],
+      kubernetes: [{ version: '1.36.3', support }],
+      kubernetes_minors: ['1.31', '1.36'] as [string, string],
+    },
+  ]
+  const problem = (kubernetes: string) => clusterProblems({ ...filled, talos: 'v1.13.9', kubernetes }, [], versions).kubernetes
+  expect(['', '1.36.3', '1.35.99'].map(problem)).toEqual([undefined, undefined, undefined])
+  expect(problem('1.37.0')).toBe('Talos v1.13.9 runs Kubernetes 1.31 to 1.36, not 1.37.0')
+  expect(problem('1.36')).toBe('Enter a version such as 1.36.3')
+})
+
+test('five chosen servers are three control planes and two workers, installed on the smallest disk that is large enough', () => {
+  expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
+  expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
+  expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+})
+
+test('a disk that holds something, or is removable, is taken for nothing unasked, and is named before it is wiped', () => {
+  const s = server('x')
+  const disks = [
+    { id: 'sdb', size: 100 * gib, serial: 'S1', content: 'ext4 "data"' },
+    { id: 'sdc', size: 30 * gib, serial: 'U1', transport: 'usb', content: 'empty' },
+    ...s.resources.disks,
+  ]
+  const full = { ...s, resources: { ...s.resources, disks } }
+  const draft = { ...blank, servers: taking([full]) }
+  expect(draft.servers['x']).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+  expect(disksToConfirm(chosenDisks(draft, [full]))).toEqual([])
+  const chosen = { ...draft, servers: { x: { ...draft.servers['x']!, workloadDisks: ['sdb', 'sdc'] } } }
+  const asked = disksToConfirm(chosenDisks(chosen, [full]))
+  expect(asked.map((d) => d.by)).toEqual([
+    { serial: 'S1', content: 'ext4 "data"' },
+    { serial: 'U1', content: 'empty' },
+  ])
+  // What is sent names the disks that were ticked, and no others.
+  const one = confirmedOf(chosenDisks(chosen, [full]), new Set([keyOf(asked[0]!)]))
+  expect(bodyOf(chosen, one).confirmed_disks).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
+  // Another content than the one that was ticked is asked about anew.
+  const changed = { ...full, resources: { ...full.resources, disks: disks.map((d) => (d.id === 'sdb' ? { ...d, content: 'xfs' } : d)) } }
+  expect(confirmedOf(chosenDisks(chosen, [changed]), new Set([keyOf(asked[0]!)]))).toEqual([])
+})
+
+test('a server whose only disk is a USB stick has no install disk chosen', () => {
+  const s = server('x')
+  const only = { ...s, resources: { ...s.resources, disks: [{ id: 'sda', size: 30 * gib, transport: 'usb', content: 'empty' }] } }
+  expect(taking([only])['x']).toMatchObject({ installDisk: '', workloadDisks: [] })
+})
+
+test('the smallest servers are proposed as control planes, and a role that a person set stays', () => {
+  const fleet = [server('a', 64), server('b', 16), server('c', 32), server('d', 8), server('e', 64)]
+  const rolesOf = (chosen: Draft['servers']) =>
+    Object.entries(chosen)
+      .filter(([, c]) => c.role === 'control_plane')
+      .map(([id]) => id)
+      .toSorted()
+  const all = taking(fleet)
+  expect(rolesOf(all)).toEqual(['b', 'c', 'd'])
+  expect(proposalText(all, fleet)).toBe(
+    'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
+  )
+  // Chosen one by one, it comes to the same; two make one control plane.
+  let one: Draft['servers'] = {}
+  for (const s of fleet) one = taking([s], one, fleet)
+  expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
+  expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
+  // The largest by hand: two of the small ones are enough beside it, also once another server is left out.
+  const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
+  expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
+  expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])
+  expect(firstFive([...fleet, server('f', 8)]).map((s) => s.id)).toEqual(['d', 'f', 'b', 'a', 'c'])
+})
+
+test('a server that has too little memory for a control plane, or tells nothing, is proposed last', () => {
+  const tiny = { ...server('tiny', 1), resources: { ...server('tiny', 1).resources, memory: [{ id: 'DIMM-0', size: gib }] } }
+  const silent = { ...server('silent'), resources: { ...server('silent').resources, processors: [], memory: [] } }
+  expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual(['b', 'a', 'silent', 'tiny'])
+})
+
+test('where Talos stands on a disk it stays there', () => {
+  const kept = { ...server('x'), talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } } }
+  expect(installDisks(kept).map((d) => d.id)).toEqual(['nvme1n1'])
+  expect(taking([kept])['x']).toMatchObject({ installDisk: 'nvme1n1', workloadDisks: ['nvme0n1', 'sda'] })
+  const whole = { ...kept, status: 'maintenance', eligibility: [], talos: { ...kept.talos, version: 'v1.13.9' } } as unknown as Server
+  const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
+  expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
+  expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
+  // Chosen before it was known.
+  expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
+    reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
+  })
+  expect(canTake(whole, 'v1.12.11').ok).toBe(false)
+})
+
+test('what is sent is what the contract takes', () => {
+  const body = bodyOf({ ...filled, endpointKind: 'virtual', endpoint: '10.0.0.10', vlan: '214' })
+  expect(z.parse(NewCluster, body)).toMatchObject({ endpoint: '10.0.0.10', virtual_ip: true, vlan_id: 214 })
+  expect(bodyOf(filled)).not.toHaveProperty('endpoint')
+})
+
+test('each wrong field of the first step has the sentence of its rule', () => {
+  expect(clusterProblems(filled, [])).toEqual({})
+  expect(
+    clusterProblems({ ...filled, name: 'Edge', datacenterId: '', vlan: '5000', podCidr: '10.244.0.1/16', endpointKind: 'host', endpoint: 'a b' }, []),
+  ).toEqual({
+    name: 'Cluster name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    datacenterId: 'Choose a datacenter',
+    vlan: 'VLAN ID must be between 1 and 4094',
+    podCidr: 'Pod CIDR must be a network such as 10.244.0.0/16, with host bits zero',
+    endpoint: 'Enter an IP address or a DNS name',
+  })
+  expect(clusterProblems(filled, ['poz-edge-04']).name).toBe('Cluster name already exists. Please choose a different name.')
+  expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain('overlaps the pod CIDR')
+})
+
+test('an even number of control planes is refused, a single one is warned of', () => {
+  const only = (n: number): Draft => ({ ...filled, servers: Object.fromEntries(Object.entries(filled.servers).slice(0, n)) })
+  expect(canReview(only(0))).toMatchObject({ ok: false })
+  expect(canReview(only(2))).toMatchObject({ ok: false })
+  expect(canReview(only(1))).toEqual({ ok: true })
+  expect(warningsOf(only(1))[0]).toContain('Three are recommended')
+  expect(canReview(filled)).toEqual({ ok: true })
+})
+
+test('the sum is unknown where one server has not told', () => {
+  const known = ids.map((id) => server(id))
+  expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
+  expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, resources: { ...s.resources, memory: [] } } : s)) as never).units).toBeNull()
+})
+
+test('a refusal of the server lands on the field it is about', () => {
+  expect(problemsOf({ 'servers.0.install_disk': 'The disk is too small', pod_cidr: 'It overlaps', colour: 'x' })).toEqual({
+    servers: 'The disk is too small',
+    podCidr: 'It overlaps',
+  })
+})
+
+test('a kept draft of another shape is left', () => {
+  expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify(filled))).data).toEqual(filled)
+  expect(z.safeParse(KeptDraft, { name: 'x' }).success).toBe(false)
+})
+
+test('workload disks are told as they are: alike by size, others by what they hold together', () => {
+  const tb = 1_000_000_000_000
+  expect(workloadText([])).toBe('None')
+  expect(workloadText([{ size: 2 * tb }, { size: 2 * tb }])).toBe('2 × 2\u00a0TB')
+  expect(workloadText([{ size: 2 * tb }, { size: 8 * tb }])).toBe('2 disks, 10\u00a0TB')
+  expect(workloadText([{ size: 2 * tb }, {}])).toBe('2 disks')
+})
+
+const named = ['a', 'b', 'c'].map((id) => ({ id, name: `server-${id}` }))
+const how = { roleSet: true, link: '', installDisk: 'sda', workloadDisks: [] }
+
+test('the form as a command: servers by name and role, disks per server, and nothing that is left as it is', () => {
+  const draft = {
+    ...blank,
+    name: 'web',
+    servers: { a: { ...how, role: 'control_plane' as const }, c: { ...how, role: 'worker' as const, link: 'eth1', workloadDisks: ['sdb', 'sdc'] } },
+  }
+  expect(createCommand(draft, named, 'PL-POZ-1')).toBe(
+    'steelyard cluster create web --datacenter PL-POZ-1 --control-plane server-a --worker server-c --interface server-c=eth1' +
+      ' --install-disk server-a=/dev/sda --install-disk server-c=/dev/sda --workload-disk server-c=/dev/sdb --workload-disk server-c=/dev/sdc',
+  )
+})
+
+test('what was chosen in the first step is said', () => {
+  const draft = {
+    ...blank,
+    name: 'web',
+    talos: 'v1.12.11',
+    kubernetes: '1.34.0',
+    vlan: '214',
+    endpointKind: 'virtual' as const,
+    endpoint: '10.0.0.9',
+    podCidr: '10.1.0.0/16',
+  }
+  expect(createCommand(draft, named, 'PL-POZ-1')).toBe(
+    'steelyard cluster create web --datacenter PL-POZ-1 --talos-version v1.12.11 --kubernetes-version 1.34.0 --endpoint 10.0.0.9 --virtual-ip --vlan-id 214 --pod-cidr 10.1.0.0/16',
+  )
+})

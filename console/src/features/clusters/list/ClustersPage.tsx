@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
+import { no } from '#contract/rule.ts'
+import { clusterImport } from '#contract/clusters/takeover.ts'
+import { allowed } from '../../../api/session.ts'
+import { useCommands } from '../../../layout/search/commands.ts'
+import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
+import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
+import type { ListSearch } from '../../../lib/list-search.ts'
+import { paths } from '../../../lib/paths.ts'
+import { useGo } from '../../../lib/use-search.ts'
+import type { Action } from '../../../ui/actions.ts'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
+import { listColumns } from '../../../ui/table/list-columns.tsx'
+import { Site } from '../../../ui/pictures/Flag.tsx'
+import { Menu } from '../../../ui/overlay/Menu.tsx'
+import { useChosen, useSelection } from '../../../ui/table/selection.ts'
+import { Empty } from '../../../ui/feedback/States.tsx'
+import { StatusReason } from '../../../ui/feedback/Status.tsx'
+import { showKeys, clusterActions } from '../cluster-actions.ts'
+import { clustersQuery, datacentersQuery } from '../cluster-queries.ts'
+import { canShowNewKeys, clusterSaid, versionShown } from '../cluster-state.ts'
+
+const clusterColumns = listColumns(clusterList.list, {
+  name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
+  datacenter: {
+    width: 116,
+    card: 'fact',
+    cell: (c) => <Site code={c.datacenter.code} country={c.datacenter.country_code} />,
+  },
+  servers: {
+    width: 94,
+    from: 'md',
+    cell: (c) => (
+      <span className="num" title={`${c.control_planes} control plane, ${c.workers} worker`}>
+        {c.control_planes} + {c.workers}
+      </span>
+    ),
+  },
+  kubernetes_version: { width: 108, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
+  talos_version: { width: 84, from: 'md', cell: (c) => versionShown(c.talos_version) },
+  subnets: {
+    from: 'xl',
+    width: 170,
+    cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
+  },
+  status: {
+    card: 'state',
+    cell: (c) => <StatusReason {...clusterSaid(c)} tall />,
+  },
+})
+
+const idOf = (c: Cluster) => c.id
+const actionsOf = (c: Cluster) => clusterActions(c, 'list')
+
+export function ClustersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+  const answer = useQuery(clustersQuery(search))
+  const { data: page } = answer
+  const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
+  const go = useGo()
+  const selection = useSelection()
+  const { data: datacenters } = useQuery(datacentersQuery)
+  const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
+  const items = useMemo(() => page?.items ?? [], [page])
+  const { chosen } = useChosen(selection.keys, page?.items, idOf)
+
+  const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => go(paths.createCluster()) }), [go])
+  const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => go(paths.importCluster) }), [go])
+  const fresh = items.filter((c) => c.offerId === null)
+  const menu = useMemo<Action[]>(
+    () => [
+      {
+        label: chosen.length > 0 ? `Show cluster keys of ${chosen.length} selected` : 'Show cluster keys of the selected',
+        icon: 'key',
+        can: chosen.length > 0 ? undefined : no('Select clusters first'),
+        run: () => showKeys(chosen),
+      },
+      {
+        label: 'Show cluster keys of all new',
+        icon: 'key',
+        hint: `${fresh.length}`,
+        can: canShowNewKeys(items),
+        run: () => showKeys(fresh),
+      },
+      take,
+    ],
+    [chosen, fresh, items, take],
+  )
+  const commands = useMemo(() => [create, ...menu], [create, menu])
+  useCommands('Clusters', commands)
+
+  const createButton = <ActionButton {...create} kind="primary" />
+  const firstButtons = (
+    <>
+      {createButton}
+      <ActionButton {...take} icon={undefined} />
+    </>
+  )
+  return (
+    <>
+      <PageCount n={page?.total} />
+      <ListToolbar state={state} placeholder="Name, datacenter, version or status" options={options}>
+        <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
+        {!state.isEmpty && createButton}
+      </ListToolbar>
+      <DataTable
+        {...state.table}
+        rowKey={idOf}
+        rowName={(c) => c.name}
+        href={(c) => paths.cluster(c.id)}
+        actions={actionsOf}
+        selection={selection}
+        bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
+        empty={
+          <Empty
+            title="No clusters yet"
+            text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import one that runs already."
+            actions={firstButtons}
+          />
+        }
+      />
+    </>
+  )
+}

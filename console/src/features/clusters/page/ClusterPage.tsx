@@ -1,0 +1,241 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, Suspense, useMemo } from 'react'
+import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
+import { CallError } from '../../../api/client.ts'
+import { query } from '../../../api/query.ts'
+import { useCommands } from '../../../layout/search/commands.ts'
+import { paths } from '../../../lib/paths.ts'
+import { sentence } from '../../../lib/text.ts'
+import type { Action } from '../../../ui/actions.ts'
+import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
+import { SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { IconButton } from '../../../ui/inputs/Button.tsx'
+import { Menu } from '../../../ui/overlay/Menu.tsx'
+import { Site } from '../../../ui/pictures/Flag.tsx'
+import { EventTable } from '../../../ui/table/EventTable.tsx'
+import { Time } from '../../../ui/table/list-columns.tsx'
+import { Copyable } from '../../../ui/text/Copyable.tsx'
+import { Facts, KeyValue, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
+import { Tabs } from '../../../ui/text/Tabs.tsx'
+import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
+import { clusterOne } from '../cluster-queries.ts'
+import { clusterSaid, endpointShown, isUnderWay, versionShown } from '../cluster-state.ts'
+import css from './ClusterPage.module.css'
+import { ClusterServers } from './ClusterServers.tsx'
+import { ClusterTimeline } from './ClusterTimeline.tsx'
+
+const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
+export type ClusterTab = (typeof clusterTabs)[number]
+
+interface ClusterPageProps {
+  id: string
+  tab: string | undefined
+  /** Id of the operation whose timeline is shown. */
+  operation: string | undefined
+  addresses: (cluster: Cluster) => ReactNode
+  /** Notices about its servers that need a decision. */
+  above: ReactNode
+}
+
+/** One cluster. During creation it opens on the timeline. The tab Addresses is a separate feature. */
+export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
+  const answer = useQuery(clusterOne(id))
+  const { data: cluster, error } = answer
+  if (error instanceof CallError && error.status === 404)
+    return (
+      <NotFound
+        noun="Cluster"
+        title={error.message}
+        text="It was deleted, it never existed, or you may not see it."
+        back={{ label: 'All clusters', to: paths.clusters() }}
+      />
+    )
+  if (cluster === undefined) return <Pending of={answer} rows={10} />
+  return <Shown cluster={cluster} tab={clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')} {...rest} />
+}
+
+type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab: ClusterTab }
+
+function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
+  const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
+  useCommands(`Act on ${cluster.name}`, actions)
+  const { tone, word } = clusterSaid(cluster)
+  const counts: Partial<Record<ClusterTab, number>> = { servers: cluster.servers.length, addresses: cluster.subnets.length }
+  return (
+    <>
+      <PageHeader
+        name={cluster.name}
+        status={
+          <StatusDot tone={tone} why={cluster.reason} whole>
+            {word}
+          </StatusDot>
+        }
+        actions={
+          <>
+            <ActionButton {...kubeconfigAction(cluster)} />
+            <Menu
+              label={`Actions for ${cluster.name}`}
+              items={actions.filter((a) => a.label !== 'Kubeconfig')}
+              trigger={<IconButton icon="more" label="More actions" />}
+            />
+          </>
+        }
+      >
+        <Facts
+          rows={[
+            ['Location', <Site key="l" code={cluster.datacenter.code} country={cluster.datacenter.country_code} />],
+            [
+              'Servers',
+              <span key="s">
+                <span className="num">
+                  {cluster.control_planes} + {cluster.workers}
+                </span>{' '}
+                <span className="t3">control plane + worker</span>
+              </span>,
+            ],
+            ['Kubernetes', versionShown(cluster.kubernetes_version)],
+            ['Talos', versionShown(cluster.talos_version)],
+            ['API endpoint', endpointOf(cluster)],
+            ['Created', <Time key="c" at={cluster.created_at} />],
+          ]}
+        />
+      </PageHeader>
+      <Troubles troubles={cluster.troubles} />
+      {above}
+      <Tabs label="Cluster" current={tab} tabs={clusterTabs.map((t) => ({ id: t, text: sentence(t), count: counts[t], href: paths.cluster(cluster.id, t) }))} />
+      <div className={css['tab']}>
+        {tab === 'overview' && <Overview cluster={cluster} />}
+        {tab === 'servers' && <ClusterServers cluster={cluster} />}
+        {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
+        {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
+        {tab === 'keys' && <Keys cluster={cluster} />}
+        {tab === 'events' && <Events id={cluster.id} />}
+        {tab === 'settings' && <Settings cluster={cluster} ending={actions.filter((a) => a.danger)} />}
+      </div>
+    </>
+  )
+}
+
+const mono = (text: string) => <span className="mono">{text}</span>
+const endpointOf = ({ endpoint }: Cluster) => <Copyable value={endpoint} what="API endpoint" shown={endpointShown(endpoint)} />
+
+/** What Steelyard can't do with the cluster now, shown on every tab. */
+function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
+  if (troubles.length === 0) return null
+  return (
+    <Alert tone="warn" className={css['troubles'] ?? ''}>
+      <b>Something that Steelyard does for this cluster fails.</b> It is tried again by itself.
+      <ul>
+        {troubles.map(({ node_id, message }) => (
+          <li key={message}>
+            {message} {node_id !== null && <a href={paths.server(node_id)}>Open the server</a>}
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  )
+}
+
+function Overview({ cluster: c }: { cluster: Cluster }) {
+  return (
+    <>
+      {c.status === 'degraded' && (
+        <Alert tone="warn" className={css['alert'] ?? ''}>
+          <b>The cluster is degraded.</b> {c.reason}
+        </Alert>
+      )}
+      <div className={css['wide']}>
+        <ClusterServers cluster={c} />
+        <Panel title="Network">
+          <KeyValue
+            rows={[
+              ['Kubernetes API', endpointOf(c)],
+              ['Endpoint', c.virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
+              ['VLAN', c.vlan_id],
+              ['Pod CIDR', mono(c.pod_cidr)],
+              ['Service CIDR', mono(c.service_cidr)],
+              [
+                'IP subnets',
+                c.subnets.length === 0 ? (
+                  <a href={paths.cluster(c.id, 'addresses')}>None yet</a>
+                ) : (
+                  c.subnets.map((s) => (
+                    <a key={s.id} className="mono row" href={paths.network({ q: s.name, open: s.id })}>
+                      {s.cidr}
+                    </a>
+                  ))
+                ),
+              ],
+            ]}
+          />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+/** Access to the cluster: its address, and credentials made for one download. Never shows a private key. */
+const Keys = ({ cluster: c }: { cluster: Cluster }) => (
+  <div className={css['cols']}>
+    <Panel title="Access">
+      <div className="stack stack3">
+        <p className="fs13 t2">Each download is made for you now and is valid for 24 hours. Every download is in the audit log.</p>
+        <div className="row wrap">
+          <ActionButton {...kubeconfigAction(c)} />
+          <ActionButton {...talosconfigAction(c)} />
+        </div>
+      </div>
+    </Panel>
+    <Panel title="Cluster key">
+      <KeyValue
+        rows={[
+          ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
+          ['Private key', 'Sealed; only the cluster has it, in kube-system/steelyard-cluster-key'],
+          ['Offer', c.offerId && <Copyable value={c.offerId} what="offer id" />],
+        ]}
+      />
+    </Panel>
+  </div>
+)
+
+/** Events of the cluster with their users. Downloads make no live event, so the list is refetched on each visit. */
+function Events({ id }: { id: string }) {
+  const { data, error, refetch } = useQuery({ ...query(clusterEvents, { params: { id } }), staleTime: 0 })
+  return <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
+}
+
+/** Settings from the creation, and the actions in `ending` that delete the cluster. */
+const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) => (
+  <div className={css['cols']}>
+    <Panel title="Configuration" note="fixed when the cluster was made">
+      <KeyValue
+        rows={[
+          ['Name', c.name],
+          ['Datacenter', c.datacenter.code],
+          ['Kubernetes', versionShown(c.kubernetes_version)],
+          ['Talos', versionShown(c.talos_version)],
+          ['API endpoint', endpointOf(c)],
+          ['Held by', c.virtual_ip ? 'The control planes together: a virtual IP' : 'A fixed address or name'],
+          ['VLAN ID', c.vlan_id ?? 'None, untagged'],
+          ['Pod CIDR', mono(c.pod_cidr)],
+          ['Service CIDR', mono(c.service_cidr)],
+        ]}
+      />
+    </Panel>
+    <Panel title="End the cluster">
+      <div className="stack stack3">
+        <p className="fs13 t2">
+          Deleting resets its servers, workers first: what the cluster holds is wiped, Talos stays installed, and the servers are free again once a person has
+          confirmed each. Where servers never answer again, a cluster that failed or is degraded can be forgotten instead; nothing is wiped then.
+        </p>
+        <div className="row wrap">
+          {ending.map((action) => (
+            <ActionButton key={action.label} {...action} />
+          ))}
+        </div>
+      </div>
+    </Panel>
+  </div>
+)

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
+import { query } from '../../../api/query.ts'
+import { paths } from '../../../lib/paths.ts'
+import { memory } from '../../../lib/units.ts'
+import { Empty } from '../../../ui/feedback/States.tsx'
+import { StatusReason } from '../../../ui/feedback/Status.tsx'
+import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
+import { contactSaid, nodeSaid } from '../cluster-state.ts'
+
+type Row = Cluster['servers'][number] & { server: Server | undefined }
+
+const unknown = <span className="t3">Unknown</span>
+
+const rowColumns = columns<Row>([
+  { id: 'name', head: 'Server', card: 'name', width: (from) => (from.md ? 200 : 156), cell: (r) => r.name },
+  { id: 'role', head: 'Role', width: 112, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
+  {
+    id: 'address',
+    head: 'Address',
+    width: 130,
+    from: 'md',
+    cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
+  },
+  { id: 'units', head: 'CU', numeric: true, width: 64, from: 'lg', cell: (r) => r.server && (computeUnits(r.server.resources) ?? unknown) },
+  {
+    id: 'memory',
+    head: 'Memory',
+    numeric: true,
+    width: 92,
+    from: 'xl',
+    cell: (r) => {
+      const bytes = r.server ? capacityOf(r.server.resources).memory_bytes : null
+      return bytes === null ? unknown : memory(bytes)
+    },
+  },
+  { id: 'kubernetes', head: 'Kubernetes', card: 'state', cell: (r) => r.server && <StatusReason {...nodeSaid(r.server)} tall /> },
+  { id: 'contact', head: 'Contact', card: 'fact', cell: (r) => r.server && <StatusReason {...contactSaid(r.server)} tall /> },
+])
+
+/** The servers of a cluster with their hardware and state. */
+export function ClusterServers({ cluster }: { cluster: Cluster }) {
+  const { data, error, refetch } = useQuery(query(serverList, { query: { cluster: cluster.id } }))
+  const rows = useMemo(() => {
+    const known = new Map(data?.items.map((s) => [s.id, s]))
+    return data && cluster.servers.map((s) => ({ ...s, server: known.get(s.node_id) }))
+  }, [cluster.servers, data])
+  return (
+    <DataTable
+      label={`Servers of ${cluster.name}`}
+      rows={rows}
+      columns={rowColumns}
+      rowKey={(r) => r.node_id}
+      rowName={(r) => r.name}
+      href={(r) => paths.server(r.node_id)}
+      error={error}
+      onRetry={() => void refetch()}
+      grows
+      empty={<Empty title="No servers" />}
+    />
+  )
+}

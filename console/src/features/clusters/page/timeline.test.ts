@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import type { Step } from '#contract/operations.ts'
+import { clock } from '../../../lib/time.ts'
+import { logLine, matricesOf } from './timeline.ts'
+
+const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
+  key,
+  title: key,
+  node_id: key.includes('/') ? key.split('/')[1]! : null,
+  status,
+  attempt: status === 'todo' ? 0 : 1,
+  started_at: status === 'todo' ? null : '2026-11-20T10:00:00.000Z',
+  ended_at: status === 'done' ? '2026-11-20T10:00:05.000Z' : null,
+  reason: null,
+  ...more,
+})
+const members = [
+  { node_id: 'a', name: 'copper-lynx-402', role: 'control_plane' as const },
+  { node_id: 'b', name: 'dusty-plover-519', role: 'control_plane' as const },
+  { node_id: 'w', name: 'quiet-otter-118', role: 'worker' as const },
+]
+
+test('a worker has no cell for etcd', () => {
+  const [{ columns, rows } = { columns: [], rows: [] }] = matricesOf(
+    { steps: [step('install/a', 'done'), step('etcd/a', 'running'), step('install/w', 'failed', { reason: 'no disk' })] },
+    members,
+  )
+  expect(columns).toEqual(['Install', 'etcd'])
+  expect(rows.map((r) => [r.member.name, r.cells.map((c) => c?.state), r.hot])).toEqual([
+    ['copper-lynx-402', ['done', 'running'], undefined],
+    ['quiet-otter-118', ['failed', undefined], 'failed'],
+  ])
+})
+
+test('of an operation that has ended no cell is under way', () => {
+  const cell = (isOver: boolean) => matricesOf({ steps: [step('boot/w', 'waiting')] }, members, isOver)[0]!.rows[0]!.cells[0]!.state
+  expect([cell(false), cell(true)]).toEqual(['waiting', 'todo'])
+})
+
+test('servers have no part in the steps of subnets', () => {
+  const steps = [step('apply/s1', 'done'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
+  expect(matricesOf({ steps }, members)).toEqual([])
+})
+
+test('a replacement has a matrix of who leaves and one of who joins, neither wider than six columns', () => {
+  const steps = [
+    step('reset/b', 'done'),
+    step('release/b', 'waiting', { attempt: 2 }),
+    ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].map((p) => step(`${p}/a`, 'done')),
+  ]
+  expect(matricesOf({ steps }, members).map((m) => [m.columns, m.rows.map((r) => [r.member.node_id, r.hot])])).toEqual([
+    [['Reset', 'Free'], [['b', 'waiting']]],
+    [['Config', 'Apply', 'Install', 'API', 'etcd', 'Ready'], [['a', undefined]]],
+  ])
+})
+
+test('a line of a log begins with its time on the clock, where it begins with a time', () => {
+  const at = '2026-11-20T18:07:37.775Z'
+  expect(logLine(`${at} service[etcd](Running): Health check successful`)).toBe(`${clock(at)} service[etcd](Running): Health check successful`)
+  expect(logLine(`user: warning: [${at}]: [talos] task install (1/1): failed`)).toBe(`${clock(at)} task install (1/1): failed`)
+  expect(logLine(`kern:  notice: [${at}]: Linux version 6.12`)).toBe(`${clock(at)} Linux version 6.12`)
+  expect(logLine(`[talos] at ${at} it began`)).toBe(`[talos] at ${at} it began`)
+})

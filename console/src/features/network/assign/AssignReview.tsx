@@ -1,0 +1,221 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange, type Subnet } from '#contract/network/subnets.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../../api/client.ts'
+import { query } from '../../../api/query.ts'
+import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
+import { cliOf, curlOf } from '../../../lib/shell.ts'
+import { confirm } from '../../../ui/actions.ts'
+import { useForm } from '../../../ui/form/use-form.ts'
+import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { useCopy } from '../../../ui/text/Copyable.tsx'
+import { DiffView } from '../../../ui/text/DiffView.tsx'
+import { Checkbox } from '../../../ui/inputs/Field.tsx'
+import { Icon } from '../../../ui/pictures/Icon.tsx'
+import { Panel } from '../../../ui/text/Panel.tsx'
+import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
+import { type Choice, verbOf } from './assign-choice.ts'
+import css from './AssignSubnets.module.css'
+import { refreshNetwork } from '../network-queries.ts'
+
+const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
+
+interface AssignReviewProps {
+  cluster: Cluster
+  choice: Choice
+  /** The cluster's version for the choice; null if the choice has changed. */
+  versionOf: () => Promise<number | null>
+  onBack: () => void
+  /** Called with the id of the operation. */
+  onBegun: (operationId: string) => void
+  onRefused: () => void
+}
+
+/** Review of an assignment: the manifest before and after, Services that lose an address, and the confirmation. */
+export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRefused }: AssignReviewProps) {
+  const ids = choice.wanted.map((s) => s.id)
+  const preview = useQuery({
+    ...query(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: ids } }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  })
+  const leaving = choice.removed.length > 0
+  const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
+  const form = useForm({
+    // Subnets that already drain can only be taken at once.
+    initial: { force: leaving && choice.removed.every((s) => s.status === 'draining') },
+    read: ({ force: now }) => ({ ok: true, body: { subnet_ids: ids, force: leaving && now } }),
+    ask: async (body) => {
+      const losing = preview.data?.losing.length ?? 0
+      return (
+        !body.force ||
+        confirm({
+          title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
+          label: 'Take away at once',
+          text:
+            losing > 0
+              ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: whoever reaches them by these addresses no longer does.`
+              : 'Nothing is waited for. Services that hold an address of these subnets lose it.',
+          danger: true,
+          typed: cluster.name,
+        })
+      )
+    },
+    send: async (body, key) => {
+      const version = await versionOf()
+      if (version === null) throw new Error(changedMeanwhile)
+      return call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key })
+    },
+    done: async ({ operation }) => {
+      await refreshNetwork()
+      onBegun(operation.id)
+    },
+    failed: onRefused,
+  })
+  const { force } = form.values
+  const names = (list: readonly Subnet[]) => list.map((s) => s.name)
+  const related = form.failure instanceof CallError ? form.failure.related : null
+  const isStale = form.failure instanceof CallError && form.failure.status === 412
+  return (
+    <>
+      {form.problem !== null && (
+        <Alert tone="danger">
+          {isStale ? changedMeanwhile : form.problem} {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+        </Alert>
+      )}
+      {preview.data === undefined ? (
+        preview.error ? (
+          <ErrorState boxed error={preview.error} onRetry={() => void preview.refetch()} />
+        ) : (
+          <SkeletonRows rows={8} />
+        )
+      ) : (
+        <div className={css['review']}>
+          <Manifest preview={preview.data} cluster={cluster} />
+          <div className="stack">
+            <Panel title="What changes">
+              <ul className={css['change']}>
+                {choice.added.map((s) => (
+                  <li key={s.id}>
+                    <Badge tone="ok">Add</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                  </li>
+                ))}
+                {choice.removed.map((s) => (
+                  <li key={s.id}>
+                    <Badge tone="danger">Take away</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                  </li>
+                ))}
+              </ul>
+            </Panel>
+            {leaving && (
+              <Losing preview={preview.data} subnets={[...choice.removed, ...cluster.subnets]} force={force} onForce={(now) => form.set({ force: now })} />
+            )}
+            <Panel title="Warnings" note={preview.data.warnings.length > 0 && <Badge tone="warn">{preview.data.warnings.length}</Badge>}>
+              {preview.data.warnings.length === 0 ? (
+                <p className="fs13 t2">None.</p>
+              ) : (
+                <ul className={css['change']}>
+                  {preview.data.warnings.map((w) => (
+                    <li key={w} className={css['warning']}>
+                      <Icon name="alert" className="c-warn" />
+                      <span>{w}</span>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Panel>
+          </div>
+        </div>
+      )}
+      <div className={css['foot']}>
+        <ActionButton label="Back" run={onBack} />
+        <span className="row right">
+          <span className="hide-sm">
+            <AsCommand
+              cli={[
+                ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
+                ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
+              ].join(' && ')}
+              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) }, { origin: location.origin })}
+            />
+          </span>
+          <ActionButton
+            label={verbOf(choice)}
+            kind={leaving && force ? 'danger-fill' : 'primary'}
+            busy={form.busy}
+            busyText="Loading"
+            can={preview.data === undefined ? { ok: false, reason: 'What it changes is not known yet' } : allowed(clusterSubnetsAssign)}
+            run={() => form.submit()}
+          />
+        </span>
+      </div>
+    </>
+  )
+}
+
+/** Diff of the load balancer's manifest. */
+function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster }) {
+  const { copied, copy } = useCopy()
+  return (
+    <Panel
+      title={`Manifest of ${cluster.name}`}
+      note={preview.provider === null ? 'for copying' : providers[preview.provider]}
+      actions={
+        preview.after !== '' && (
+          <ActionButton label={copied ? 'Copied' : 'Copy'} size="small" icon={copied ? 'check' : 'copy'} run={() => copy(preview.after)} />
+        )
+      }
+      flush
+    >
+      {preview.provider === null && (
+        <div className={css['note']}>
+          <Alert tone="warn">
+            Which load balancer hands out addresses in {cluster.name} is not known. This is the manifest of each that could, for copying.
+          </Alert>
+        </div>
+      )}
+      <div className={css['diff']}>
+        <DiffView label="Manifest before and after" before={preview.before} after={preview.after} empty="No difference in the manifest." />
+      </div>
+    </Panel>
+  )
+}
+
+interface LosingProps {
+  preview: PoolChange
+  subnets: readonly Pick<Subnet, 'id' | 'name'>[]
+  force: boolean
+  onForce: (force: boolean) => void
+}
+
+/** Services with addresses of removed subnets, and the choice to wait for them. */
+function Losing({ preview, subnets, force, onForce }: LosingProps) {
+  const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
+  return (
+    <Panel title="Services with these addresses" note={<span className="num">{preview.losing.length}</span>}>
+      <div className="stack stack3">
+        {preview.losing.length > 0 && (
+          <ul className={css['change']} aria-label="Services with these addresses">
+            {preview.losing.map((l) => (
+              <li key={`${l.service} ${l.address}`}>
+                <b>{l.service}</b> <span className="mono">{l.address}</span> <span className="t3">{nameOf(l.subnet_id)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        <p className="fs13 t2">
+          {force
+            ? preview.losing.length > 0
+              ? 'They lose their addresses at once.'
+              : 'No Service was seen with one. Whichever takes one meanwhile loses it at once.'
+            : 'No new address is handed out. A subnet goes once none of its addresses is in use: until then it drains, and its Services keep what they have.'}
+        </p>
+        <Checkbox label="Don't wait: take the addresses away at once" checked={force} onChange={onForce} />
+      </div>
+    </Panel>
+  )
+}
