@@ -25,6 +25,8 @@ interface Row {
   readonly begun: string
   /** Name of an icon of the console. */
   readonly icon: string
+  /** Title of the confirmation. */
+  readonly question: (server: string) => string
   /** What the confirmation says. */
   readonly consequence: string
   /** Shown in red, and the server's name has to be typed. */
@@ -41,6 +43,7 @@ export const machineCommands = {
     event: 'A reboot was asked for',
     begun: 'is being rebooted',
     icon: 'refresh',
+    question: (server: string) => `Reboot ${server}?`,
     consequence: 'What runs on it stops until it is back, in a few minutes.',
     danger: false,
   },
@@ -53,6 +56,7 @@ export const machineCommands = {
     event: 'A shutdown was asked for',
     begun: 'is being shut down',
     icon: 'power',
+    question: (server: string) => `Shut down ${server}?`,
     consequence: "It stays off until somebody switches it on: Steelyard can't.",
     danger: true,
   },
@@ -65,6 +69,7 @@ export const machineCommands = {
     event: 'A restart of the kubelet was asked for',
     begun: 'is restarting its kubelet',
     icon: 'refresh',
+    question: (server: string) => `Restart the kubelet of ${server}?`,
     consequence: 'Its pods go on running. The node may be NotReady until the kubelet is healthy again, in a few seconds.',
     danger: false,
   },

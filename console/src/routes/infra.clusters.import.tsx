@@ -1,6 +1,6 @@
+import { everyDatacenter } from '../api/every.ts'
 import type { Load } from '../api/page.ts'
-import { takeoverSites } from '../features/takeover/TakeoverPage.tsx'
 
-export const load: Load<'/infra/clusters/import'> = ({ client }) => client.prefetchQuery(takeoverSites)
+export const load: Load<'/infra/clusters/import'> = ({ client }) => client.prefetchQuery(everyDatacenter)
 
 export { TakeoverPage as Page } from '../features/takeover/TakeoverPage.tsx'

@@ -1,6 +1,6 @@
+import { everyCluster } from '../api/every.ts'
 import type { Load } from '../api/page.ts'
-import { clustersQuery } from '../features/network/network-queries.ts'
 
-export const load: Load<'/infra/network/assign-subnets'> = ({ client }) => client.ensureQueryData(clustersQuery)
+export const load: Load<'/infra/network/assign-subnets'> = ({ client }) => client.ensureQueryData(everyCluster)
 
 export { AssignSubnets as Page } from '../features/network/assign/AssignSubnets.tsx'

@@ -1,11 +1,12 @@
+import { everyCluster, everyDatacenter } from '../api/every.ts'
 import type { Load } from '../api/page.ts'
-import { mapOf, clustersQuery, datacentersQuery, subnetsQuery } from '../features/network/network-queries.ts'
+import { mapOf, subnetsQuery } from '../features/network/network-queries.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/network/'> = async ({ search, client }) => {
   void client.prefetchQuery(subnetsQuery(search))
-  void client.prefetchQuery(datacentersQuery)
-  void client.prefetchQuery(clustersQuery)
+  void client.prefetchQuery(everyDatacenter)
+  void client.prefetchQuery(everyCluster)
   if (search.open !== undefined) void client.prefetchQuery(mapOf(search.open))
 }
 

@@ -1,10 +1,11 @@
+import { everyDatacenter } from '../api/every.ts'
 import type { Load } from '../api/page.ts'
-import { datacentersQuery, serversQuery } from '../features/servers/server-queries.ts'
+import { serversQuery } from '../features/servers/server-queries.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/servers/'> = async ({ search, client }) => {
   void client.prefetchQuery(serversQuery(search))
-  void client.prefetchQuery(datacentersQuery)
+  void client.prefetchQuery(everyDatacenter)
 }
 
 export { ServersPage as Page } from '../features/servers/list/ServersPage.tsx'

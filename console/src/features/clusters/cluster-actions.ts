@@ -14,16 +14,15 @@ import { allowed } from '../../api/session.ts'
 import { showClusterKey } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
+import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { refreshClusters } from './cluster-queries.ts'
-
-const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)
 
 async function save(what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<void> {
   try {
     await download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`)
   } catch (error) {
-    toast.error(sentenceOf(error, `The ${what} could not be downloaded`))
+    toast.error(reasonOf(error))
   }
 }
 

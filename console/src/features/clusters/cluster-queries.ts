@@ -1,13 +1,10 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
-import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet, operationList } from '#contract/operations.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
 export const clustersQuery = (search: ListSearch) => ({ ...query(clusterList, { query: askedOf(clusterList, search) }), placeholderData: keepPreviousData })
-/** Every datacenter, for filters. */
-export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
 /** Operations on a cluster, newest first. */

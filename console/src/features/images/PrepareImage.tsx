@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { type Image, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { everyDatacenter } from '../../api/every.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, queryClient } from '../../api/query.ts'
 import { useDraft } from '../../api/use-draft.ts'
@@ -22,7 +23,7 @@ import { VersionNotices } from '../../ui/feedback/VersionNotices.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
 import { FactoryNotice } from './FactoryNotice.tsx'
 import { argsOf, atFields, blank, Draft, draftOf, madeFor, readDraft, withToken } from './image-form.ts'
-import { datacentersQuery, factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
+import { factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
 import { ImageResult } from './ImageResult.tsx'
 import css from './PrepareImage.module.css'
@@ -33,7 +34,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
   const { data: offered } = useQuery(versionsQuery)
   const { data: tokens } = useQuery(tokensQuery)
-  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
   const result = useRef<HTMLDivElement>(null)
   const { data: image, error: lost } = useQuery({ ...imageQuery(search.image ?? ''), enabled: search.image !== undefined })
 

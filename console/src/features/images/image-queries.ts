@@ -1,11 +1,9 @@
 /** Queries of "Prepare image". */
-import { datacenterList } from '#contract/datacenters.ts'
 import { extensionList, imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
 
-export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 /** Every join token, for the choice and for the state of earlier images. */
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
 /** Refetched on every visit, to show whether the factory answers. */

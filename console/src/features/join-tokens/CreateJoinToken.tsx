@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenList, longestLifetimeHours } from '#contract/join-tokens.ts'
 import type { Answer } from '#contract/operation.ts'
 import { nameLength } from '#contract/names.ts'
+import { everyDatacenter } from '../../api/every.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -21,7 +22,6 @@ import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './JoinTokens.module.css'
 import { blank, lifetimes, readForm, type Typed } from './token-form.ts'
-import { datacentersQuery } from './token-queries.ts'
 
 type MadeToken = Answer<typeof joinTokenCreate>
 
@@ -30,7 +30,7 @@ const { Text, Choose } = fieldsFor<Typed>()
 /** Creates a join token and shows it once. With `onMade` the token is passed on instead of shown. */
 export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: (token: JoinToken) => void; datacenter?: string }) {
   const { close } = useDialog()
-  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
   const [made, setMade] = useState<MadeToken | null>(null)
   const form = useForm({
     initial: { ...blank, datacenter_id: datacenter },

@@ -1,5 +1,4 @@
 /** Queries of the join token pages. */
-import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
@@ -8,6 +7,3 @@ export const tokensQuery = (search: ListSearch) => query(joinTokenList, { query:
 
 export const arrivalsPerPage = 25
 export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
-
-/** Every datacenter, for choices. */
-export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })

@@ -7,9 +7,9 @@ import { paths } from '../../lib/paths.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { both } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
-import { useCopy } from '../../ui/text/Copyable.tsx'
+import { CopyButton } from '../../ui/text/Copyable.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
-import { Yaml } from '../../ui/text/DiffView.tsx'
+import { YamlText } from '../../ui/text/YamlText.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import css from './ClusterAddresses.module.css'
@@ -66,25 +66,13 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
 }
 
 /** The manifest of the load balancer, to copy if none is known. */
-function Manifest({ manifest, provider }: { manifest: string; provider: string | null }) {
-  const { copied, copy } = useCopy()
-  return (
-    <Panel
-      title="Manifest"
-      note={provider === null ? 'the load balancer is not known: for copying' : `applied to ${provider}`}
-      actions={<ActionButton label={copied ? 'Copied' : 'Copy'} size="small" icon={copied ? 'check' : 'copy'} run={() => copy(manifest)} />}
-      flush
-    >
-      <pre className={css['manifest']} tabIndex={0} aria-label="Manifest">
-        {manifest
-          .replace(/\n$/, '')
-          .split('\n')
-          .map((line, i) => (
-            <span key={i}>
-              <Yaml text={line === '' ? '\u00a0' : line} />
-            </span>
-          ))}
-      </pre>
-    </Panel>
-  )
-}
+const Manifest = ({ manifest, provider }: { manifest: string; provider: string | null }) => (
+  <Panel
+    title="Manifest"
+    note={provider === null ? 'the load balancer is not known: for copying' : `applied to ${provider}`}
+    actions={<CopyButton text={manifest} />}
+    flush
+  >
+    <YamlText className={css['manifest']} text={manifest} label="Manifest" />
+  </Panel>
+)

@@ -30,9 +30,6 @@ export const subnetsOf = (datacenter: string) =>
   })
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
-/** Every datacenter and cluster, for filters and choices. */
-export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
-export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
 
 /** Refetches after a change of subnets or assignments. */
 export const refreshNetwork = (): Promise<unknown> =>

@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react'
 import type { Patch } from '#contract/patches.ts'
 import { CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
-import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { NotFound } from '../../ui/feedback/PageStates.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { patchQuery } from './patch-queries.ts'
 
 /** Whether somebody else changed the patch, and a function to continue with their version. */
@@ -23,19 +23,15 @@ export function PatchPlace({ serverId, patchId, children }: { serverId: string; 
   // Doesn't start with a cached version that may be old, but waits for the fetch.
   if (patch === undefined && newest !== undefined && !isFetching) setPatch(newest)
   if (patch === undefined) {
-    if (error instanceof CallError && error.status === 404) {
+    if (error instanceof CallError && error.status === 404)
       return (
-        <>
-          <h1 className="sr">Patch not found</h1>
-          <Empty
-            boxed
-            title={`Patch ${patchId} not found`}
-            text="It may have been deleted."
-            actions={<ActionButton label="Patches of the server" kind="primary" to={paths.server(serverId)} />}
-          />
-        </>
+        <NotFound
+          noun="Patch"
+          title={`Patch ${patchId} not found`}
+          text="It may have been deleted."
+          back={{ label: 'Patches of the server', to: paths.server(serverId) }}
+        />
       )
-    }
     return error === null || newest !== undefined ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
   }
   const takeNewest = async () => {

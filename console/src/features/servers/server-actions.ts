@@ -21,6 +21,7 @@ import {
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
+import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { editServerName } from '../../layout/modals.ts'
@@ -121,16 +122,14 @@ export async function downloadTalosconfig(s: Server): Promise<void> {
   try {
     await download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`)
   } catch (error) {
-    toast.error(sentenceOf(error, 'The talosconfig could not be downloaded'))
+    toast.error(reasonOf(error))
   }
 }
 
-const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)
-
 const command = (s: Server, kind: MachineCommand): Promise<boolean> => {
-  const { title, consequence, danger } = machineCommands[kind]
+  const { title, question, consequence, danger } = machineCommands[kind]
   return confirm({
-    title: `${title} ${s.name}?`,
+    title: question(s.name),
     label: title,
     text: `${consequence} ${inCluster(s)}`,
     danger,

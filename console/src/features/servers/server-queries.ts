@@ -1,13 +1,36 @@
 /** Queries of the server pages. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { clusterList } from '#contract/clusters/clusters.ts'
-import { datacenterList } from '#contract/datacenters.ts'
+import * as z from 'zod/mini'
 import type { Page } from '#contract/page.ts'
-import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { Resources, type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call, CallError } from '../../api/client.ts'
-import { keyOf, query, queryClient } from '../../api/query.ts'
+import { keyOf, queryClient } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
-import { resourcesOf } from './page/resources.ts'
+
+const empty = (): Resources => z.parse(Resources, {})
+
+/**
+ * Parses a server's hardware, an object or its JSON text. Input that breaks the schema becomes empty lists, with a warning
+ * on the console, so that one odd machine doesn't break the page. Text that is no JSON is null.
+ */
+export function readResources(given: unknown): Resources | null {
+  let value = given
+  if (typeof given === 'string') {
+    try {
+      value = JSON.parse(given)
+    } catch {
+      return null
+    }
+  }
+  const read = z.safeParse(Resources, value)
+  if (read.success) return read.data
+  // oxlint-disable-next-line no-console -- the specification asks for this warning
+  console.warn('Resources of a server could not be read; shown as empty.', z.prettifyError(read.error))
+  return empty()
+}
+
+/** Like `readResources`, with empty lists instead of null. */
+export const resourcesOf = (given: unknown): Resources => readResources(given) ?? empty()
 
 const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
 
@@ -40,11 +63,6 @@ export function serverQueryOf(id: string) {
 }
 
 const notFound = (id: string): string => `Server ${id} not found`
-
-/** Every cluster, for filters. */
-export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
-/** Every datacenter, for filters and choices. */
-export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 
 /** Refetches the lists and the server after a change. */
 export const refreshServers = (id?: string): Promise<unknown> =>

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { clusterList } from '#contract/clusters/clusters.ts'
-import { datacenterList } from '#contract/datacenters.ts'
 import { no, yes } from '#contract/rule.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { clusterImport, clusterImportPreview, type Takeover } from '#contract/clusters/takeover.ts'
+import { everyDatacenter } from '../../api/every.ts'
 import { call, CallError } from '../../api/client.ts'
-import { invalidate, query } from '../../api/query.ts'
+import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
@@ -25,8 +25,6 @@ import { ProofFields } from './ProofFields.tsx'
 import { blank, type Body, readForm, standsInTheWay, type Typed } from './takeover-form.ts'
 import css from './Takeover.module.css'
 
-export const takeoverSites = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
-
 interface Looked {
   readonly body: Body
   readonly takeover: Takeover
@@ -34,7 +32,7 @@ interface Looked {
 
 /** Takes over a cluster that was made elsewhere: first a survey, then the takeover as shown. Nothing typed here is stored in the browser. */
 export function TakeoverPage() {
-  const { data: sites, error, refetch } = useQuery(takeoverSites)
+  const { data: sites, error, refetch } = useQuery(everyDatacenter)
   if (error && !sites) return <ErrorState boxed error={error} onRetry={() => void refetch()} />
   if (!sites) return <SkeletonRows rows={6} />
   return <TakeoverForm sites={sites.items} />

@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { clusterCreate, clusterList, clusterPreview } from '#contract/clusters/clusters.ts'
+import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
-import { datacenterList } from '#contract/datacenters.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -10,6 +9,7 @@ import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
+import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { call, CallError } from '../../../api/client.ts'
 import type { PageProps } from '../../../api/page.ts'
 import { query, queryClient } from '../../../api/query.ts'
@@ -45,15 +45,13 @@ const steps = [
 ] as const
 type StepId = (typeof steps)[number]['id']
 
-export const datacentersQuery = () => query(datacenterList, { query: { per_page: 1000 } })
-export const versionsQuery = () => query(versionList)
-const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
+export const versionsQuery = query(versionList)
 
 /** Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a reload. */
 export function CreateCluster({ search, setSearch, writeBody }: Pick<PageProps<'/infra/clusters/create'>, 'search' | 'setSearch'> & { writeBody: WriteBody }) {
-  const datacenters = useQuery(datacentersQuery())
-  const versions = useQuery(versionsQuery())
-  const names = useQuery(namesQuery())
+  const datacenters = useQuery(everyDatacenter)
+  const versions = useQuery(versionsQuery)
+  const names = useQuery(everyCluster)
   const error = datacenters.error ?? versions.error
   if (error && (!datacenters.data || !versions.data))
     return <ErrorState boxed error={error} onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])} />

@@ -7,7 +7,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
 import { useCopy } from '../../../ui/text/Copyable.tsx'
-import { Yaml } from '../../../ui/text/DiffView.tsx'
+import { YamlText } from '../../../ui/text/YamlText.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
@@ -89,16 +89,7 @@ export function StepReview({ draft, preview, servers, ticked, onTick }: StepRevi
           actions={<IconButton icon={copied ? 'check' : 'copy'} label={copied ? 'Copied' : 'Copy configuration'} onClick={() => copy(current.config)} />}
           flush
         >
-          <pre className={css['config']} tabIndex={0} aria-label={`Configuration of ${current.name}`}>
-            {current.config
-              .replace(/\n$/, '')
-              .split('\n')
-              .map((line, i) => (
-                <span key={i} className={css['codeline']}>
-                  <Yaml text={line === '' ? '\u00a0' : line} />
-                </span>
-              ))}
-          </pre>
+          <YamlText className={css['config']} lineClassName={css['codeline']} text={current.config} label={`Configuration of ${current.name}`} />
         </Panel>
       )}
       <div className={css['side']}>

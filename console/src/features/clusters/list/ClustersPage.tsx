@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { no } from '#contract/rule.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
+import { everyDatacenter } from '../../../api/every.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
@@ -21,7 +22,7 @@ import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { showKeys, clusterActions } from '../cluster-actions.ts'
-import { clustersQuery, datacentersQuery } from '../cluster-queries.ts'
+import { clustersQuery } from '../cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, versionShown } from '../cluster-state.ts'
 
 const clusterColumns = listColumns(clusterList.list, {
@@ -62,7 +63,7 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const go = useGo()
   const selection = useSelection()
-  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
   const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
   const items = useMemo(() => page?.items ?? [], [page])
   const { chosen } = useChosen(selection.keys, page?.items, idOf)

@@ -11,12 +11,12 @@ import { confirm } from '../../../ui/actions.ts'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { useCopy } from '../../../ui/text/Copyable.tsx'
+import { CopyButton } from '../../../ui/text/Copyable.tsx'
 import { DiffView } from '../../../ui/text/DiffView.tsx'
 import { Checkbox } from '../../../ui/inputs/Field.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
-import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { type Choice, verbOf } from './assign-choice.ts'
 import css from './AssignSubnets.module.css'
@@ -88,11 +88,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
         </Alert>
       )}
       {preview.data === undefined ? (
-        preview.error ? (
-          <ErrorState boxed error={preview.error} onRetry={() => void preview.refetch()} />
-        ) : (
-          <SkeletonRows rows={8} />
-        )
+        <Pending of={preview} />
       ) : (
         <div className={css['review']}>
           <Manifest preview={preview.data} cluster={cluster} />
@@ -159,16 +155,11 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
 
 /** Diff of the load balancer's manifest. */
 function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster }) {
-  const { copied, copy } = useCopy()
   return (
     <Panel
       title={`Manifest of ${cluster.name}`}
       note={preview.provider === null ? 'for copying' : providers[preview.provider]}
-      actions={
-        preview.after !== '' && (
-          <ActionButton label={copied ? 'Copied' : 'Copy'} size="small" icon={copied ? 'check' : 'copy'} run={() => copy(preview.after)} />
-        )
-      }
+      actions={preview.after !== '' && <CopyButton text={preview.after} />}
       flush
     >
       {preview.provider === null && (

@@ -3,13 +3,14 @@ import { useEffect, useMemo, useRef } from 'react'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
+import { everyCluster } from '../../../api/every.ts'
 import { call } from '../../../api/client.ts'
 import type { PageProps } from '../../../api/page.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence } from '../../../lib/text.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { Flag } from '../../../ui/pictures/Flag.tsx'
+import { Site } from '../../../ui/pictures/Flag.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
@@ -18,13 +19,13 @@ import { canChoose, canReview, type Choice, choiceOf, idsOf, sameWish, type Step
 import css from './AssignSubnets.module.css'
 import { AssignOperation } from './AssignOperation.tsx'
 import { AssignReview } from './AssignReview.tsx'
-import { clustersQuery, subnetsByIds, subnetsOf } from '../network-queries.ts'
+import { subnetsByIds, subnetsOf } from '../network-queries.ts'
 import { type Entry, TwoLists } from './TwoLists.tsx'
 import { subnetSaid, usedText } from '../subnet-state.ts'
 
 /** Assigns subnets to a cluster: choice, review, progress. All choices are in the URL, so a reload continues there. */
 export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/network/assign-subnets'>, 'search' | 'setSearch'>) {
-  const clusters = useQuery(clustersQuery)
+  const clusters = useQuery(everyCluster)
   const head = useRef<HTMLDivElement>(null)
   const [add, remove] = useMemo(() => [idsOf(search.subnets), idsOf(search.remove)], [search])
   // Keeps the lists and their focus while the moved subnets load.
@@ -60,7 +61,6 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
   }
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data
-  const list = (subset: Iterable<string>) => textOfIds(subset)
   return (
     <div className={css['page']}>
       <h1 className="sr">Assign subnets</h1>
@@ -81,10 +81,10 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
           choice={choice}
           error={subnets.error}
           onRetry={() => void subnets.refetch()}
-          onAdd={(ids) => setSearch({ subnets: list([...add, ...ids]), remove: list(remove.filter((id) => !ids.includes(id))) })}
+          onAdd={(ids) => setSearch({ subnets: textOfIds([...add, ...ids]), remove: textOfIds(remove.filter((id) => !ids.includes(id))) })}
           onRemove={(ids) => {
             const fresh = new Set(ids.filter((id) => add.includes(id)))
-            setSearch({ subnets: list(add.filter((id) => !fresh.has(id))), remove: list([...remove, ...ids.filter((id) => !fresh.has(id))]) })
+            setSearch({ subnets: textOfIds(add.filter((id) => !fresh.has(id))), remove: textOfIds([...remove, ...ids.filter((id) => !fresh.has(id))]) })
           }}
         />
       )}
@@ -174,10 +174,7 @@ function ChooseCluster({ clusters, given, chosen, onChoose }: ChooseClusterProps
             <label key={c.id} className={css['cluster']}>
               <input type="radio" name="cluster" checked={c.id === chosen} disabled={!can.ok} onChange={() => onChoose(c.id)} />
               <b>{c.name}</b>
-              <span className="row">
-                <Flag code={c.datacenter.country_code} />
-                {c.datacenter.code}
-              </span>
+              <Site code={c.datacenter.code} country={c.datacenter.country_code} />
               <StatusDot tone={c.status in tones ? tones[c.status as keyof typeof tones] : 'busy'}>{sentence(c.status)}</StatusDot>
               {can.ok ? (
                 <span className={css['has']}>{c.subnets.length === 0 ? 'No subnets' : c.subnets.map((s) => s.name).join(', ')}</span>

@@ -2,16 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
+import { everyDatacenter } from '../../../api/every.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
-import { datacentersQuery, subnetOne } from '../network-queries.ts'
+import { subnetOne } from '../network-queries.ts'
 import { draftOf, sameDraft } from './subnet-form.ts'
 import { SubnetForm } from './SubnetForm.tsx'
 
 export function AddSubnet({ datacenter }: { datacenter: string | undefined }) {
-  const { data, error, refetch } = useQuery(datacentersQuery)
+  const { data, error, refetch } = useQuery(everyDatacenter)
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
   if (data.items.length === 0)
     return (
@@ -28,7 +29,7 @@ export function AddSubnet({ datacenter }: { datacenter: string | undefined }) {
 /** Edits the subnet as it was when the page opened, so that a newer version doesn't discard typed input. A notice says that there is a newer one. */
 export function EditSubnet({ id }: { id: string }) {
   const { data: newest, error, refetch } = useQuery(subnetOne(id))
-  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
   const [held, setHeld] = useState<Subnet | undefined>(newest)
   // A newer version with equal fields (only its clusters changed) replaces it silently.
   const same = held !== undefined && newest !== undefined && sameDraft(draftOf(held), draftOf(newest))

@@ -7,18 +7,19 @@ import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#cont
 import { type Read, readBy } from '../../../lib/fields.ts'
 import { cliOf, type OptionValue } from '../../../lib/shell.ts'
 
-/** Values as typed. */
-export interface SubnetDraft {
-  name: string
-  datacenter_id: string
-  cidr: string
-  gateway: string
-  vlan_id: string
+/** Values as typed; also the schema of a stored draft. */
+export const Draft = z.object({
+  name: z.string(),
+  datacenter_id: z.string(),
+  cidr: z.string(),
+  gateway: z.string(),
+  vlan_id: z.string(),
   /** Entries on lines or separated by commas. */
-  exclude: string
-  first_and_last: boolean
-  purpose: (typeof subnetPurposes)[number]
-}
+  exclude: z.string(),
+  first_and_last: z.boolean(),
+  purpose: z.enum(subnetPurposes),
+})
+export type SubnetDraft = z.infer<typeof Draft>
 
 export const emptyDraft: SubnetDraft = {
   name: '',
@@ -42,20 +43,7 @@ export const draftOf = (s: Subnet): SubnetDraft => ({
   purpose: s.purpose,
 })
 
-/** Schema of a stored draft. */
-export const Draft = z.object({
-  name: z.string(),
-  datacenter_id: z.string(),
-  cidr: z.string(),
-  gateway: z.string(),
-  vlan_id: z.string(),
-  exclude: z.string(),
-  first_and_last: z.boolean(),
-  purpose: z.enum(subnetPurposes),
-})
-
-const draftFields = ['name', 'datacenter_id', 'cidr', 'gateway', 'vlan_id', 'exclude', 'first_and_last', 'purpose'] as const
-export type DraftField = (typeof draftFields)[number]
+const draftFields = z.keyof(Draft).options
 export const sameDraft = (a: SubnetDraft, b: SubnetDraft): boolean => draftFields.every((field) => a[field] === b[field])
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
@@ -74,19 +62,12 @@ export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
 
 export const toSend = (d: SubnetDraft): NewSubnet => ({ ...textOf(d), name: d.name.trim(), datacenter_id: d.datacenter_id, purpose: d.purpose })
 
+const changeable = ['name', 'cidr', 'gateway', 'vlan_id', 'exclude', 'first_and_last', 'purpose'] as const
+
 /** Only the changed fields. */
 export function changesOf(now: NewSubnet, from: Subnet): SubnetChange {
   const was = toSend(draftOf(from))
-  const same = (key: keyof NewSubnet) => JSON.stringify(now[key]) === JSON.stringify(was[key])
-  return {
-    ...(!same('name') && { name: now.name }),
-    ...(!same('cidr') && { cidr: now.cidr }),
-    ...(!same('gateway') && { gateway: now.gateway }),
-    ...(!same('vlan_id') && { vlan_id: now.vlan_id }),
-    ...(!same('exclude') && { exclude: now.exclude }),
-    ...(!same('first_and_last') && { first_and_last: now.first_and_last }),
-    ...(!same('purpose') && { purpose: now.purpose }),
-  }
+  return Object.fromEntries(changeable.flatMap((key) => (JSON.stringify(now[key]) === JSON.stringify(was[key]) ? [] : [[key, now[key]]])))
 }
 
 /** The requested subnet, or a sentence per field, from the schema and the rules. */
@@ -100,18 +81,12 @@ export const toExclude = (sentence: string): string | null => /^Contains (\S+), 
 /** Adds a line to the exclusions. */
 export const withExclusion = (text: string, entry: string): string => (text.trim() === '' ? entry : `${text.trimEnd()}\n${entry}`)
 
-/** Summary of a valid address space. */
-export interface Space {
-  type: 'IPv4' | 'IPv6'
-  total: bigint
-  pieces: Range[]
-  warnings: string[]
-}
-export function spaceOf(d: SubnetDraft): Space | null {
+/** Summary of a valid address space; null while it isn't valid. */
+export function spaceOf(d: SubnetDraft) {
   const text = textOf(d)
   const cidr = parseCidr(text.cidr)
   if (!cidr || Object.keys(subnetProblems(text).fields).length > 0) return null
-  return { type: cidr.family === 4 ? 'IPv4' : 'IPv6', total: totalOf(text), pieces: piecesOf(text), warnings: subnetWarnings(text) }
+  return { type: cidr.family === 4 ? ('IPv4' as const) : ('IPv6' as const), total: totalOf(text), pieces: piecesOf(text), warnings: subnetWarnings(text) }
 }
 export const pieceText = (piece: Range): string => formatRange(piece).replace('-', '–')
 
@@ -143,7 +118,7 @@ export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | nul
   return cliOf(['subnet', 'edit', from.name], options)
 }
 
-const labels: Readonly<Record<DraftField, string>> = {
+const labels: Readonly<Record<keyof SubnetDraft, string>> = {
   name: 'Name',
   datacenter_id: 'Datacenter',
   cidr: 'CIDR',
@@ -153,18 +128,11 @@ const labels: Readonly<Record<DraftField, string>> = {
   first_and_last: 'First and last address',
   purpose: 'Purpose',
 }
-export interface Difference {
-  field: DraftField
-  label: string
-  was: string
-  theirs: string
-  mine: string
-}
 const shown = (value: string | boolean): string =>
   typeof value === 'boolean' ? (value ? 'used' : 'not used') : value === '' ? 'none' : value.replaceAll('\n', ', ')
 
 /** Changes by somebody else since the form opened, compared with the values here. */
-export const differences = (was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): Difference[] =>
+export const differences = (was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft) =>
   draftFields
     .filter((field) => was[field] !== theirs[field])
     .map((field) => ({ field, label: labels[field], was: shown(was[field]), theirs: shown(theirs[field]), mine: shown(mine[field]) }))

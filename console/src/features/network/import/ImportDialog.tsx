@@ -1,4 +1,4 @@
-import { type ChangeEvent, type ReactNode, useRef, useState } from 'react'
+import { type ChangeEvent, useRef, useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import { csvColumns, importLimits, subnetImport } from '#contract/network/subnets.ts'
 import { no, yes } from '#contract/rule.ts'
@@ -6,6 +6,7 @@ import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
@@ -13,8 +14,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import css from './ImportDialog.module.css'
-import { importCommands } from './import-command.ts'
-import { summaryOf } from './import-summary.ts'
+import { importCommands, summaryOf } from './subnet-import.ts'
 import { refreshNetwork } from '../network-queries.ts'
 
 type Outcome = Answer<typeof subnetImport>
@@ -25,6 +25,18 @@ const doing = { create: 'Add', update: 'Change', nothing: 'No change' } as const
 const most = 200
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
+
+const problemColumns: readonly PlainColumn<Outcome['problems'][number]>[] = [
+  { head: 'Line', cell: (p) => p.line },
+  { head: 'Column', cell: (p) => <code>{p.column ?? '–'}</code> },
+  { head: 'Problem', cell: (p) => p.message },
+]
+const rowColumns: readonly PlainColumn<Outcome['rows'][number]>[] = [
+  { head: 'Line', cell: (row) => row.line },
+  { head: 'Does', cell: (row) => <Badge tone={tones[row.does]}>{doing[row.does]}</Badge> },
+  { head: 'CIDR', cell: (row) => <code>{row.cidr}</code> },
+  { head: 'Name', cell: (row) => row.name },
+]
 
 const { Area } = fieldsFor<{ csv: string }>()
 
@@ -95,59 +107,26 @@ export default function ImportDialog() {
       {summary !== null && outcome !== null && (
         <>
           <Alert tone={ready ? 'ok' : 'danger'}>{summary.text}</Alert>
-          {outcome.problems.length > 0 && (
-            <Listed
-              label="Problems"
-              noun="problem"
-              heads={['Line', 'Column', 'Problem']}
-              rows={outcome.problems.map((p) => [p.line, <code key="c">{p.column ?? '–'}</code>, p.message])}
-            />
-          )}
-          {outcome.rows.length > 0 && (
-            <Listed
-              label="What each row does"
-              noun="row"
-              heads={['Line', 'Does', 'CIDR', 'Name']}
-              rows={outcome.rows.map((row) => [
-                row.line,
-                <Badge key="d" tone={tones[row.does]}>
-                  {doing[row.does]}
-                </Badge>,
-                <code key="c">{row.cidr}</code>,
-                row.name,
-              ])}
-            />
-          )}
+          {outcome.problems.length > 0 && <Listed label="Problems" noun="problem" columns={problemColumns} rows={outcome.problems} />}
+          {outcome.rows.length > 0 && <Listed label="What each row does" noun="row" columns={rowColumns} rows={outcome.rows} />}
         </>
       )}
     </FormDialog>
   )
 }
 
+interface ListedProps<Row> {
+  label: string
+  noun: string
+  columns: readonly PlainColumn<Row>[]
+  rows: readonly Row[]
+}
+
 /** The first rows of a table, and the number of further ones. The last column takes the remaining width. */
-function Listed({ label, noun, heads, rows }: { label: string; noun: string; heads: readonly string[]; rows: readonly (readonly ReactNode[])[] }) {
+function Listed<Row>({ label, noun, columns, rows }: ListedProps<Row>) {
   return (
     <div className={css['box']} role="group" aria-label={label} {...reachable}>
-      <table>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, most).map((cells, i) => (
-            <tr key={i}>
-              {cells.map((cell, c) => (
-                <td key={heads[c]}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable columns={columns} rows={rows.slice(0, most)} />
       {rows.length > most && <p className="t3">and {counted(rows.length - most, `more ${noun}`)}</p>}
     </div>
   )

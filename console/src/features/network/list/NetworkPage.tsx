@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'react'
 import { parseAddress } from '#contract/network/addresses.ts'
 import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetList } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
+import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { download } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
@@ -25,7 +26,7 @@ import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
-import { clustersQuery, datacentersQuery, subnetsQuery } from '../network-queries.ts'
+import { subnetsQuery } from '../network-queries.ts'
 import { bulkActions, subnetActions } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
@@ -52,7 +53,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
     selection.set(found.map(idOf))
   }
 
-  const general = useMemo<Action[]>(
+  const general = useMemo<[Action, Action, Action, Action]>(
     () => [
       { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => go(paths.addSubnet({ datacenter: search['datacenter'] })) },
       { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => go(paths.assignSubnets()) },
@@ -63,7 +64,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
   )
   const bulk = useMemo(() => bulkActions(selected, selection.clear), [selected, selection.clear])
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', selected.length > 0 ? bulk : general)
-  const [add, assign, bring, save] = general as [Action, Action, Action, Action]
+  const [add, , bring] = general
 
   // Preloads the map's code before the first row opens.
   const any = (page?.items.length ?? 0) > 0
@@ -83,7 +84,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
   return (
     <>
       <PageCount n={page?.total} />
-      <Toolbar state={state} actions={[add, assign, bring, save]} />
+      <Toolbar state={state} actions={general} />
       <DataTable
         {...state.table}
         rowKey={idOf}
@@ -102,8 +103,8 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
             text="Add the space that your network routes to the servers of a datacenter. A cluster that is given a subnet hands out its addresses to Services."
             actions={
               <>
-                <ActionButton label="Add subnet" kind="primary" icon="add" can={add.can} run={() => add.run?.()} />
-                <ActionButton label="Import" can={bring.can} run={() => bring.run?.()} />
+                <ActionButton {...add} kind="primary" />
+                <ActionButton {...bring} label="Import" icon={undefined} />
               </>
             }
           />
@@ -123,8 +124,8 @@ async function exportList(search: ListSearch): Promise<void> {
 
 function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListState<Subnet>; actions: [Action, Action, Action, Action] }) {
   const narrow = useMedia('below', 'sm')
-  const { data: datacenters } = useQuery(datacentersQuery)
-  const { data: clusters } = useQuery(clustersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
+  const { data: clusters } = useQuery(everyCluster)
   const cluster = state.search['cluster']
   // A URL may name a cluster by its id.
   const named = clusters?.items.find((c) => c.id === cluster)?.name
@@ -136,10 +137,8 @@ function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListSt
   return (
     <ListToolbar state={shown} placeholder="Name, CIDR or address" options={options} inline={['cluster', 'datacenter', 'status', 'type']}>
       <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />
-      {!narrow && <ActionButton label="Assign subnets" can={assign.can} run={() => assign.run?.()} />}
-      {!state.isEmpty && (
-        <ActionButton label={narrow ? 'Add' : 'Add subnet'} kind="primary" icon="add" can={add.can} aria-label="Add subnet" run={() => add.run?.()} />
-      )}
+      {!narrow && <ActionButton {...assign} icon={undefined} />}
+      {!state.isEmpty && <ActionButton {...add} label={narrow ? 'Add' : add.label} kind="primary" aria-label={add.label} />}
     </ListToolbar>
   )
 }

@@ -1,17 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import type { MapRun } from '#contract/network/address-map.ts'
-import type { Subnet } from '#contract/network/subnets.ts'
+import { type MapRun, runsOfParts } from '#contract/network/address-map.ts'
+import type { Subnet, SubnetMap as SubnetMapAnswer } from '#contract/network/subnets.ts'
 import { paths } from '../../../lib/paths.ts'
 import { clock, exact } from '../../../lib/time.ts'
 import { AddressMap } from '../../../ui/pictures/AddressMap.tsx'
 import { KeyValue } from '../../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
-import { readMap } from './map-runs.ts'
 import css from './NetworkPage.module.css'
 import { mapOf } from '../network-queries.ts'
 import { SubnetStatus } from './subnet-columns.tsx'
+
+/** Caches parsed answers, which may have a run for each of 65,536 addresses. */
+const known = new WeakMap<SubnetMapAnswer, MapRun[]>()
+
+function readMap(map: SubnetMapAnswer): MapRun[] {
+  const runs = known.get(map) ?? runsOfParts(map)
+  known.set(map, runs)
+  return runs
+}
 
 /** The address map of a subnet. `at` is the address that was searched for. */
 export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string | undefined }) {

@@ -23,16 +23,6 @@ export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, '
   )
 }
 
-/** The name; on narrow screens with the CIDR below, which has no column there. */
-function SubnetName({ subnet: s }: { subnet: Subnet }) {
-  return (
-    <>
-      {s.name}
-      <span className={`mono ${css['carded']}`}>{s.cidr}</span>
-    </>
-  )
-}
-
 /** Utilisation, as last reported by the cluster. */
 export function SubnetUse({ subnet }: { subnet: Subnet }) {
   const text = usedText(subnet)
@@ -63,12 +53,24 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
   )
 }
 
+const address = (text: string) => (
+  <span className={`mono ${css['cidr']}`} title={text}>
+    {text}
+  </span>
+)
+
 export const subnetColumns = listColumns(subnetList.list, {
   name: {
     fixed: true,
     width: (from) => (from.md ? nameWidth : from.sm ? 176 : undefined),
     card: 'name',
-    cell: (s) => <SubnetName subnet={s} />,
+    // On narrow screens the CIDR has no column: it stands below the name.
+    cell: (s) => (
+      <>
+        {s.name}
+        <span className={`mono ${css['carded']}`}>{s.cidr}</span>
+      </>
+    ),
   },
   type: {
     width: 48,
@@ -78,23 +80,12 @@ export const subnetColumns = listColumns(subnetList.list, {
   cidr: {
     width: (from) => (from.xl ? 200 : 206),
     from: 'md',
-    cell: (s) => (
-      <span className={`mono ${css['cidr']}`} title={s.cidr}>
-        {s.cidr}
-      </span>
-    ),
+    cell: (s) => address(s.cidr),
   },
   gateway: {
     width: 150,
     from: 'xl',
-    cell: (s) =>
-      s.gateway === null ? (
-        none
-      ) : (
-        <span className={`mono ${css['cidr']}`} title={s.gateway}>
-          {s.gateway}
-        </span>
-      ),
+    cell: (s) => (s.gateway === null ? none : address(s.gateway)),
   },
   vlan_id: { numeric: true, width: 56, from: 'md' },
   datacenter: {

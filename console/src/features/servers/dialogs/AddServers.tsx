@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
+import { hostsOf, parseAddress, readCidr, sizeOf } from '#contract/network/addresses.ts'
 import { all } from '#contract/rule.ts'
-import { serverAdd } from '#contract/servers/servers.ts'
+import { addressesAtOnce, addressesListed, serverAdd } from '#contract/servers/servers.ts'
 import { count, counted } from '#contract/words.ts'
+import { everyDatacenter } from '../../../api/every.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate, query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
+import { listOf } from '../../../lib/text.ts'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
@@ -17,12 +20,11 @@ import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { Dialog } from '../../../ui/overlay/Dialog.tsx'
 import { DialogContext, useDialog } from '../../../ui/overlay/dialogs.ts'
-import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Problem, StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
-import { readAddresses } from './add-servers.ts'
 import css from './AddServers.module.css'
 import { HardwareToConfirm } from './ConfirmHardware.tsx'
-import { datacentersQuery, refreshServers } from '../server-queries.ts'
+import { refreshServers } from '../server-queries.ts'
 
 /**
  * Adds servers by address: the form, then the results as they arrive, then the hardware to confirm.
@@ -39,11 +41,34 @@ export default function AddServers({ state, onState }: { state: string | undefin
   )
 }
 
+/** `count`: number of probed addresses, without the network and broadcast address of a CIDR. */
+type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
+
+const wrong = (problem: string): Wanted => ({ ok: false, problem })
+
+/** Reads what is typed: addresses or one CIDR, by the API's rules. */
+export function readAddresses(text: string): Wanted {
+  const entries = [...new Set(listOf(text))]
+  if (entries.length === 0) return wrong('Enter at least one address')
+  const cidrs = entries.filter((e) => e.includes('/'))
+  if (cidrs.length > 0) {
+    if (entries.length > 1) return wrong('Give either addresses or a single CIDR')
+    const read = readCidr(cidrs[0]!)
+    if (!read.ok) return wrong(read.corrected === null ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR` : `Host bits are set: did you mean ${read.corrected}?`)
+    if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return wrong(`A CIDR may hold at most ${count(addressesAtOnce)} addresses (an IPv4 /22)`)
+    return { ok: true, body: { cidr: cidrs[0]! }, count: [...hostsOf(read.cidr)].length }
+  }
+  const bad = entries.find((e) => parseAddress(e) === null)
+  if (bad !== undefined) return wrong(`"${bad.slice(0, 64)}" is not an IP address`)
+  if (entries.length > addressesListed) return wrong(`${count(entries.length)} addresses are too many: at most ${count(addressesListed)} at once`)
+  return { ok: true, body: { addresses: entries }, count: entries.length }
+}
+
 const blank = { addresses: '', datacenter_id: '' }
 const { Area, Choose } = fieldsFor<typeof blank>()
 
 function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
-  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
   const form = useForm({
     initial: blank,
     read: ({ addresses, datacenter_id }) => {
@@ -119,7 +144,8 @@ const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 
 function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
   const { close } = useDialog()
-  const { data: operation, error, refetch } = useQuery(query(operationGet, { params: { id } }))
+  const answer = useQuery(query(operationGet, { params: { id } }))
+  const { data: operation } = answer
   const over = operation !== undefined && hasEnded(operation)
   const [problem, setProblem] = useState<string | null>(null)
   useEffect(() => {
@@ -161,11 +187,7 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
       }
     >
       {operation === undefined ? (
-        error === null ? (
-          <SkeletonRows rows={3} />
-        ) : (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        )
+        <Pending of={answer} boxed={false} rows={3} />
       ) : (
         <div className="stack">
           {found.length > 0 && <HardwareToConfirm ids={found} />}

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { canMoveServer, type Server, serverUpdate } from '#contract/servers/servers.ts'
 import { no, yes } from '#contract/rule.ts'
 import { count, counted } from '#contract/words.ts'
+import { everyDatacenter } from '../../../api/every.ts'
 import { call } from '../../../api/client.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { showResults } from '../../../ui/actions.ts'
@@ -14,7 +15,7 @@ import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { type BulkDialog, type ItemResult, namesOf, resultsTitle, sorted, toEach } from './bulk.ts'
-import { datacentersQuery, refreshServers } from '../server-queries.ts'
+import { refreshServers } from '../server-queries.ts'
 
 /** The explicit choice of no datacenter; '' means nothing chosen yet. */
 const none = 'none'
@@ -24,7 +25,7 @@ const { Choose } = fieldsFor<{ datacenter: string }>()
 /** Assigns servers to a datacenter. It can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
-  const { data: datacenters, error: unknown } = useQuery(datacentersQuery)
+  const { data: datacenters, error: unknown } = useQuery(everyDatacenter)
   // A snapshot from when the dialog opened, because the list behind it keeps updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
   const same = new Set(able.map((s) => s.datacenter?.id ?? none))

@@ -1,11 +1,14 @@
 import { useQueries } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { compareFingerprint } from '#contract/servers/fingerprint.ts'
 import { type Server, serverConfirm } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
+import { Dialog } from '../../../ui/overlay/Dialog.tsx'
+import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Field, TextArea } from '../../../ui/inputs/Field.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
@@ -19,8 +22,6 @@ import { refreshServers, serverQueryOf } from '../server-queries.ts'
 /** Confirms exactly the hardware that was shown. */
 export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>
   call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
-
-const claimsOf = (s: Server): readonly Claim[] => identityAlarm(s)?.claims ?? []
 
 /** Servers whose hardware needs a confirmation, each with a button. */
 export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
@@ -58,11 +59,10 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
             busy={busy.size > 0}
             onClick={() =>
               void confirm(
-                waiting.flatMap((s) =>
-                  claimsOf(s)
-                    .slice(0, 1)
-                    .map((claim) => ({ server: s, claim })),
-                ),
+                waiting.flatMap((server) => {
+                  const [claim] = identityAlarm(server)?.claims ?? []
+                  return claim ? [{ server, claim }] : []
+                }),
               )
             }
           >
@@ -79,6 +79,16 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
         ))}
       </ul>
     </div>
+  )
+}
+
+/** The dialog `confirmHardware`. */
+export default function ConfirmHardwareDialog({ ids }: { ids: readonly string[] }) {
+  const { close } = useDialog()
+  return (
+    <Dialog width="40rem" title={`Confirm the hardware of ${counted(ids.length, 'server')}`} footer={<ActionButton label="Close" run={() => close()} />}>
+      <HardwareToConfirm ids={ids} />
+    </Dialog>
   )
 }
 
@@ -152,26 +162,26 @@ export function WhatToDo({ steps }: { steps: readonly string[] }) {
 
 /** The known hardware beside the hardware that answered. */
 export function IdentityFacts({ server: { identity } }: { server: Server }) {
-  const unknown = <span className="t3">Unknown</span>
   const seen = identity.state === 'changed' ? identity.seen : null
+  const facts = [
+    ['UUID', identity.uuid, 'UUID'],
+    ['Serial', identity.serial, 'serial'],
+    ['Fingerprint', identity.fingerprint, 'fingerprint'],
+    ...(seen
+      ? [
+          ['Answered: UUID', seen.uuid, 'UUID that answered'],
+          ['Answered: serial', seen.serial, 'serial that answered'],
+        ]
+      : []),
+  ] as const
   return (
     <dl className={css['facts']}>
-      <dt>UUID</dt>
-      <dd>{identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" />}</dd>
-      <dt>Serial</dt>
-      <dd>{identity.serial === null || identity.serial === '' ? unknown : <Copyable value={identity.serial} what="serial" />}</dd>
-      <dt>Fingerprint</dt>
-      <dd>{identity.fingerprint === null ? unknown : <Copyable value={identity.fingerprint} what="fingerprint" />}</dd>
-      {seen && (
-        <>
-          <dt>Answered: UUID</dt>
-          <dd>
-            <Copyable value={seen.uuid} what="UUID that answered" />
-          </dd>
-          <dt>Answered: serial</dt>
-          <dd>{seen.serial === '' ? unknown : <Copyable value={seen.serial} what="serial that answered" />}</dd>
-        </>
-      )}
+      {facts.map(([label, value, what]) => (
+        <Fragment key={label}>
+          <dt>{label}</dt>
+          <dd>{value ? <Copyable value={value} what={what} /> : <span className="t3">Unknown</span>}</dd>
+        </Fragment>
+      ))}
     </dl>
   )
 }

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { nameLength } from '#contract/names.ts'
+import * as z from 'zod/mini'
+import { nameLength, nameSentences } from '#contract/names.ts'
 import type { Page } from '#contract/page.ts'
 import { no, yes } from '#contract/rule.ts'
-import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { type Server, serverGet, serverList, serverName, serverUpdate } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { saidBy } from '../../../api/http.ts'
 import { keyOf, queryClient } from '../../../api/query.ts'
@@ -13,8 +14,22 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
-import { nameProblem, renameToasts, withName } from './rename.ts'
 import { refreshServers, serversQuery } from '../server-queries.ts'
+
+const renameToasts = { done: 'Server name was updated successfully', failed: 'Server name could not be updated' } as const
+
+/** The problem of a new name, or null. The edited server may keep its own name. */
+export function nameProblem(entered: string, id: string, others: readonly Pick<Server, 'id' | 'name'>[]): string | null {
+  const read = z.safeParse(serverName, entered)
+  if (!read.success) return read.error.issues[0]?.message ?? nameSentences('Server').characters
+  return others.some((s) => s.id !== id && s.name === read.data) ? nameSentences('Server').taken : null
+}
+
+/** Changes a server's name in a cached page. Returns the same object if the server is not on it. */
+export function withName<P extends { items: Pick<Server, 'id' | 'name'>[] }>(page: P, id: string, name: string): P {
+  if (!page.items.some((s) => s.id === id && s.name !== name)) return page
+  return { ...page, items: page.items.map((s) => (s.id === id ? { ...s, name } : s)) }
+}
 
 const { Text } = fieldsFor<{ name: string }>()
 

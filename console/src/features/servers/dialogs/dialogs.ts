@@ -9,4 +9,4 @@ export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.ts
 /** Takes a server out of its cluster, by reset or by force. */
 export const leaveCluster = dialog<{ server: Server; way: 'reset' | 'remove' }>(() => import('./LeaveCluster.tsx'))
 /** Shows the hardware of servers to confirm. */
-export const confirmHardware = dialog<{ ids: readonly string[] }>(() => import('./ConfirmHardwareDialog.tsx'))
+export const confirmHardware = dialog<{ ids: readonly string[] }>(() => import('./ConfirmHardware.tsx'))

@@ -3,6 +3,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { type Server, serverAdd, serverList } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
+import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
@@ -21,10 +22,10 @@ import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
 import { bulkActions, serverActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
-import { clustersQuery, datacentersQuery, serversQuery } from '../server-queries.ts'
+import { serversQuery } from '../server-queries.ts'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
-import { useArrivals } from './use-arrivals.ts'
+import { useArrivals } from './arrivals.ts'
 
 /** Loads with the first opened row. */
 const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
@@ -118,8 +119,8 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 const inline = ['status', 'nodeType', 'datacenter', 'reachable']
 
 function Toolbar({ state, setSearch }: { state: ListState<Server>; setSearch: SetListSearch }) {
-  const { data: datacenters } = useQuery(datacentersQuery)
-  const { data: clusters } = useQuery(clustersQuery)
+  const { data: datacenters } = useQuery(everyDatacenter)
+  const { data: clusters } = useQuery(everyCluster)
   const narrow = useMedia('below', 'sm')
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')

@@ -1,13 +1,15 @@
 /** Servers that join while the list is open. */
+import { useEffect, useState } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
+import { createStore } from '../../../lib/store.ts'
 
 type Listed = Pick<Server, 'id' | 'name' | 'created_at' | 'status'>
 
 /** Maximum age, in ms, of a new server. An older one that enters a filter by a change is not new. */
 const recentMs = 5 * 60_000
 /** How long a new row is marked, in ms. */
-export const markedForMs = 60_000
+const markedForMs = 60_000
 
 /** New servers among `items`. `before`: ids that the same list showed last; without it nothing is new. */
 export function joined(before: ReadonlySet<string> | null, items: readonly Listed[], now = Date.now()): Listed[] {
@@ -20,4 +22,28 @@ export function joinedSentence(servers: readonly Pick<Server, 'name'>[]): string
   const shown = servers.slice(0, 4).map((s) => s.name)
   const more = servers.length - shown.length
   return `${counted(servers.length, 'server')} joined: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Ids of servers marked as new. */
+export const newServers = createStore<ReadonlySet<string>>(new Set())
+
+/** What joins while the list is looked at: marks the rows, and gives the sentence that is read out; null where nothing has. `list` names the search that is shown. */
+export function useArrivals(list: string, items: readonly Server[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
+  const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({ list, at: 0, ids: null })
+  const [came, setCame] = useState<readonly Server[]>([])
+  if (items !== undefined && (seen.list !== list || seen.at !== shownAt)) {
+    const before = seen.list === list ? seen.ids : null
+    const fresh = new Set(joined(before, items).map((s) => s.id))
+    setSeen({ list, at: shownAt, ids: new Set([...(before ?? []), ...items.map((s) => s.id)]) })
+    // Servers that arrive shortly after each other are announced together.
+    if (fresh.size > 0) setCame([...came, ...items.filter((s) => fresh.has(s.id) && came.every((c) => c.id !== s.id))])
+  }
+  useEffect(() => {
+    newServers.set(new Set(came.map((s) => s.id)))
+    if (came.length === 0) return undefined
+    const timer = setTimeout(() => setCame([]), markedForMs)
+    return () => clearTimeout(timer)
+  }, [came])
+  useEffect(() => () => newServers.set(new Set()), [])
+  return { said: came.length === 0 ? null : joinedSentence(came), dismiss: () => setCame([]) }
 }

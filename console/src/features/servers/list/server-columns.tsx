@@ -9,7 +9,7 @@ import { StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
-import { newServers } from './use-arrivals.ts'
+import { newServers } from './arrivals.ts'
 
 /** Of a capacity commitment; a word that is not known here gets no colour. */
 const commitmentTones: Readonly<Record<string, Tone>> = {

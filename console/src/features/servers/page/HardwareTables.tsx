@@ -4,9 +4,12 @@ import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { truncate } from '../../../lib/text.ts'
 import { disk as diskSize, memory as memorySize } from '../../../lib/units.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
+import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { deviceName, devicePath, diskType, memoryLines, processorLines, shortProduct, shortVendor, sumKnown } from './hardware.ts'
+import pictureCss from './DisksPicture.module.css'
 import css from './HardwareTables.module.css'
+import { cx } from '../../../ui/cx.ts'
 
 const unknown = <span className="t3">Unknown</span>
 
@@ -21,166 +24,116 @@ export const storageNote = (resources: Resources): string | null => {
   return bytes === null ? null : diskSize(bytes)
 }
 
-export function Processors({ processors }: { processors: Resources['processors'] }) {
-  if (processors.length === 0) return unknown
-  return (
-    <table className={css['tbl']}>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" className={css['r']}>
-            Units
-          </th>
-          <th scope="col" className={css['r']}>
-            Cores
-          </th>
-          <th scope="col" className={css['r']}>
-            Threads
-          </th>
-          <th scope="col" className={css['r']}>
-            GHz
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {processorLines(processors).map((p) => (
-          <tr key={`${p.model} ${p.cores} ${p.maxMhz}`}>
-            <td className={css['rest']} title={p.model}>
-              {p.model}
-            </td>
-            <td className={css['r']}>{p.units}</td>
-            <td className={css['r']}>{p.cores ?? unknown}</td>
-            <td className={css['r']}>{p.threads ?? unknown}</td>
-            <td className={css['r']}>{p.maxMhz === null ? unknown : Number((p.maxMhz / 1000).toFixed(2))}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+const absent = <span className="t3">–</span>
+
+const processorColumns: readonly PlainColumn<ReturnType<typeof processorLines>[number]>[] = [
+  { head: 'Model', props: ({ model }) => ({ className: css['rest'], title: model }), cell: (p) => p.model },
+  { head: 'Units', className: css['r'], cell: (p) => p.units },
+  { head: 'Cores', className: css['r'], cell: (p) => p.cores ?? unknown },
+  { head: 'Threads', className: css['r'], cell: (p) => p.threads ?? unknown },
+  { head: 'GHz', className: css['r'], cell: (p) => (p.maxMhz === null ? unknown : Number((p.maxMhz / 1000).toFixed(2))) },
+]
+
+export const Processors = ({ processors }: Pick<Resources, 'processors'>) =>
+  processors.length === 0 ? unknown : <PlainTable className={css['tbl']} columns={processorColumns} rows={processorLines(processors)} />
+
+const memoryColumns: readonly PlainColumn<ReturnType<typeof memoryLines>[number]>[] = [
+  { head: 'Maker', props: () => ({ className: css['rest'] }), cell: (m) => m.maker },
+  { head: 'Modules', className: css['r'], cell: (m) => `${m.modules} × ${m.moduleBytes === null ? 'unknown' : memorySize(m.moduleBytes)}` },
+  { head: 'Total', className: cx(css['r'], 'strong'), cell: (m) => (m.totalBytes === null ? unknown : memorySize(m.totalBytes)) },
+]
 
 export function Memory({ modules }: { modules: Resources['memory'] }) {
   const lines = memoryLines(modules)
-  if (lines.length === 0) return unknown
-  return (
-    <table className={css['tbl']}>
-      <thead className="sr">
-        <tr>
-          <th scope="col">Maker</th>
-          <th scope="col">Modules</th>
-          <th scope="col">Total</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((m) => (
-          <tr key={`${m.maker} ${m.moduleBytes}`}>
-            <td className={css['rest']}>{m.maker}</td>
-            <td className={css['r']}>
-              {m.modules} × {m.moduleBytes === null ? 'unknown' : memorySize(m.moduleBytes)}
-            </td>
-            <td className={`${css['r']} strong`}>{m.totalBytes === null ? unknown : memorySize(m.totalBytes)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  return lines.length === 0 ? unknown : <PlainTable className={css['tbl']} headClassName="sr" columns={memoryColumns} rows={lines} />
 }
 
-export function Links({ links, names = false }: { links: Resources['interfaces']; names?: boolean }) {
-  if (links.length === 0) return unknown
-  return (
-    <table className={css['tbl']}>
-      <thead className={names ? undefined : 'sr'}>
-        <tr>
-          <th scope="col">Link</th>
-          {names && <th scope="col">Name</th>}
-          <th scope="col">MAC</th>
-          <th scope="col" className={css['wide']}>
-            Driver
-          </th>
-          <th scope="col" className={names ? css['wide'] : undefined}>
-            Vendor
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {links.map((link) => (
-          <tr key={link.id}>
-            <td>
-              {link.link_state === undefined ? (
-                <StatusDot quiet tone="off">
-                  Unknown
-                </StatusDot>
-              ) : (
-                <StatusDot quiet tone={link.link_state ? 'ok' : 'off'}>
-                  {link.link_state ? 'Up' : 'Down'}
-                </StatusDot>
-              )}
-            </td>
-            {names && <td className="mono">{link.id}</td>}
-            <td title={link.id}>{link.hardware_addr ? <Copyable value={link.hardware_addr} what={`MAC address of ${link.id}`} /> : unknown}</td>
-            <td className={css['wide']}>{link.driver ?? <span className="t3">–</span>}</td>
-            <td className={`${css['rest']} ${css['quiet']} ${names ? css['wide'] : ''}`} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
-              {link.vendor ? shortVendor(link.vendor) : <span className="t3">–</span>}
-              {link.product !== undefined && <span className={css['xl']}> {shortProduct(link.product)}</span>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+const linkStatus = ({ link_state: up }: Resources['interfaces'][number]) => (
+  <StatusDot quiet tone={up ? 'ok' : 'off'}>
+    {up === undefined ? 'Unknown' : up ? 'Up' : 'Down'}
+  </StatusDot>
+)
 
-export function Disks({ disks, long = false }: { disks: Resources['disks']; long?: boolean }) {
-  if (disks.length === 0) return <p className="fs13 t3">No disks were found.</p>
+/** `names`: with the names of the links, where there is room. */
+const linkColumns = (names: boolean): readonly (PlainColumn<Resources['interfaces'][number]> | false)[] => [
+  { head: 'Link', cell: linkStatus },
+  names && { head: 'Name', props: () => ({ className: 'mono' }), cell: (link) => link.id },
+  {
+    head: 'MAC',
+    props: ({ id }) => ({ title: id }),
+    cell: (link) => (link.hardware_addr ? <Copyable value={link.hardware_addr} what={`MAC address of ${link.id}`} /> : unknown),
+  },
+  { head: 'Driver', className: css['wide'], cell: (link) => link.driver ?? absent },
+  {
+    head: 'Vendor',
+    className: names ? css['wide'] : undefined,
+    props: ({ vendor, product }) => ({ className: cx(css['rest'], css['quiet'], names && css['wide']), title: [vendor, product].filter(Boolean).join(' ') }),
+    cell: ({ vendor, product }) => (
+      <>
+        {vendor ? shortVendor(vendor) : absent}
+        {product !== undefined && <span className={css['xl']}> {shortProduct(product)}</span>}
+      </>
+    ),
+  },
+]
+
+export const Links = ({ links, names = false }: { links: Resources['interfaces']; names?: boolean }) =>
+  links.length === 0 ? unknown : <PlainTable className={css['tbl']} headClassName={names ? undefined : 'sr'} columns={linkColumns(names)} rows={links} />
+
+const diskColumns = (long: boolean): readonly PlainColumn<Resources['disks'][number]>[] => [
+  { head: 'Device', cell: (d) => <Copyable value={devicePath(d.id)} what="device" shown={deviceName(d.id)} /> },
+  {
+    head: 'Model',
+    props: () => ({ className: cx(css['rest'], css['plain']) }),
+    cell: (d) => (d.model ? <Copyable mono={false} value={d.model} what={`model of ${deviceName(d.id)}`} /> : unknown),
+  },
+  {
+    head: 'Size',
+    className: css['r'],
+    props: () => ({ className: cx(css['r'], css['plain']) }),
+    cell: (d) =>
+      d.size === undefined ? unknown : <Copyable mono={false} value={String(d.size)} what={`size of ${deviceName(d.id)} in bytes`} shown={diskSize(d.size)} />,
+  },
+  { head: 'Type', className: css['wide'], cell: (d) => diskType(d.type) },
+  { head: 'Holds', props: () => ({ className: css['holds'] }), cell: (d) => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ') },
+  {
+    head: 'WWID',
+    props: () => ({ className: css['wwid'] }),
+    cell: (d) => {
+      if (!d.wwid) return unknown
+      const shown = long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)
+      return <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`} shown={shown} />
+    },
+  },
+]
+
+export const Disks = ({ disks, long = false }: { disks: Resources['disks']; long?: boolean }) =>
+  disks.length === 0 ? (
+    <p className="fs13 t3">No disks were found.</p>
+  ) : (
+    <PlainTable className={cx(css['tbl'], css['disks'])} columns={diskColumns(long)} rows={disks} />
+  )
+
+/** Disks with widths proportional to their sizes. */
+export function DisksPicture({ disks }: Pick<Resources, 'disks'>) {
+  const known = disks.filter((d) => d.size !== undefined && d.size > 0)
+  if (known.length === 0) return <p className="fs13 t3">{disks.length === 0 ? 'No disks' : 'Sizes unknown'}</p>
   return (
-    <table className={`${css['tbl']} ${css['disks']}`}>
-      <thead>
-        <tr>
-          <th scope="col">Device</th>
-          <th scope="col">Model</th>
-          <th scope="col" className={css['r']}>
-            Size
-          </th>
-          <th scope="col" className={css['wide']}>
-            Type
-          </th>
-          <th scope="col">Holds</th>
-          <th scope="col">WWID</th>
-        </tr>
-      </thead>
-      <tbody>
-        {disks.map((d) => (
-          <tr key={d.id}>
-            <td>
-              <Copyable value={devicePath(d.id)} what="device" shown={deviceName(d.id)} />
-            </td>
-            <td className={`${css['rest']} ${css['plain']}`}>
-              {d.model ? <Copyable mono={false} value={d.model} what={`model of ${deviceName(d.id)}`} /> : unknown}
-            </td>
-            <td className={`${css['r']} ${css['plain']}`}>
-              {d.size === undefined ? (
-                unknown
-              ) : (
-                <Copyable mono={false} value={String(d.size)} what={`size of ${deviceName(d.id)} in bytes`} shown={diskSize(d.size)} />
-              )}
-            </td>
-            <td className={css['wide']}>{diskType(d.type)}</td>
-            <td className={css['holds']}>{[notByDefault(d), contentOf(d)].filter(Boolean).join(', ')}</td>
-            <td className={css['wwid']}>
-              {d.wwid ? (
-                <Copyable
-                  value={d.wwid}
-                  what={`WWID of ${deviceName(d.id)}`}
-                  shown={long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)}
-                />
-              ) : (
-                unknown
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div
+      className={pictureCss['disks']}
+      role="img"
+      aria-label={`Disks drawn to scale: ${known.map((d) => `${deviceName(d.id)} ${diskSize(d.size ?? 0)}`).join(', ')}`}
+    >
+      {known.map((d) => (
+        <span
+          key={d.id}
+          className={pictureCss['disk']}
+          style={{ flexGrow: d.size }}
+          title={`${devicePath(d.id)}, ${d.model ?? 'unknown model'}, ${diskSize(d.size ?? 0)}, ${diskType(d.type)}`}
+        >
+          <b>{diskSize(d.size ?? 0)}</b>
+        </span>
+      ))}
+    </div>
   )
 }

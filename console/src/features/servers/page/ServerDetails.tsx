@@ -4,7 +4,7 @@ import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { KeyValue } from '../../../ui/text/Panel.tsx'
-import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, truncate } from '../../../lib/text.ts'
 import { cuNote, Disks, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
@@ -14,8 +14,9 @@ import css from './ServerDetails.module.css'
 
 /** Detail of a server's row: Server info, Storage, Platform. Fetches disks and interfaces, which the list omits. */
 export function ServerDetails({ server: listed }: { server: Server }) {
-  const { data: server, error, refetch } = useQuery(serverQueryOf(listed.id))
-  if (server === undefined) return error === null ? <SkeletonRows rows={5} /> : <ErrorState error={error} onRetry={() => void refetch()} />
+  const answer = useQuery(serverQueryOf(listed.id))
+  const { data: server } = answer
+  if (server === undefined) return <Pending of={answer} boxed={false} rows={5} />
   const { resources } = server
   return (
     <div className={css['exp']}>
@@ -48,67 +49,48 @@ export function ServerDetails({ server: listed }: { server: Server }) {
   )
 }
 
+const quiet = (text: string) => <span className="t3">{text}</span>
+const none = quiet('None')
+const unknown = quiet('Unknown')
+
 /** The server's datacenter and software. */
 export function Platform({ server }: { server: Server }) {
-  const { talos, identity } = server
+  const { talos, identity, cluster, datacenter } = server
+  const stage = talos.stage === 'unknown' ? '' : `, ${sentence(talos.stage).toLowerCase()}`
   return (
     <KeyValue
       className={css['kv']!}
       rows={[
-        [
-          'Talos',
-          talos.version === null ? (
-            <span className="t3">Unknown</span>
-          ) : (
-            `${talos.version}${talos.stage === 'unknown' ? '' : `, ${sentence(talos.stage).toLowerCase()}`}`
-          ),
-        ],
+        ['Talos', talos.version === null ? unknown : `${talos.version}${stage}`],
         talos.installed !== null && ['Installed', `${talos.installed.version} on ${talos.installed.disk}`],
-        [
-          'Schematic',
-          talos.schematic === null ? (
-            <span className="t3">None</span>
-          ) : (
-            <Copyable value={talos.schematic} what="schematic" shown={truncate(talos.schematic, 12, 10)} />
-          ),
-        ],
+        ['Schematic', talos.schematic === null ? none : <Copyable value={talos.schematic} what="schematic" shown={truncate(talos.schematic, 12, 10)} />],
         ['Addresses', <Addresses key="a" of={server.nodeAddresses} />],
-        [
-          'Datacenter',
-          server.datacenter === null ? (
-            <span className="t3">None</span>
-          ) : (
-            <span className="row">
-              <Flag code={server.datacenter.code.slice(0, 2)} />
-              <a href={paths.servers({ datacenter: server.datacenter.code })}>{server.datacenter.code}</a>
-            </span>
-          ),
-        ],
-        [
-          'Cluster',
-          server.cluster === null ? (
-            <span className="t3">{server.status === 'maintenance' ? 'None, free to use' : 'None'}</span>
-          ) : (
-            <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a>
-          ),
-        ],
-        ['Commitment', server.capacity_commitment === null ? <span className="t3">None</span> : sentence(server.capacity_commitment.status)],
-        [
-          'Serial',
-          identity.serial === null || identity.serial === '' ? <span className="t3">Unknown</span> : <Copyable value={identity.serial} what="serial" />,
-        ],
-        [
-          'UUID',
-          identity.uuid === null ? <span className="t3">Unknown</span> : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid, 8, 8)} />,
-        ],
+        ['Datacenter', <ServerSite key="d" of={datacenter} />],
+        ['Cluster', cluster ? <a href={paths.cluster(cluster.id)}>{cluster.name}</a> : server.status === 'maintenance' ? quiet('None, free to use') : none],
+        ['Commitment', server.capacity_commitment === null ? none : sentence(server.capacity_commitment.status)],
+        ['Serial', identity.serial ? <Copyable value={identity.serial} what="serial" /> : unknown],
+        ['UUID', identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid, 8, 8)} />],
       ]}
     />
   )
 }
 
+/** A server's datacenter with a link to the servers there. */
+export const ServerSite = ({ of: datacenter, className }: { of: Server['datacenter']; className?: string | undefined }) =>
+  datacenter === null ? (
+    none
+  ) : (
+    <span className="row">
+      <Flag code={datacenter.code.slice(0, 2)} />
+      <a className={className} href={paths.servers({ datacenter: datacenter.code })}>
+        {datacenter.code}
+      </a>
+    </span>
+  )
+
 /** Every address with a copy button, or "No Addresses". */
 export function Addresses({ of: addresses }: { of: readonly string[] }) {
-  if (addresses.length === 0) return <span className="t3">No Addresses</span>
+  if (addresses.length === 0) return quiet('No Addresses')
   return (
     <span className={css['list']}>
       {addresses.map((address) => (

@@ -11,8 +11,30 @@ import { Select, Switch } from '../../../ui/inputs/Field.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Empty, useSlow } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
-import { appended, emptyLog, type LogText } from './log-lines.ts'
 import css from './ServerLogs.module.css'
+
+/** Streamed text as lines, of which the newest are kept. */
+interface LogText {
+  lines: readonly string[]
+  /** The incomplete last line. */
+  rest: string
+  /** Number of dropped lines, so that line numbers stay stable. */
+  dropped: number
+}
+
+export const emptyLog: LogText = { lines: [], rest: '', dropped: 0 }
+
+const mostLines = 5000
+/** Longer lines are cut. */
+export const mostCharacters = 4000
+
+export function appended(log: LogText, piece: string, most = mostLines): LogText {
+  const parts = (log.rest + piece).split('\n')
+  const rest = (parts.pop() ?? '').slice(0, mostCharacters)
+  const all = [...log.lines, ...parts.map((line) => line.replace(/\r$/, '').slice(0, mostCharacters))]
+  const over = Math.max(0, all.length - most)
+  return { lines: over === 0 ? all : all.slice(over), rest, dropped: log.dropped + over }
+}
 
 /** Available even before Talos reports its services. The kernel's log has messages of Talos, its installer and the hardware; machined's log a line per API call. */
 const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }

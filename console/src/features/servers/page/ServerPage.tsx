@@ -1,26 +1,29 @@
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import { type Server, serverEvents } from '#contract/servers/servers.ts'
+import { query } from '../../../api/query.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
+import { sentence } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
-import { Flag } from '../../../ui/pictures/Flag.tsx'
+import { EventTable } from '../../../ui/table/EventTable.tsx'
+import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
-import { StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Alert, Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { Contact } from '../list/Contact.tsx'
-import { DisksPicture } from './DisksPicture.tsx'
-import { EligibilityPanel } from './Eligibility.tsx'
 import { summaryOf } from './hardware.ts'
-import { storageNote } from './HardwareTables.tsx'
+import { DisksPicture, storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
 import { serverActions } from '../server-actions.ts'
+import { checkTitle } from '../server-state.ts'
 import { ServerStatus } from '../list/server-columns.tsx'
-import { ServerEvents } from './ServerEvents.tsx'
+import { ServerSite } from './ServerDetails.tsx'
 import { ServerHardware } from './ServerHardware.tsx'
 import { ServerLogs } from './ServerLogs.tsx'
 import css from './ServerPage.module.css'
@@ -48,12 +51,7 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
       <Tabs
         label="Server"
         current={tab}
-        tabs={[
-          { id: 'patches', text: 'Patches', count: patchCount, href: paths.server(server.id) },
-          { id: 'hardware', text: 'Hardware', href: paths.server(server.id, 'hardware') },
-          { id: 'events', text: 'Events', href: paths.server(server.id, 'events') },
-          { id: 'logs', text: 'Logs', href: paths.server(server.id, 'logs') },
-        ]}
+        tabs={serverTabs.map((t) => ({ id: t, text: sentence(t), count: t === 'patches' ? patchCount : undefined, href: paths.server(server.id, t) }))}
       />
       {tab === 'patches' && (
         <div className={css['cols']}>
@@ -75,14 +73,14 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
   const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title)
   const { processors, memory, disks, links } = summaryOf(server.resources)
   const address = server.nodeAddresses[0]
-  const fact = (told: { text: string; more: string } | null) =>
-    told === null ? (
+  const fact = (known: { text: string; more: string } | null) =>
+    known === null ? (
       <span className="t3">Unknown</span>
     ) : (
       <>
-        {told.text}{' '}
-        <span className={css['more']} title={told.more}>
-          {told.more}
+        {known.text}{' '}
+        <span className={css['more']} title={known.more}>
+          {known.more}
         </span>
       </>
     )
@@ -101,7 +99,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
       actions={
         <>
           {inSight.map((a) => (
-            <ActionButton label={a.label} key={a.label} icon={a.label === 'Talosconfig' ? 'download' : undefined} can={a.can} run={() => a.run?.()} />
+            <ActionButton key={a.label} {...a} icon={a.label === 'Talosconfig' ? a.icon : undefined} />
           ))}
           <Menu
             label={`Actions for ${server.name}`}
@@ -117,19 +115,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
           ['Links', links && <span title={links.more}>{links.text}</span>],
-          [
-            'Datacenter',
-            server.datacenter ? (
-              <span className="row">
-                <Flag code={server.datacenter.code.slice(0, 2)} />
-                <a className={css['code']} href={paths.servers({ datacenter: server.datacenter.code })}>
-                  {server.datacenter.code}
-                </a>
-              </span>
-            ) : (
-              <span className="t3">None</span>
-            ),
-          ],
+          ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
           server.cluster && [
             'Cluster',
             <a key="cluster" href={paths.cluster(server.cluster.id)}>
@@ -160,5 +146,53 @@ function DisksAndLinks({ server }: { server: Server }) {
         {interfaces.length === 0 && <li className="t3">No links known</li>}
       </ul>
     </Panel>
+  )
+}
+
+/** The eligibility checks with their results, and what to do about failed ones. */
+function EligibilityPanel({ server }: { server: Server }) {
+  const all = server.eligibility.length
+  // The checks are meaningless for a server in a cluster.
+  if (server.status === 'deleted' || all === 0 || server.cluster !== null) return null
+  const passed = server.eligibility.filter((e) => e.ok).length
+  return (
+    <Panel
+      flush
+      title={passed === all ? 'Can join a cluster' : "Can't join a cluster yet"}
+      actions={
+        <Badge tone={passed === all ? 'ok' : 'warn'}>
+          {passed} of {all}
+        </Badge>
+      }
+    >
+      <ul className={css['checks']}>
+        {server.eligibility
+          .toSorted((a, b) => Number(a.ok) - Number(b.ok))
+          .map((e) => (
+            <li key={e.check} className={e.ok ? css['pass'] : css['fail']}>
+              <Icon name={e.ok ? 'check' : 'close'} />
+              <span>
+                {checkTitle(e.check)}
+                <span className="sr">{e.ok ? ': holds' : ': does not hold'}</span>
+              </span>
+              {!e.ok && e.reason !== null && <p>{e.reason}</p>}
+            </li>
+          ))}
+      </ul>
+    </Panel>
+  )
+}
+
+/** Poll interval in ms. Talos's own events are not in the live stream. */
+const talosMs = 30_000
+
+/** Steelyard's events of the server and, while it answers, Talos's own. */
+function ServerEvents({ id }: { id: string }) {
+  const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: talosMs })
+  return (
+    <div className="stack stack3">
+      {data !== undefined && !data.talos.ok && <Alert tone="info">Talos's own events are missing: {data.talos.reason ?? 'the server did not answer'}.</Alert>}
+      <EventTable noun="server" rows={data?.items} sources error={error} onRetry={() => void refetch()} />
+    </div>
   )
 }

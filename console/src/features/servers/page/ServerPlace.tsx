@@ -3,28 +3,23 @@ import type { ReactNode } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
 import { CallError } from '../../../api/client.ts'
 import { paths } from '../../../lib/paths.ts'
-import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { Empty, ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../../../ui/feedback/States.tsx'
+import { NotFound } from '../../../ui/feedback/PageStates.tsx'
+import { ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../../../ui/feedback/States.tsx'
 import { serverQueryOf } from '../server-queries.ts'
 import css from './ServerPlace.module.css'
 
 /** Loading, not-found and error states of a page about one server. */
 export function ServerPlace({ id, children }: { id: string; children: (server: Server) => ReactNode }) {
   const { data: server, error, refetch, dataUpdatedAt, isRefetchError } = useQuery(serverQueryOf(id))
-  const gone = error instanceof CallError && error.status === 404
-  if (gone) {
+  if (error instanceof CallError && error.status === 404)
     return (
-      <>
-        <h1 className="sr">Server not found</h1>
-        <Empty
-          boxed
-          title={error.message}
-          text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
-          actions={<ActionButton label="All servers" kind="primary" to={paths.servers()} />}
-        />
-      </>
+      <NotFound
+        noun="Server"
+        title={error.message}
+        text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
+        back={{ label: 'All servers', to: paths.servers() }}
+      />
     )
-  }
   if (server === undefined) return error === null ? <Shape /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
   return (
     <>

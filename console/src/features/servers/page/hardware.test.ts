@@ -1,7 +1,8 @@
+// @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest'
 import { deviceName, devicePath, diskType, memoryLines, processorLines, shortModel, shortProduct, shortVendor, sumKnown, summaryOf } from './hardware.ts'
 import { disk, memory } from '../../../lib/units.ts'
-import { resourcesOf } from './resources.ts'
+import { resourcesOf } from '../server-queries.ts'
 
 const GiB = 1024 ** 3
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { importCommands } from './import-command.ts'
+import { importCommands, summaryOf } from './subnet-import.ts'
 
 const origin = 'https://steelyard.example'
 const csv = "name,cidr\nit's,198.18.1.0/24"
@@ -29,4 +29,25 @@ test('pasted text goes with the command, byte by byte', () => {
 
 test('what is too long for a command line is read from a file', () => {
   expect(importCommands({ csv: 'x'.repeat(70_000), file: null, origin }).cli).toBe('steelyard subnet import subnets.csv')
+})
+
+const row = (line: number, does: 'create' | 'update' | 'nothing') => ({ line, name: `n-${line}`, cidr: '10.0.0.0/24', does })
+
+test('what the rows of an import do', () => {
+  const all = summaryOf({ rows: [row(2, 'create'), row(3, 'create'), row(4, 'update'), row(5, 'nothing')], problems: [] })
+  expect(all.text).toBe('Every row is right: 2 subnets to add, 1 subnet to change, 1 without a change.')
+  expect([all.verb, all.done, all.changes]).toEqual(['Import 3 subnets', '2 subnets added, 1 subnet changed', 3])
+  expect(summaryOf({ rows: [row(2, 'nothing')], problems: [] }).changes).toBe(0)
+})
+
+test('problems are counted, and the lines that they are in', () => {
+  const { text, problems } = summaryOf({
+    rows: [],
+    problems: [
+      { line: 2, column: 'cidr', message: 'CIDR is required' },
+      { line: 2, column: 'name', message: 'taken' },
+      { line: 9, column: null, message: 'too many cells' },
+    ],
+  })
+  expect([problems, text]).toEqual([3, '3 problems in 2 lines. Nothing was written: correct the text and check it again.'])
 })

@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest'
-import { readAddresses } from './add-servers.ts'
+import { readAddresses } from './AddServers.tsx'
 
 describe('addresses of servers to add', () => {
   it('are one per line or with commas between, each once', () => {

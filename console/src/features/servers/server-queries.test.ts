@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { readResources, resourcesOf } from './resources.ts'
+import { readResources, resourcesOf } from './server-queries.ts'
 
 const empty = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
 

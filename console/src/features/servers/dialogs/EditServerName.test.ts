@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest'
-import { nameProblem, withName } from './rename.ts'
+import { nameProblem, withName } from './EditServerName.tsx'
 
 const others = [
   { id: '1', name: 'amber-falcon-204' },

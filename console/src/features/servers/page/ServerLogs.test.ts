@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest'
-import { appended, emptyLog, mostCharacters } from './log-lines.ts'
+import { appended, emptyLog, mostCharacters } from './ServerLogs.tsx'
 
 describe('lines of a log', () => {
   it('are put together from pieces that end anywhere', () => {

@@ -1,0 +1,7 @@
+/** Every datacenter and every cluster, for filters and choices of any page. */
+import { clusterList } from '#contract/clusters/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { query } from './query.ts'
+
+export const everyDatacenter = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
+export const everyCluster = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
