@@ -30,7 +30,7 @@ const timeOf = (e: Happened) =>
 const ofOne = columns<Happened>([
   { id: 'at', head: 'Time', width: 150, card: 'fact', cell: timeOf },
   { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> },
-  { id: 'type', head: 'Type', width: 220, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
+  { id: 'type', head: 'Type', width: 264, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
   { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> },
 ])
 const source: Column<Happened> = {
