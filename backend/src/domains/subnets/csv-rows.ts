@@ -6,7 +6,7 @@ import { readExclusions, subnetProblems } from '#contract/network/subnet-rules.t
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/network/subnets.ts'
 import type { CsvRecord } from './csv.ts'
 import type { SubnetRow } from './store-read.ts'
-import { canonical, type Wanted } from './canonical.ts'
+import { canonical, type Wanted } from './present.ts'
 
 type Column = (typeof csvColumns)[number]
 

@@ -9,14 +9,12 @@ import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
 import { type CsvRecord, parseCsv } from './csv.ts'
-import { neighbours } from './neighbours.ts'
-import { overlapsAmong } from './overlaps.ts'
-import { audited } from './present.ts'
+import { neighbours, overlapsAmong } from './neighbours.ts'
+import { audited, columnsOf, handsOutSame, isSame, type Wanted } from './present.ts'
 import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
 import * as shown from './store-read.ts'
 import { type ReadRow, readHeader, readRow } from './csv-rows.ts'
-import { columnsOf, handsOutSame, isSame, type Wanted } from './canonical.ts'
 
 type Asked = Input<typeof subnetImport>['body']
 type Imported = Answer<typeof subnetImport>
@@ -27,12 +25,7 @@ export interface SubnetParts {
   /** Wakes the clusters of changed subnets after the transaction. */
   readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
 }
-/** When and by whom rows are written. */
-type Written = (caller: Caller) => { updated_at: Date; updated_by: string }
-
-interface GoodRow extends ReadRow {
-  readonly wanted: Wanted
-}
+type GoodRow = ReadRow & { readonly wanted: Wanted }
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
 
@@ -42,7 +35,10 @@ const mostCells = 100
 /** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
 const batch = 500
 
-export function importing({ db, record, servers, pools, written }: Platform & SubnetParts & { written: Written }) {
+/** @param parts `written`: when and by whom rows are written */
+export function importing(parts: Platform & SubnetParts & { written: (caller: Caller) => { updated_at: Date; updated_by: string } }) {
+  const { db, record, servers, pools, written } = parts
+
   /** Everything that is wrong beside what a row says on its own: names and space of all rows, so that one fault hides no other, the rest of those that are good. */
   const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
@@ -83,9 +79,11 @@ export function importing({ db, record, servers, pools, written }: Platform & Su
     await store.deferConstraints(tx)
     const updates = rows.filter((r) => doesOf(r) === 'update')
     for (const { before, wanted } of updates) await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
-    const told = updates.filter(({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted))
-    const toldIds = told.map((r) => r.before!.id)
-    await pools.changed(tx, toldIds)
+    const assigned = updates.filter(({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted))
+    await pools.changed(
+      tx,
+      assigned.map((r) => r.before!.id),
+    )
     const creations = rows.filter((r) => r.before === null).map((r) => r.wanted)
     const ids: string[] = []
     for (let from = 0; from < creations.length; from += batch) {

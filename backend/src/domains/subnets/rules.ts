@@ -8,7 +8,7 @@ import { canChangeCidr, canChangePurpose, type Subnet } from '#contract/network/
 import type { Neighbours } from './neighbours.ts'
 import type { Neighbour, Use } from './store.ts'
 import type { SubnetRow } from './store-read.ts'
-import type { Wanted } from './canonical.ts'
+import type { Wanted } from './present.ts'
 
 export interface Finding {
   readonly code: ErrorCode

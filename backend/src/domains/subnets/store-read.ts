@@ -1,31 +1,18 @@
 /** SQL for showing subnets, including assignments and uses of the pools domain, which it only reads. */
-import { type RawBuilder, type Selectable, sql, type SqlBool } from 'kysely'
+import { type RawBuilder, sql, type SqlBool } from 'kysely'
 import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import type { Input } from '#contract/operation.ts'
 import { subnetList, type SubnetStatus } from '#contract/network/subnets.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import { narrowed, readPage, type SqlReaders } from '../../db/list.ts'
-import type { Tables } from '../../db/tables.gen.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
 
 type On = Db | Tx
-export type Filters = Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>
 
 /** A subnet with everything that is shown of it. */
-export interface SubnetRow extends Omit<Selectable<Tables['subnet']>, 'scope'> {
-  readonly datacenter_code: string
-  readonly clusters: readonly { readonly id: string; readonly name: string }[]
-  readonly status: SubnetStatus
-  readonly reason: string | null
-  /** Number of usable addresses in use; null if a cluster has not reported. */
-  readonly used: number | null
-  readonly observed_at: Date | null
-}
+export type SubnetRow = Awaited<ReturnType<typeof all>>[number]
 /** Addresses that servers have, for the use of management subnets. Without them it is unknown. */
-export interface Held {
-  readonly datacenterIds: readonly (string | null)[]
-  /** In the order of `datacenterIds`. */
-  readonly addresses: readonly string[]
-}
+type Held = readonly ServerAddress[]
 
 /** Part of an IPv6 text as PostgreSQL would write it: lower case, groups without leading zeros. */
 const asWritten = (text: string): string =>
@@ -68,7 +55,7 @@ const byClusters = sql`(
 /** Evaluated after the page is cut, unless it is sorted by. */
 const usedOf = (held: Held | undefined) => {
   const byServers = held
-    ? sql`(select count(distinct u.address)::int from unnest(${held.datacenterIds}::uuid[], ${held.addresses}::inet[]) as u (datacenter_id, address)
+    ? sql`(select count(distinct u.address)::int from unnest(${held.map((h) => h.datacenter_id)}::uuid[], ${held.map((h) => h.address)}::inet[]) as u (datacenter_id, address)
         where u.address <<= subnet.cidr and (subnet.scope = 'public' or u.datacenter_id = subnet.datacenter_id) and ${usable}
           and not exists (select from ${excluded} where u.address between r.first and r.last))`
     : sql`null::int`
@@ -106,29 +93,18 @@ const shown = (on: On) =>
 
 const status = sql<SubnetStatus>`coalesce(assigned.state, 'unassigned')`
 
-const columns = (held?: Held) =>
-  [
-    'subnet.id',
-    'subnet.name',
-    'subnet.datacenter_id',
-    'subnet.cidr',
-    sql<string | null>`host(subnet.gateway)`.as('gateway'),
-    'subnet.vlan_id',
-    'subnet.exclude',
-    'subnet.first_and_last',
-    'subnet.purpose',
-    'subnet.total',
-    'subnet.version',
-    'subnet.created_at',
-    'subnet.updated_at',
-    'subnet.updated_by',
-    'datacenter.code as datacenter_code',
-    sql<SubnetRow['clusters']>`coalesce(assigned.clusters, '[]')`.as('clusters'),
-    status.as('status'),
-    'assigned.reason',
-    usedOf(held).as('used'),
-    'assigned.observed_at',
-  ] as const
+const whole = (on: On, held?: Held) =>
+  shown(on)
+    .selectAll('subnet')
+    .select([
+      'datacenter.code as datacenter_code',
+      sql<{ id: string; name: string }[]>`coalesce(assigned.clusters, '[]')`.as('clusters'),
+      status.as('status'),
+      'assigned.reason',
+      // Of the usable addresses; null if a cluster has not reported.
+      usedOf(held).as('used'),
+      'assigned.observed_at',
+    ])
 
 export const byName = sql`subnet.name collate "C"`
 const share = (held?: Held) => sql<number | null>`${usedOf(held)} / greatest(subnet.total, 1)`
@@ -157,35 +133,29 @@ const readers = (held?: Held): SqlReaders<typeof subnetList.list> => ({
   nullsLast: true,
 })
 
-export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held): Promise<{ rows: SubnetRow[]; total: number }> =>
-  readPage(shown(on).select(columns(held)), subnetList.list, readers(held), query)
+export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held) => readPage(whole(on, held), subnetList.list, readers(held), query)
 
 /** Every match, by name. */
-export const all = (on: On, filters: Filters): Promise<SubnetRow[]> =>
-  narrowed(shown(on), subnetList.list, readers(), filters).select(columns()).orderBy(byName).execute()
+export const all = (on: On, filters: Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>) =>
+  narrowed(whole(on), subnetList.list, readers(), filters).orderBy(byName).execute()
 
 export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<SubnetRow[]> =>
-  ids.length === 0
-    ? Promise.resolve([])
-    : shown(on)
-        .select(columns(held))
-        .where('subnet.id', '=', sql<string>`any(${ids}::uuid[])`)
-        .orderBy(byName)
-        .execute()
+  whole(on, held)
+    .where('subnet.id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy(byName)
+    .execute()
 
 export const byId = async (on: On, id: string, held?: Held): Promise<SubnetRow | undefined> => (await byIds(on, [id], held))[0]
 
 export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
-  shown(on)
-    .select(columns())
+  whole(on)
     .where('subnet.id', 'in', (e) => e.selectFrom('subnet_assignment').select('subnet_id').where('cluster_id', '=', clusterId))
     .orderBy(byName)
     .execute()
 
 /** Subnets of clusters that reported their use, fullest first. */
 export const fullest = (on: On, most: number, held: Held): Promise<SubnetRow[]> =>
-  shown(on)
-    .select(columns(held))
+  whole(on, held)
     .where('assigned.subnet_id', 'is not', null)
     .where(usedOf(held), 'is not', null)
     .orderBy(sql`${share(held)} desc`)

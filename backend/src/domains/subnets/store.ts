@@ -1,16 +1,12 @@
 /** SQL for locking, writing and comparing subnets. `store-read.ts` has the queries for showing them. */
-import { type Insertable, sql, type SqlBool } from 'kysely'
+import { type Insertable, sql, type SqlBool, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import { byIds, byName, type Held, type SubnetRow } from './store-read.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
+import { byIds, byName, type SubnetRow } from './store-read.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
 export type NewSubnetRow = Omit<Insertable<Tables['subnet']>, 'id' | 'version'>
-export type SubnetColumns = Pick<
-  Insertable<Tables['subnet']>,
-  'name' | 'cidr' | 'gateway' | 'vlan_id' | 'exclude' | 'first_and_last' | 'purpose' | 'total' | 'updated_at' | 'updated_by'
->
-
 /**
  * Whoever adds a network (a subnet, the pods and services of a cluster) takes this first: of two at once the second sees what the first wrote, and
  * can name it. The constraints of the tables stand behind it.
@@ -20,15 +16,13 @@ export const lockNetworks = (tx: Tx) => sql`select pg_advisory_xact_lock(${netwo
 
 /** Names and CIDRs of a cluster's subnets. */
 export const namesByCluster = (on: On, clusterIds: readonly string[]) =>
-  clusterIds.length === 0
-    ? Promise.resolve([])
-    : on
-        .selectFrom('subnet_assignment')
-        .innerJoin('subnet', 'subnet.id', 'subnet_assignment.subnet_id')
-        .select(['subnet_assignment.cluster_id', 'subnet.id', 'subnet.name', 'subnet.cidr'])
-        .where('subnet_assignment.cluster_id', 'in', [...clusterIds])
-        .orderBy(byName)
-        .execute()
+  on
+    .selectFrom('subnet_assignment')
+    .innerJoin('subnet', 'subnet.id', 'subnet_assignment.subnet_id')
+    .select(['subnet_assignment.cluster_id', 'subnet.id', 'subnet.name', 'subnet.cidr'])
+    .where('subnet_assignment.cluster_id', '=', sql<string>`any(${clusterIds}::uuid[])`)
+    .orderBy(byName)
+    .execute()
 
 export const countByDatacenter = (on: On) =>
   on
@@ -48,7 +42,7 @@ export const lock = (tx: Tx, ids: readonly string[]) =>
     .execute()
 
 /** Locks the rows, then reads them, so that joined data is protected by the lock too. */
-export async function locked(tx: Tx, ids: readonly string[], held?: Held): Promise<SubnetRow[]> {
+export async function locked(tx: Tx, ids: readonly string[], held?: readonly ServerAddress[]): Promise<SubnetRow[]> {
   await lock(tx, ids)
   return byIds(tx, ids, held)
 }
@@ -67,7 +61,7 @@ export const insert = (tx: Tx, subnets: readonly NewSubnetRow[]): Promise<{ id: 
     .execute()
 
 /** Counts the version up. The row must be locked. */
-export const update = (tx: Tx, id: string, change: SubnetColumns) =>
+export const update = (tx: Tx, id: string, change: Updateable<Tables['subnet']>) =>
   tx
     .updateTable('subnet')
     .set({ ...change, version: sql<number>`version + 1` })
@@ -76,18 +70,11 @@ export const update = (tx: Tx, id: string, change: SubnetColumns) =>
 
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('subnet').where('id', '=', id).execute()
 
-export interface Neighbour {
-  readonly id: string
-  readonly name: string
-  readonly cidr: string
-  readonly datacenter_code: string
-}
-
 /**
  * A subnet that shares space with a CIDR, other than the one named by `but`.
  * @param scope id of the datacenter for private space, `public` for all other
  */
-export const overlapping = (on: On, cidr: string, scope: string, but: string | null): Promise<Neighbour | undefined> =>
+export const overlapping = (on: On, cidr: string, scope: string, but: string | null) =>
   on
     .selectFrom('subnet')
     .innerJoin('datacenter', 'datacenter.id', 'subnet.datacenter_id')
@@ -98,6 +85,8 @@ export const overlapping = (on: On, cidr: string, scope: string, but: string | n
     .orderBy('subnet.cidr')
     .limit(1)
     .executeTakeFirst()
+
+export type Neighbour = NonNullable<Awaited<ReturnType<typeof overlapping>>>
 
 export async function isNameTaken(on: On, name: string, but: string | null): Promise<boolean> {
   const holder = await on
@@ -128,7 +117,7 @@ export const inDatacenter = (on: On, datacenterId: string): Promise<{ name: stri
 export const mapOf = (on: On, id: string) =>
   on
     .selectFrom('subnet')
-    .select(['id', 'datacenter_id', 'cidr', sql<string | null>`host(gateway)`.as('gateway'), 'vlan_id', 'exclude', 'first_and_last'])
+    .select(['id', 'datacenter_id', 'cidr', 'gateway', 'vlan_id', 'exclude', 'first_and_last'])
     .select((e) =>
       e
         .selectFrom('subnet_assignment as a')
@@ -140,14 +129,11 @@ export const mapOf = (on: On, id: string) =>
     .executeTakeFirst()
 export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
 
-/** Addresses that clusters were seen to use, in order with a space between, and what uses each, a line for each. */
-export interface UseTexts {
-  readonly addresses: string
-  readonly by: string
-}
-
-/** As texts: rows cost more than all else. */
-export const usesInOrder = (on: On, subnetId: string): Promise<UseTexts> =>
+/**
+ * Addresses that clusters were seen to use, in order with a space between, and what uses each, a line for each.
+ * As texts: rows cost more than all else.
+ */
+export const usesInOrder = (on: On, subnetId: string) =>
   on
     .selectFrom((e) =>
       e
@@ -162,14 +148,8 @@ export const usesInOrder = (on: On, subnetId: string): Promise<UseTexts> =>
     .select([sql<string>`coalesce(string_agg(host(u.address), ' '), '')`.as('addresses'), sql<string>`coalesce(string_agg(u.used_by, chr(10)), '')`.as('by')])
     .executeTakeFirstOrThrow()
 
-export interface Use {
-  readonly address: string
-  readonly used_by: string
-  readonly cluster_name: string
-}
-
 /** Addresses that clusters were seen to use, in order, with the cluster. */
-export const uses = (on: On, subnetId: string): Promise<Use[]> =>
+export const uses = (on: On, subnetId: string) =>
   on
     .selectFrom('subnet_use')
     .innerJoin('cluster', 'cluster.id', 'subnet_use.cluster_id')
@@ -178,3 +158,5 @@ export const uses = (on: On, subnetId: string): Promise<Use[]> =>
     .orderBy('subnet_use.address')
     .orderBy('subnet_use.used_by')
     .execute()
+export type UseTexts = Awaited<ReturnType<typeof usesInOrder>>
+export type Use = Awaited<ReturnType<typeof uses>>[number]

@@ -1,4 +1,5 @@
 /** Reading and changing subnets. Each change is one transaction: rows, audit entry and event together. */
+import type { FastifyInstance } from 'fastify'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -6,15 +7,24 @@ import type { Page } from '#contract/page.ts'
 import { subnetProblems } from '#contract/network/subnet-rules.ts'
 import {
   canRemoveSubnet,
+  importLimits,
   type NewSubnet,
   type Subnet,
+  subnetAddresses,
   type SubnetChange,
-  type subnetExport,
-  type subnetList,
+  subnetCreate,
+  subnetExport,
+  subnetGet,
+  subnetImport,
+  subnetList,
+  subnetMap,
   type SubnetMap,
+  subnetRemove,
+  subnetUpdate,
 } from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
+import { asJson, serve } from '../../http/serve.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
@@ -22,22 +32,35 @@ import { addressMap, addressRuns } from './address-map.ts'
 import { writeCsv } from './csv.ts'
 import { importing, type SubnetParts } from './importing.ts'
 import { neighbours } from './neighbours.ts'
-import { audited, present } from './present.ts'
+import { audited, canonical, columnsOf, handsOutSame, isSame, present, type Wanted } from './present.ts'
 import { asProblem, containsServer, demand, fixedWhileAssigned, nameTaken, overlaps, scopeOf, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
 import * as shown from './store-read.ts'
 import { tableOf } from './csv-rows.ts'
-import { canonical, columnsOf, handsOutSame, isSame, type Wanted } from './canonical.ts'
 
 export type Subnets = ReturnType<typeof subnets>
 
 const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({ kind: 'subnet', id, name })
-const missing = () => new Problem('not_found', 'There is no such subnet')
 
-const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
-  datacenterIds: addresses.map((a) => a.datacenter_id),
-  addresses: addresses.map((a) => a.address),
-})
+/** In JSON a line break or a quote takes two bytes. */
+const largestImport = 2 * importLimits.bytes + 64 * 1024
+
+export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
+  const on = serve(app)
+  on(subnetList, ({ query }) => domain.list(query))
+  serve(app, { isVolatile: true })(subnetGet, ({ params }) => domain.get(params.id))
+  on(subnetCreate, ({ caller, body }) => domain.create(caller, body))
+  on(subnetUpdate, ({ caller, params, body, ifMatch }) => domain.update(caller, params.id, body, ifMatch))
+  on(subnetRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(subnetAddresses, async ({ params }) => asJson(await domain.addresses(params.id)))
+  on(subnetMap, ({ params }) => domain.map(params.id))
+  on(subnetExport, async ({ query, saveAs }) => {
+    const text = await domain.export(query)
+    saveAs('subnets.csv')
+    return text
+  })
+  serve(app, { largestBody: largestImport })(subnetImport, ({ caller, body }) => domain.import(caller, body))
+}
 
 export function subnets(parts: Platform & SubnetParts) {
   const { db, clock, record, tell, servers, pools } = parts
@@ -49,13 +72,12 @@ export function subnets(parts: Platform & SubnetParts) {
   const explained = async (error: unknown, wanted: Wanted, id: string | null): Promise<unknown> => {
     const constraint = violatedConstraint(error)
     if (constraint === 'subnet_name') return asProblem(nameTaken)
-    if (constraint === 'subnet_datacenter_id_fkey') return noDatacenter()
+    if (constraint === 'subnet_datacenter_id_fkey')
+      return new Problem('not_found', 'There is no such datacenter', { datacenter_id: 'There is no such datacenter' })
     if (constraint !== 'subnet_overlap') return error
     const other = await store.overlapping(db, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
     return other ? asProblem(overlaps(other)) : new Problem('conflict', 'Another subnet had this space until a moment ago. Please try again.')
   }
-
-  const noDatacenter = () => new Problem('not_found', 'There is no such datacenter', { datacenter_id: 'There is no such datacenter' })
 
   const demandFree = async (tx: Tx, wanted: Wanted, before: shown.SubnetRow | null, held: readonly ServerAddress[]): Promise<void> => {
     const id = before?.id ?? null
@@ -70,22 +92,17 @@ export function subnets(parts: Platform & SubnetParts) {
   /** Reads everything that an address map needs, concurrently. */
   const drawn = async (id: string) => {
     const [row, uses, held] = await Promise.all([store.mapOf(db, id), store.usesInOrder(db, id), servers.addresses()])
-    if (!row) throw missing()
-    return [row, uses, held] as const
+    return [existing(row), uses, held] as const
   }
 
   return {
     async list(query: Input<typeof subnetList>['query']): Promise<Page<Subnet>> {
-      const { rows, total } = await shown.page(db, query, heldOf(await servers.addresses()))
+      const { rows, total } = await shown.page(db, query, await servers.addresses())
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
     /** @throws Problem not_found */
-    async get(id: string): Promise<Subnet> {
-      const row = await shown.byId(db, id, heldOf(await servers.addresses()))
-      if (!row) throw missing()
-      return present(row)
-    },
+    get: async (id: string): Promise<Subnet> => present(existing(await shown.byId(db, id, await servers.addresses()))),
 
     /** @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a cluster's networks, a server's address) */
     async create(caller: Caller, asked: NewSubnet): Promise<Subnet> {
@@ -96,7 +113,7 @@ export function subnets(parts: Platform & SubnetParts) {
           await store.lockNetworks(tx)
           await demandFree(tx, wanted, null, addresses)
           const [made] = await store.insert(tx, [{ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: now(), ...written(caller) }])
-          const row = (await shown.byId(tx, made!.id, heldOf(addresses)))!
+          const row = existing(await shown.byId(tx, made!.id, addresses))
           await record(tx, caller, { action: 'subnet.created', target: targetOf(row), after: audited(row), event: { version: row.version } })
           return present(row)
         })
@@ -112,9 +129,7 @@ export function subnets(parts: Platform & SubnetParts) {
       try {
         return await inTransaction(db, async (tx) => {
           await store.lockNetworks(tx)
-          const [before] = await store.locked(tx, [id], heldOf(addresses))
-          if (!before) throw missing()
-          demandVersion(ifMatch, before)
+          const before = current((await store.locked(tx, [id], addresses))[0], ifMatch)
           const whole = { ...before, ...definedOf(change) }
           const cidr = parseCidr(whole.cidr)
           if (cidr) demand(fixedWhileAssigned(before, { cidr: formatCidr(cidr), purpose: whole.purpose }))
@@ -127,7 +142,7 @@ export function subnets(parts: Platform & SubnetParts) {
           if (before.clusters.length > 0) demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
           if (before.clusters.length > 0 && !handsOutSame(before, wanted)) await pools.changed(tx, [id])
-          const after = (await shown.byId(tx, id, heldOf(addresses)))!
+          const after = existing(await shown.byId(tx, id, addresses))
           await record(tx, caller, {
             action: 'subnet.updated',
             target: targetOf(after),
@@ -145,9 +160,7 @@ export function subnets(parts: Platform & SubnetParts) {
     /** @throws Problem not_found, stale, subnet_in_use, subnet_assigned */
     remove: (caller: Caller, id: string, ifMatch?: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
-        const [row] = await store.locked(tx, [id])
-        if (!row) throw missing()
-        demandVersion(ifMatch, row)
+        const row = current((await store.locked(tx, [id]))[0], ifMatch)
         const subnet = present(row)
         const verdict = canRemoveSubnet(subnet)
         const [cluster] = row.clusters
@@ -168,7 +181,7 @@ export function subnets(parts: Platform & SubnetParts) {
     import: importing({ ...parts, written }),
 
     /** Subnets with the highest utilisation, for the overview. Only those with known use. */
-    fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, heldOf(await servers.addresses()))).map(present),
+    fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, await servers.addresses())).map(present),
     countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
     /** What a cluster shows of its subnets, by the cluster's id. */
@@ -198,8 +211,16 @@ export function subnets(parts: Platform & SubnetParts) {
   }
 }
 
-function demandVersion(ifMatch: Versions, row: Pick<shown.SubnetRow, 'version' | 'updated_by'>): void {
-  if (!isVersion(ifMatch, row.version)) throw new Problem('stale', `Changed by ${row.updated_by} since you opened it. Review the changes`)
+/** @throws Problem not_found */
+function existing<Row extends object>(row: Row | undefined): Row {
+  if (!row) throw new Problem('not_found', 'There is no such subnet')
+  return row
+}
+/** The row that a person changes. @throws Problem not_found, stale naming who changed it */
+function current(row: shown.SubnetRow | undefined, ifMatch: Versions): shown.SubnetRow {
+  const found = existing(row)
+  if (!isVersion(ifMatch, found.version)) throw new Problem('stale', `Changed by ${found.updated_by} since you opened it. Review the changes`)
+  return found
 }
 
 const definedOf = (change: SubnetChange) =>
