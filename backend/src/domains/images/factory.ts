@@ -20,14 +20,6 @@ export interface Listed<T> {
   readonly reason: string | null
 }
 
-export interface Registered {
-  /** Lower-case hexadecimal SHA-256, as the factory says. */
-  readonly id: string
-  /** The schematic as the factory writes it; null from those that don't tell. */
-  readonly text: string | null
-  readonly simulated: boolean
-}
-
 export type Factory = ReturnType<typeof factory>
 
 /** Versions that are offered where the factory can't be asked. */
@@ -123,24 +115,23 @@ export function factory(parts: FactoryParts) {
   const call = factoryCalls(url, limits)
   let silent: ReturnType<Silence>
   const silence: Silence = () => silent
-  const ask: typeof call = async (asked) => {
-    try {
-      const answer = await call(asked)
-      silent = undefined
-      return answer
-    } catch (error) {
+  const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
+  /** Asks, and reads the answer by a schema; `what` is the fault of one that doesn't fit it. */
+  const ask = async <S extends z.ZodMiniType>(question: Parameters<typeof call>[0], schema: S, what: string) => {
+    const { json, simulated } = await call(question).catch((error: unknown) => {
       if (error instanceof FactoryError && error.kind === 'unreachable') silent = { reason: error.message, at: clock.now() }
       throw error
-    }
+    })
+    silent = undefined
+    const answer = z.safeParse(schema, json)
+    if (!answer.success) throw nonsense(what)
+    return { data: answer.data, simulated }
   }
-  const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
 
   const versions = kept(parts, silence, async () => {
-    const { json, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes })
-    const read = z.safeParse(Versions, json)
-    if (!read.success) throw nonsense('not a list of versions')
-    const known = read.data.filter((v) => versionPattern.test(v))
-    if (read.data.length > 0 && known.length === 0) throw nonsense('a list of versions in a form that is not known')
+    const { data, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes }, Versions, 'not a list of versions')
+    const known = data.filter((v) => versionPattern.test(v))
+    if (data.length > 0 && known.length === 0) throw nonsense('a list of versions in a form that is not known')
     return { items: [...new Set(known)].toSorted(newestFirst), simulated }
   })
 
@@ -149,10 +140,9 @@ export function factory(parts: FactoryParts) {
     const list =
       byVersion.get(version) ??
       kept(parts, silence, async () => {
-        const { json, simulated } = await ask({ path: `/version/${version}/extensions/official`, status: 200, mostBytes: mostListBytes })
-        const read = z.safeParse(Extensions, json)
-        if (!read.success) throw nonsense('not a list of extensions')
-        const named = read.data.filter((e) => /^[a-z0-9-]+\/[a-z0-9._-]+$/.test(e.name)).map(extensionOf)
+        const question = { path: `/version/${version}/extensions/official`, status: 200, mostBytes: mostListBytes } as const
+        const { data, simulated } = await ask(question, Extensions, 'not a list of extensions')
+        const named = data.filter((e) => /^[a-z0-9-]+\/[a-z0-9._-]+$/.test(e.name)).map(extensionOf)
         const items = [...new Map(named.map((e) => [e.name, e])).values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
         return { items, simulated }
       })
@@ -173,12 +163,14 @@ export function factory(parts: FactoryParts) {
     versions,
     /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
     extensions,
-    /** Registers a schematic. Check the id that it answers by `knownAs`. @throws FactoryError */
-    async register(schematic: string): Promise<Registered> {
-      const { json, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes })
-      const read = z.safeParse(Created, json)
-      if (!read.success) throw nonsense('no schematic id')
-      return { id: read.data.id, text: read.data.schematic ?? null, simulated }
+    /**
+     * Registers a schematic. Check the id that it answers by `knownAs`: a lower-case hexadecimal SHA-256, as the factory says.
+     * `text` is the schematic as the factory writes it, null from those that don't tell.
+     * @throws FactoryError
+     */
+    async register(schematic: string) {
+      const { data, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes }, Created, 'no schematic id')
+      return { id: data.id, text: data.schematic ?? null, simulated }
     },
   }
 }
@@ -187,7 +179,10 @@ export function factory(parts: FactoryParts) {
  * The factory's id of our schematic; null if that id stands for another one. The same schematic may have
  * another id than ours, because quoting depends on the factory's YAML library, and the factory's text counts.
  */
-export function knownAs(ours: { readonly text: string; readonly id: string }, { id, text }: Pick<Registered, 'id' | 'text'>): string | null {
+export function knownAs(
+  ours: { readonly text: string; readonly id: string },
+  { id, text }: { readonly id: string; readonly text: string | null },
+): string | null {
   if (id === ours.id) return id
   if (text === null || createHash('sha256').update(text).digest('hex') !== id) return null
   try {

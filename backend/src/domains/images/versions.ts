@@ -16,7 +16,7 @@ import {
 } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
 import { FactoryError } from './factory-call.ts'
-import { compareVersions, type Factory, isPrerelease, type Listed, ownVersions } from './factory.ts'
+import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 
 /** How long to wait for a list. After that the answer is made without the factory, whose own answer serves the next caller. */
 const patienceMs = 2_000
@@ -30,9 +30,9 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
 
   const ask = async (): Promise<{ items: readonly string[] | null; reason: string | null }> => {
     const asked = factory.versions().then(
-      (listed: Listed<string>) => {
-        last = listed.items
-        return { items: listed.items, reason: listed.reason }
+      ({ items, reason }) => {
+        last = items
+        return { items, reason }
       },
       (error: unknown) => {
         if (!(error instanceof FactoryError)) throw error
@@ -41,10 +41,10 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     )
     const late = { items: last, reason: `The image factory at ${factory.url} has not answered within ${patienceMs / 1000} s` }
     const stop = new AbortController()
-    const timer = clock.sleep(patienceMs, stop.signal).then(
-      () => late,
-      () => late,
-    )
+    const timer = clock
+      .sleep(patienceMs, stop.signal)
+      .catch(() => undefined)
+      .then(() => late)
     try {
       return await Promise.race([asked, timer])
     } finally {
