@@ -27,25 +27,16 @@ const simulated = cidr('127.20.0.0/16')
  * Never dialled, whatever the setting: this machine, link-local addresses, non-host addresses and cloud metadata services.
  * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they would bypass the list.
  */
-const never: readonly (readonly [Cidr, string])[] = [
-  [cidr('0.0.0.0/8'), 'is no host'],
-  [cidr('127.0.0.0/8'), 'is this machine itself'],
-  [cidr('169.254.0.0/16'), 'is link-local, where metadata services are'],
-  [cidr('100.100.100.200/32'), 'is a metadata service'],
-  [cidr('168.63.129.16/32'), 'is a metadata service'],
-  [cidr('192.0.0.192/32'), 'is a metadata service'],
-  [cidr('224.0.0.0/3'), 'is no host'],
-  [cidr('::/96'), 'is no host of its own'],
-  [cidr('64:ff9b::/96'), 'carries an IPv4 address'],
-  [cidr('64:ff9b:1::/48'), 'carries an IPv4 address'],
-  [cidr('2002::/16'), 'carries an IPv4 address'],
-  [cidr('2001::/32'), 'carries an IPv4 address'],
-  [cidr('fe80::/10'), 'is link-local'],
-  [cidr('fec0::/10'), 'is site-local'],
-  [cidr('fd00:ec2::254/128'), 'is a metadata service'],
-  [cidr('fd20:ce::254/128'), 'is a metadata service'],
-  [cidr('ff00::/8'), 'is no host'],
-]
+const never: Readonly<Record<string, readonly Cidr[]>> = {
+  'is this machine itself': ['127.0.0.0/8'].map(cidr),
+  'is a metadata service': ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'].map(cidr),
+  'is link-local, where metadata services are': ['169.254.0.0/16'].map(cidr),
+  'is link-local': ['fe80::/10'].map(cidr),
+  'is site-local': ['fec0::/10'].map(cidr),
+  'carries an IPv4 address': ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32'].map(cidr),
+  'is no host of its own': ['::/96'].map(cidr),
+  'is no host': ['0.0.0.0/8', '224.0.0.0/3', 'ff00::/8'].map(cidr),
+}
 
 const dialPorts = [50_000, 6443] as const
 
@@ -78,8 +69,8 @@ export function dialPolicy({ networks, own, simulate }: DialSettings) {
     if (!dialPorts.some((p) => p === port)) return no(`Port ${port} is not dialled: only ${dialPorts.join(' and ')} are`)
     const isSimulated = simulate && contains(simulated, address)
     if (!isSimulated) {
-      const refused = never.find(([network]) => contains(network, address))
-      if (refused) return no(`${text} ${refused[1]}, and is never dialled`)
+      const why = Object.keys(never).find((reason) => never[reason]!.some((network) => contains(network, address)))
+      if (why !== undefined) return no(`${text} ${why}, and is never dialled`)
       if (own().some((mine) => same(mine, address))) return no(`${text} is an address of this machine itself and is never dialled`)
     }
     if (networks.some((network) => contains(network, address))) return yes

@@ -80,9 +80,11 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>
     readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
 
+  /** Runs in a place of the budget, unless the caller has one already. */
+  const inLane = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> => (lane === 'held' ? act() : budget.run(lane, act, signal))
+
   /** `act` holds its place only while it dials; contacts and probes hold it to their end, which their deadlines bound. */
   const place = <T>(options: ConnectOptions, open: () => Promise<TalosClient>, use: (client: TalosClient) => Promise<T>): Promise<T> => {
-    const lane = options.lane ?? 'act'
     const whole = async (client: TalosClient) => {
       try {
         return await use(client)
@@ -90,12 +92,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         client.close()
       }
     }
-    if (lane === 'held') return open().then(whole)
-    return lane === 'act' ? budget.run(lane, open, options.signal).then(whole) : budget.run(lane, async () => whole(await open()), options.signal)
+    return (options.lane ?? 'act') === 'act' ? inLane(options, open).then(whole) : inLane(options, async () => whole(await open()))
   }
-  const whileDialling = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> =>
-    lane === 'held' ? act() : budget.run(lane, act, signal)
-
   const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
     const isSame = server.uuid === null || (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
     if (!isSame) throw new OtherHardware(server, found, fingerprint)
@@ -167,7 +165,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
        */
       async presence(options: ConnectOptions = {}): Promise<Presence> {
         policy.demand(address, apiPort)
-        return (await whileDialling(options, () => certificateOf(address, options))).mode
+        return (await inLane(options, () => certificateOf(address, options))).mode
       },
 
       /**
@@ -186,7 +184,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       /** As `maintenance`, but the connection stays open until `close()`. */
       async openMaintenance(options: ConnectOptions = {}): Promise<TalosClient> {
         const sequence = begin(options)
-        const client = await whileDialling(options, () => sequence.open())
+        const client = await inLane(options, () => sequence.open())
         try {
           await sequence.check(client)
           return client
@@ -203,8 +201,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       secure: <T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options: ConnectOptions = {}): Promise<T> =>
         place(options, () => openSecure(credentials, options), act),
       /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
-      openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> =>
-        whileDialling(options, () => openSecure(credentials, options)),
+      openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> => inLane(options, () => openSecure(credentials, options)),
     }
   }
 
@@ -220,7 +217,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)
-      return whileDialling({ lane: 'probe', ...options }, async () => {
+      return inLane({ lane: 'probe', ...options }, async () => {
         const { pin, client } = await fresh(address, options)
         try {
           return { identity: await readIdentity(client), pin, reading: await readEverything(client) }

@@ -37,19 +37,11 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       identity_state: 'confirmed',
       identity_since: at,
       identity_note: `Taken over with the cluster ${cluster.name}`,
-      uuid: identity.uuid,
-      serial: identity.serial,
-      manufacturer: identity.manufacturer,
-      product: identity.product,
+      ...identity,
       seen_uuid: null,
       seen_serial: null,
       // Fingerprints exist only in maintenance.
       fingerprint: null,
-      stage: reading.status.stage,
-      unmet: JSON.stringify(reading.status.unmet),
-      reachable: true,
-      unreachable_since: null,
-      reason: null,
       ...readingColumns(reading, at),
     }) as const
 
@@ -79,7 +71,7 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       }
       const after = before
         ? await store.update(tx, before.id, columns, at)
-        : await store.insert(tx, { ...columns, predecessor_id: null, created_at: at, updated_at: at } as store.NewServer)
+        : await store.insert(tx, { ...columns, predecessor_id: null, created_at: at, updated_at: at })
       if (!after) throw taken(machine.name)
       await store.writeContacts(tx, [{ id: after.id, at }])
       await record(tx, caller, {

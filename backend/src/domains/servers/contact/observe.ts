@@ -2,8 +2,7 @@
  * What contacts need and what they bring: the servers to ask, and their answers, which are written to the database in one transaction per second.
  * A contact alone changes no version and makes no event.
  */
-import type { Stage } from '#contract/servers/servers.ts'
-import type { Inventory } from '#talos/client/inventory.ts'
+import type { Inventory, MachineStatus } from '#talos/client/inventory.ts'
 import type { Hardware } from '../../../db/columns.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
@@ -73,47 +72,49 @@ export function rosterOf(entries: Iterable<Entry>): Watched[] {
   return watched
 }
 
+/** Columns of a machine that answers. */
+const answeringColumns = ({ stage, unmet }: MachineStatus) =>
+  ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
+
 /** Columns of a reading. */
-export function readingColumns(reading: Reading, at: Date): store.ServerChange {
-  const { status, inventory, secureBoot } = reading
+export function readingColumns({ status, inventory, secureBoot }: Reading, at: Date) {
   return {
+    ...answeringColumns(status),
     hardware: JSON.stringify(hardwareOf(inventory)),
     hardware_at: at,
     talos_version: status.version || null,
     schematic: status.schematic ?? null,
     secure_boot: secureBoot,
     system_disk: status.systemDisk ?? null,
+  } satisfies store.ServerChange
+}
+
+/** What the row should hold after an observation. */
+function wantedOf(row: store.ServerRow, seen: Observation): store.ServerChange {
+  const at = new Date(seen.at)
+  if (seen.kind === 'seen')
+    return {
+      ...(seen.reading && readingColumns(seen.reading, at)),
+      ...answeringColumns(seen.status),
+      ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
+    }
+  const since = row.reachable !== false && { unreachable_since: at }
+  if (seen.kind === 'missed') return seen.unreachable ? { reachable: false, reason: seen.reason, ...since } : {}
+  return {
+    identity_state: 'changed',
+    seen_uuid: seen.found.uuid,
+    seen_serial: seen.found.serial,
+    identity_note: alarm(seen.found),
+    ...(row.identity_state !== 'changed' && { identity_since: at }),
+    reachable: false,
+    ...since,
+    reason: 'Other hardware answers at its address',
   }
 }
 
 /** The changed columns after an observation. */
 function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
-  const at = new Date(seen.at)
-  const wanted: store.ServerChange =
-    seen.kind === 'seen'
-      ? {
-          reachable: true,
-          unreachable_since: null,
-          reason: null,
-          stage: seen.status.stage satisfies Stage,
-          unmet: JSON.stringify(seen.status.unmet),
-          ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
-          ...(seen.reading && readingColumns(seen.reading, at)),
-        }
-      : seen.kind === 'other'
-        ? {
-            identity_state: 'changed',
-            seen_uuid: seen.found.uuid,
-            seen_serial: seen.found.serial,
-            identity_note: alarm(seen.found),
-            ...(row.identity_state !== 'changed' && { identity_since: at }),
-            reachable: false,
-            ...(row.reachable !== false && { unreachable_since: at }),
-            reason: 'Other hardware answers at its address',
-          }
-        : seen.unreachable
-          ? { reachable: false, reason: seen.reason, ...(row.reachable !== false && { unreachable_since: at }) }
-          : {}
+  const wanted = wantedOf(row, seen)
   const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ServerRow], value))
   if (entries.length === 0) return {}
   return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }

@@ -75,17 +75,11 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
           .filter(Boolean)
           .join('. ') || null,
       predecessor_id: before?.id ?? null,
-      uuid: identity.uuid,
-      serial: identity.serial,
-      manufacturer: identity.manufacturer,
-      product: identity.product,
+      ...identity,
       fingerprint: pin.fingerprint,
-      stage: reading.status.stage,
-      unmet: JSON.stringify(reading.status.unmet),
-      reachable: true,
       created_at: at,
       updated_at: at,
-      ...(readingColumns(reading, at) as Partial<store.NewServer>),
+      ...readingColumns(reading, at),
     }
     for (let tries = 0; tries < mostNames; tries++) {
       const made = await store.insert(tx, { ...server, name: newName(random) })
@@ -112,15 +106,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     const { identity, reading } = found
     const known = await store.lockByHardware(tx, identity.uuid, found.address)
     const recognised = recognise(known, { ...found, addresses: reading.inventory.node_addresses })
-    const seen = {
-      fingerprint: found.pin.fingerprint,
-      stage: reading.status.stage,
-      unmet: JSON.stringify(reading.status.unmet),
-      reachable: true,
-      unreachable_since: null,
-      reason: null,
-      ...readingColumns(reading, at),
-    }
+    const seen = { fingerprint: found.pin.fingerprint, ...readingColumns(reading, at) }
     switch (recognised.kind) {
       case 'unasked':
         return null
