@@ -3,7 +3,6 @@ import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
-import type { KeptConfig, LockedOut, Outside } from '../servers/outside.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import { storeConfig } from './render.ts'
 import * as store from './store.ts'
@@ -30,11 +29,17 @@ async function versionsNow(parts: CoreParts, row: store.ClusterRow): Promise<{ t
 const isLiving = (row: store.ClusterRow | undefined): row is store.ClusterRow =>
   row !== undefined && row.deleted_at === null && row.wanted === 'ready' && row.ready_at !== null
 
-export function outside(parts: CoreParts): Outside {
+export type Outside = ReturnType<typeof outside>
+/** The configurations of a server, to compare what others have changed with. */
+export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
+
+/** For the detection of drift, and for the decisions of people about it. */
+export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())
 
-  const opened = async (on: Db | Tx, clusterId: string, { sealed, ...config }: store.ConfigRow): Promise<KeptConfig> => ({
+  /** With plaintext secrets. `held_at`: since when the machine is known to have held it, or null. */
+  const opened = async (on: Db | Tx, clusterId: string, { sealed, ...config }: store.ConfigRow) => ({
     ...config,
     yaml: await secrets.openConfig(on, clusterId, sealed),
   })
@@ -48,45 +53,55 @@ export function outside(parts: CoreParts): Outside {
     store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
 
   return {
-    async configs(on, clusterId, nodeId) {
+    /** Null if the cluster has sent none. */
+    async configs(on: Db | Tx, clusterId: string, nodeId: string) {
       const member = await store.member(on, clusterId, nodeId)
       const newest = await store.newestConfig(on, clusterId, nodeId)
       if (!member || !newest || member.released_at !== null) return null
       const [held, before] = await store.heldConfigs(on, clusterId, nodeId)
       const known = held ?? (await store.firstConfig(on, clusterId, nodeId))!
       return {
+        /** The configuration that the machine is believed to hold, for comparison. */
         held: await opened(on, clusterId, known),
+        /** The one before, which it may still hold until a restart. */
         before: before ? await opened(on, clusterId, before) : null,
+        /** The wanted configuration. */
         newest: await opened(on, clusterId, newest),
+        /** Digest of the configuration that a user chose to overwrite. */
         overwrite: member.overwrite_seen,
         images: member.images,
       }
     },
 
-    async noteHeld(tx, clusterId, nodeId, generation) {
+    /** Records that the machine holds a generation. */
+    async noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void> {
       await store.holdConfig(tx, clusterId, nodeId, generation, now())
       await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: null })
     },
 
     keep,
 
-    async adopt(tx, clusterId, nodeId, yaml) {
+    /** Makes the machine's configuration the base for patches. */
+    async adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> {
       await keep(tx, clusterId, nodeId, yaml)
       await putBase(tx, clusterId, nodeId, yaml)
     },
 
-    async rebase(tx, clusterId, nodeId, change) {
+    /** Changes an adopted base, if there is one. */
+    async rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => string): Promise<void> {
       const row = await store.base(tx, clusterId, nodeId)
       if (!row) return
       await putBase(tx, clusterId, nodeId, change(await secrets.openBase(tx, clusterId, row.sealed)))
     },
 
-    async noteImages(tx, clusterId, nodeId, images: MachineImages) {
+    /** Takes over images that others have set, so that rendered configurations have them too. */
+    async noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void> {
       const install = images.install === undefined ? {} : { install_image: images.install }
       await store.updateMember(tx, clusterId, nodeId, { images: JSON.stringify(images), ...install })
     },
 
-    async noteVersions(clusterId) {
+    /** Updates the cluster's versions to those that its servers run. */
+    async noteVersions(clusterId: string): Promise<void> {
       const read = await store.row(db, clusterId)
       if (!isLiving(read)) return
       const seen = await versionsNow(parts, read)
@@ -107,18 +122,20 @@ export function outside(parts: CoreParts): Outside {
       })
     },
 
-    async allowOverwrite(tx, clusterId, nodeId, seen) {
+    async allowOverwrite(tx: Tx, clusterId: string, nodeId: string, seen: string | null): Promise<void> {
       await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: seen })
     },
 
-    async joined(clusterId) {
+    /** Joined servers of a ready cluster; empty for other clusters. */
+    async joined(clusterId: string): Promise<{ node_id: string; controlPlane: boolean }[]> {
       if (!isLiving(await store.row(db, clusterId))) return []
       return (await store.members(db, clusterId))
         .filter((m) => store.isWanted(m) && m.node_ready_at !== null)
         .map((m) => ({ node_id: m.node_id, controlPlane: m.role === 'control_plane' }))
     },
 
-    async noteLockedOut(clusterId, why: LockedOut | null) {
+    /** Records that the cluster's machines refuse Steelyard, or null. */
+    async noteLockedOut(clusterId: string, why: store.ClusterRow['locked_out']): Promise<void> {
       const read = await store.row(db, clusterId)
       if (!read || read.deleted_at !== null || read.locked_out === why) return
       await inTransaction(db, async (tx) => {

@@ -2,7 +2,7 @@
 import { type ClusterRole, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers/servers.ts'
+import { canKeepInstalled, canRunTalos, type Eligibility, eligibilityChecks, installedElse } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts } from './present.ts'
@@ -22,21 +22,21 @@ const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
 /** All checks, in contract order. Without `wanted`: whether it may join some cluster with a supported version, at least as a worker. */
 export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[] {
-  const results: Eligibility[] = []
-  /** `reason` is why the check fails; null if it passes. */
-  const check = (name: Eligibility['check'], reason: string | null) => results.push({ check: name, ok: reason === null, reason })
-  check('free', free(server))
-  check('reachable', reachable(server))
-  check('identity', identity(server))
-  check('talos_version', talosVersion(server, wanted))
-  check('installed_version', installedVersion(server, wanted))
-  check('disks', disks(server, wanted))
-  check('memory', memory(server, wanted))
-  check('link', link(server, wanted))
-  check('management_address', managementAddress(server))
-  // The database keeps names unique, and invalid names can't be set, so only a missing name fails.
-  check('name', server.name === '' ? 'The server has no name' : null)
-  return results
+  /** Why each check fails; null if it passes. */
+  const reasons: Readonly<Record<Eligibility['check'], string | null>> = {
+    free: free(server),
+    reachable: reachable(server),
+    identity: identity(server),
+    talos_version: talosVersion(server, wanted),
+    installed_version: installedVersion(server, wanted),
+    disks: disks(server, wanted),
+    memory: memory(server, wanted),
+    link: link(server, wanted),
+    management_address: managementAddress(server),
+    // The database keeps names unique, and invalid names can't be set, so only a missing name fails.
+    name: server.name === '' ? 'The server has no name' : null,
+  }
+  return eligibilityChecks.map((check) => ({ check, ok: reasons[check] === null, reason: reasons[check] }))
 }
 
 function free({ cluster, operation_id, status }: ServerFacts): string | null {

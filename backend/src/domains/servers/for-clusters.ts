@@ -4,17 +4,13 @@
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import type { Operation } from '#contract/operations.ts'
 import { canBecome } from '#contract/servers/servers.ts'
-import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
-import type { Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
-import type { RenderContext } from '../patches/layers.ts'
+import type { clusterCore } from '../clusters/core.ts'
 import { eligibility } from './eligibility.ts'
-import type { Outside } from './outside.ts'
 import { audited, factsOf, type ServerFacts } from './present.ts'
 import * as store from './store.ts'
 import { takingOver } from './take-over.ts'
@@ -30,32 +26,8 @@ interface ReserveInput {
   }[]
 }
 
-/** Interface of clusters for the servers domain. */
-export interface ClusterAccess {
-  /** Minted client credentials for a cluster's Talos API, not stored; null if the cluster doesn't exist. */
-  talosCredentials(clusterId: string, options: { role: 'os:reader' | 'os:operator' | 'os:admin'; lifetimeMs: number }): Promise<Credentials | null>
-  /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
-  controlPlaneAddresses(clusterId: string): Promise<string[]>
-  /**
-   * A server's generated configuration before any patch, and the cluster's choices for it, as the base of patch previews.
-   * null if the cluster has not generated it yet.
-   */
-  generated(on: Db | Tx, clusterId: string, nodeId: string): Promise<{ yaml: string; context: RenderContext } | null>
-  /** The last rendered configuration of a server with plaintext secrets, or null. */
-  renderedConfig(clusterId: string, nodeId: string): Promise<string | null>
-  /**
-   * Renders the server again with its patches in `tx`, stores the bytes as the next generation and returns them. Exactly
-   * these bytes are sent to the machine. null if the cluster has no configuration for it yet.
-   */
-  renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
-  /** Records of outside changes to configurations and versions. */
-  readonly outside: Outside
-  /**
-   * Removes a silent server and makes its cluster forget it. null if it is in no cluster.
-   * @throws Problem `transition_refused` if it answers or the cluster can't lose it; `stale`
-   */
-  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
-}
+/** What servers use of clusters. */
+export type ClusterAccess = ReturnType<typeof clusterCore>['access']
 
 /** Node columns of a server outside of a cluster. */
 const noNode = { node_ready: null, node_reason: null, node_since: null, drift_since: null, drift_seen: null } as const

@@ -62,9 +62,6 @@ export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined
     .executeTakeFirst()
 }
 
-export const hasUuid = async (tx: Tx, uuid: string): Promise<boolean> =>
-  (await tx.selectFrom('server').select('id').where('uuid', '=', uuid).where('status', '<>', 'deleted').executeTakeFirst()) !== undefined
-
 /** Writes a change, bumps the version and returns the new row. The row must be locked. */
 export function update(tx: Tx, id: string, change: ServerChange, at: Date): Promise<ServerRow> {
   return tx

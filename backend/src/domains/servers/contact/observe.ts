@@ -50,11 +50,10 @@ function hardwareOf(inventory: Inventory): Hardware {
 }
 
 /** Servers to keep contact with: all that aren't removed. `live` ones need to be known within seconds. */
-export function rosterOf(entries: Iterable<Entry>): Watched[] {
-  const watched: Watched[] = []
-  for (const { row, contact } of entries) {
-    if (row.status === 'deleted') continue
-    watched.push({
+export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
+  [...entries]
+    .filter(({ row }) => row.status !== 'deleted')
+    .map(({ row, contact }) => ({
       id: row.id,
       name: row.name,
       address: row.address,
@@ -67,10 +66,7 @@ export function rosterOf(entries: Iterable<Entry>): Watched[] {
       fingerprint: row.fingerprint,
       hasHardware: row.hardware !== null,
       stage: row.stage,
-    })
-  }
-  return watched
-}
+    }))
 
 /** Columns of a machine that answers. */
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>

@@ -29,13 +29,10 @@ function addressesOfRow(row: ServerRow): readonly ServerAddress[] {
 }
 
 /** Addresses of all servers that aren't removed. */
-export function addressesOf(entries: Iterable<Entry>): ServerAddress[] {
-  const found: ServerAddress[] = []
-  for (const { row } of entries) {
-    if (row.status === 'deleted') continue
+export const addressesOf = (entries: Iterable<Entry>): ServerAddress[] =>
+  [...entries].flatMap(({ row }) => {
+    if (row.status === 'deleted') return []
     const own = known.get(row) ?? addressesOfRow(row)
     known.set(row, own)
-    found.push(...own)
-  }
-  return found
-}
+    return own
+  })

@@ -83,7 +83,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     }
     for (let tries = 0; tries < mostNames; tries++) {
       const made = await store.insert(tx, { ...server, name: newName(random) })
-      if (!made && (await store.hasUuid(tx, identity.uuid))) return undefined
+      if (!made && (await store.liveByUuid(tx, identity.uuid))) return undefined
       if (!made) continue
       await record(tx, caller, {
         action: 'server.added',
