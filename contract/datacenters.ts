@@ -3,10 +3,10 @@
  * Codes are ISO 3166-1 country, UN/LOCODE place, running index: PL-POZ-1.
  */
 import * as z from 'zod/mini'
-import { list, listOperation } from './list.ts'
+import { list } from './list.ts'
 import { seen } from './names.ts'
-import { operation } from './operation.ts'
-import { time } from './page.ts'
+import { callsOf } from './object-calls.ts'
+import { changed, wholeIn } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count, counted } from './words.ts'
 
@@ -30,7 +30,6 @@ const countryCode = countryLetters.check(z.refine((code) => countries.has(code),
 /** UN/LOCODE place: letters and the digits 2 to 9. */
 const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
 const numberIn = (low: number, high: number, sentence: string) => z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
-const wholeIn = (low: number, high: number, sentence: string) => z.int(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
 const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.maxLength(length, `${name} must be no more than ${length} characters`), seen())
 const latitude = numberIn(-90, 90, 'Latitude must be a number from -90 to 90')
 const longitude = numberIn(-180, 180, 'Longitude must be a number from -180 to 180')
@@ -68,9 +67,7 @@ export const Datacenter = z.extend(declared, {
   clusters: z.int(),
   subnets: z.int(),
   compute_units: z.object({ total: z.int(), free: z.int() }),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
+  ...changed,
 })
 export type Datacenter = z.infer<typeof Datacenter>
 export type DatacenterInput = z.infer<typeof creation>
@@ -115,49 +112,24 @@ const datacenters = list<Datacenter>()({
   order: 'code',
 })
 
-export const datacenterList = listOperation(datacenters, Datacenter, {
-  name: 'datacenterList',
-  summary: 'The datacenters, with what stands in each.',
-  path: '/v1/datacenters',
-  scope: 'datacenters:read',
-})
+const calls = callsOf('datacenter', '/v1/datacenters', { read: 'datacenters:read', write: 'datacenters:write' }, Datacenter)
+export const datacenterList = calls.list(datacenters, 'The datacenters, with what stands in each.')
 
-export const datacenterGet = operation({
-  name: 'datacenterGet',
-  summary: 'One datacenter.',
-  route: 'GET /v1/datacenters/{id}',
-  scope: 'datacenters:read',
-  answer: Datacenter,
-})
+export const datacenterGet = calls.get('One datacenter.')
 
-export const datacenterCreate = operation({
-  name: 'datacenterCreate',
+export const datacenterCreate = calls.create({
   summary: 'Add a datacenter; its code is made from country, city and index.',
-  route: 'POST /v1/datacenters',
-  scope: 'datacenters:write',
   body: creation,
-  answer: Datacenter,
-  status: 201,
   errors: ['conflict'],
 })
 
-export const datacenterUpdate = operation({
-  name: 'datacenterUpdate',
+export const datacenterUpdate = calls.update({
   summary: 'Change a datacenter. Country, city and index are fixed while anything stands in it.',
-  route: 'PATCH /v1/datacenters/{id}',
-  scope: 'datacenters:write',
   body: change,
-  answer: Datacenter,
   errors: ['stale', 'datacenter_in_use', 'conflict'],
 })
 
-export const datacenterRemove = operation({
-  name: 'datacenterRemove',
-  summary: 'Remove a datacenter that nothing stands in.',
-  route: 'DELETE /v1/datacenters/{id}',
-  scope: 'datacenters:write',
-  errors: ['datacenter_in_use', 'stale'],
-})
+export const datacenterRemove = calls.remove('Remove a datacenter that nothing stands in.', ['datacenter_in_use', 'stale'])
 
 export function canRemoveDatacenter(d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>): Verdict {
   const inside = [

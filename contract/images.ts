@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
+import { callsOf } from './object-calls.ts'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -160,27 +161,12 @@ const images = list<Image>()({
   order: '-created_at',
 })
 
-export const imageList = listOperation(images, Image, {
-  name: 'imageList',
-  summary: 'Images that were prepared, newest first.',
-  path: '/v1/images',
-  scope: 'servers:read',
-})
-export const imageGet = operation({
-  name: 'imageGet',
-  summary: 'One prepared image.',
-  route: 'GET /v1/images/{id}',
-  scope: 'servers:read',
-  answer: Image,
-})
-export const imageCreate = operation({
-  name: 'imageCreate',
+const calls = callsOf('image', '/v1/images', { read: 'servers:read', write: 'servers:write' }, Image)
+export const imageList = calls.list(images, 'Images that were prepared, newest first.')
+export const imageGet = calls.get('One prepared image.')
+export const imageCreate = calls.create({
   summary: 'Prepare an image. Where the factory does not answer, the image is kept unregistered, with the reason, to be registered later.',
-  route: 'POST /v1/images',
-  scope: 'servers:write',
   body: NewImage,
-  answer: Image,
-  status: 201,
   errors: ['not_found', 'conflict', 'factory_refused'],
 })
 export const imageRegister = operation({
@@ -192,13 +178,7 @@ export const imageRegister = operation({
   answer: Image,
   errors: ['conflict', 'factory_refused', 'factory_unreachable'],
 })
-export const imageRemove = operation({
-  name: 'imageRemove',
-  summary: 'Forget a prepared image. Its links go on working: the factory keeps what it was given.',
-  route: 'DELETE /v1/images/{id}',
-  scope: 'servers:write',
-  errors: ['stale'],
-})
+export const imageRemove = calls.remove('Forget a prepared image. Its links go on working: the factory keeps what it was given.', ['stale'])
 
 /**
  * The token decides the datacenter of servers, so an image can't name another. `datacenter` is the wanted one; null takes the token's.

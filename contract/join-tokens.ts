@@ -5,6 +5,7 @@
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { nameOf } from './names.ts'
+import { callsOf } from './object-calls.ts'
 import { operation } from './operation.ts'
 import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -76,19 +77,9 @@ const joinTokens = list<JoinToken>()({
   order: '-created_at',
 })
 
-export const joinTokenList = listOperation(joinTokens, JoinToken, {
-  name: 'joinTokenList',
-  summary: 'Join tokens, newest first, with how often each was used; never the tokens themselves.',
-  path: '/v1/join-tokens',
-  scope: 'servers:read',
-})
-export const joinTokenGet = operation({
-  name: 'joinTokenGet',
-  summary: 'One join token.',
-  route: 'GET /v1/join-tokens/{id}',
-  scope: 'servers:read',
-  answer: JoinToken,
-})
+const calls = callsOf('joinToken', '/v1/join-tokens', { read: 'servers:read', write: 'servers:write' }, JoinToken)
+export const joinTokenList = calls.list(joinTokens, 'Join tokens, newest first, with how often each was used; never the tokens themselves.')
+export const joinTokenGet = calls.get('One join token.')
 export const joinTokenCreate = operation({
   name: 'joinTokenCreate',
   summary: 'Make a join token. The answer is the only one that holds it; images prepared with it carry it too.',

@@ -25,7 +25,7 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly answer: Answer
   /** Media type of the answer. Anything but JSON is answered as text (a file to download) or as a stream, and `answer` is a string. */
   readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/csv' | 'text/event-stream' | 'application/x-ndjson'
-  /** Status of success. */
+  /** Status of success. By default 204 without an answer, 202 where the answer is an operation that was begun, otherwise 200. */
   readonly status: 200 | 201 | 202 | 204
   /**
    * Whether its answer is kept where the call carries an Idempotency-Key: of those that sent again would do it twice, or be refused because it is done. They
@@ -76,7 +76,15 @@ interface Declared<R extends Route, P extends Schema, Q extends Schema, B extend
   readonly answer?: A
 }
 
-/** Declares a call. Without an answer its status is 204, otherwise 200 where it says no other. */
+/** Whether the answer is an object with the field. */
+export const answersWith = (field: string, answer: Schema): boolean => field in ((answer as { shape?: object }).shape ?? {})
+
+function statusOf(answer: Schema | undefined): Operation['status'] {
+  if (!answer) return 204
+  return answersWith('operation', answer) ? 202 : 200
+}
+
+/** Declares a call. */
 export function operation<
   const R extends Route,
   P extends Schema = z.ZodMiniObject<Ids<R>, z.core.$strict>,
@@ -86,7 +94,7 @@ export function operation<
 >({ route, ...declared }: Declared<R, P, Q, B, A>): Operation<P, Q, B, A> {
   const [method, path] = route.split(' ') as [Operation['method'], Operation['path']]
   const defaults = { params: idsIn(route), query: none, body: noBody, answer: noBody, media: 'application/json', errors: [] } as const
-  const { scope, status = declared.answer ? 200 : 204 } = declared
+  const { scope, status = statusOf(declared.answer) } = declared
   const kept = scope !== null && (status === 201 || status === 202 || method === 'DELETE')
   return { ...defaults, status, kept, ...declared, method, path } as Operation<P, Q, B, A>
 }

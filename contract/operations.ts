@@ -1,9 +1,10 @@
 /** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
 import * as z from 'zod/mini'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
-import { ConfirmedDisk, ConfirmedDisks, Disk } from './servers/disks.ts'
+import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
 import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
-import { list, listOperation } from './list.ts'
+import { list } from './list.ts'
+import { callsOf } from './object-calls.ts'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -179,19 +180,9 @@ const operations = list<Operation>()({
   order: '-created_at',
 })
 
-export const operationList = listOperation(operations, Operation, {
-  name: 'operationList',
-  summary: 'Operations on what the caller may see, newest first.',
-  path: '/v1/operations',
-  scope: 'signed_in',
-})
-export const operationGet = operation({
-  name: 'operationGet',
-  summary: 'One operation with its steps.',
-  route: 'GET /v1/operations/{id}',
-  scope: 'signed_in',
-  answer: Operation,
-})
+const calls = callsOf('operation', '/v1/operations', { read: 'signed_in', write: 'signed_in' }, Operation)
+export const operationList = calls.list(operations, 'Operations on what the caller may see, newest first.')
+export const operationGet = calls.get('One operation with its steps.')
 export const operationCancel = operation({
   name: 'operationCancel',
   summary: 'Ask an operation to stop at the next safe point.',
@@ -217,16 +208,5 @@ export const operationRetryDisks = operation({
   summary: 'Disks that a retry of a failed operation would wipe though nobody has agreed to what is on them now; `by` confirms each.',
   route: 'GET /v1/operations/{id}/retry',
   scope: 'signed_in',
-  answer: z.object({
-    items: z.array(
-      z.object({
-        server: z.string(),
-        device: z.string(),
-        disk: Disk,
-        content: z.string(),
-        media: z.nullable(z.string()),
-        by: z.nullable(ConfirmedDisk),
-      }),
-    ),
-  }),
+  answer: z.object({ items: z.array(DiskToConfirm) }),
 })

@@ -26,3 +26,9 @@ export const byId = z.strictObject({ id: z.uuid() })
 
 /** ISO 8601 in UTC. */
 export const time = z.iso.datetime()
+
+/** Of an object that users change. `version` counts the changes. */
+export const changed = { version: z.int(), created_at: time, updated_at: time }
+
+/** A whole number from `least` to `most`; `sentence` refuses any other. */
+export const wholeIn = (least: number, most: number, sentence: string) => z.int(sentence).check(z.gte(least, sentence), z.lte(most, sentence))

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
+import { callsOf } from './object-calls.ts'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import { Role } from './permissions.ts'
@@ -23,12 +24,7 @@ export type Person = z.infer<typeof Person>
 
 const name = z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
 
-export const NewUser = z.strictObject({
-  email,
-  name,
-  role: Role,
-  password: newPassword,
-})
+export const NewUser = z.strictObject({ email, name, role: Role, password: newPassword })
 
 const users = list<Person>()({
   nouns: ['user', 'users'],
@@ -43,20 +39,11 @@ const users = list<Person>()({
   order: 'email',
 })
 
-export const userList = listOperation(users, Person, {
-  name: 'userList',
-  summary: 'The users of this installation.',
-  path: '/v1/users',
-  scope: 'users:manage',
-})
-export const userCreate = operation({
-  name: 'userCreate',
+const calls = callsOf('user', '/v1/users', { read: 'users:manage', write: 'users:manage' }, Person)
+export const userList = calls.list(users, 'The users of this installation.')
+export const userCreate = calls.create({
   summary: 'Add a user.',
-  route: 'POST /v1/users',
-  scope: 'users:manage',
   body: NewUser,
-  answer: Person,
-  status: 201,
   errors: ['user_exists'],
 })
 
@@ -64,22 +51,12 @@ export const userCreate = operation({
 export const mayStopBeingAdmin = (admins: number): Verdict =>
   admins > 1 ? yes : no('This is the last admin who can sign in: make somebody else an admin first')
 
-export const userUpdate = operation({
-  name: 'userUpdate',
+export const userUpdate = calls.update({
   summary: 'Rename a user, change the role, disable or enable. It takes effect within 5 s.',
-  route: 'PATCH /v1/users/{id}',
-  scope: 'users:manage',
   body: z.strictObject({ name: z.optional(name), role: z.optional(Role), disabled: z.optional(z.boolean()) }),
-  answer: Person,
   errors: ['last_admin', 'stale'],
 })
-export const userRemove = operation({
-  name: 'userRemove',
-  summary: 'Remove a user. All their sessions end; what they did stays in the audit log.',
-  route: 'DELETE /v1/users/{id}',
-  scope: 'users:manage',
-  errors: ['last_admin'],
-})
+export const userRemove = calls.remove('Remove a user. All their sessions end; what they did stays in the audit log.', ['last_admin'])
 /** Life of a link to set a password. */
 export const resetLinkHours = 24
 export const userResetPassword = operation({

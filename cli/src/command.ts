@@ -1,13 +1,16 @@
+/** What commands declare, and the commands that follow from the contract: the list of a noun, and what is done with one object. */
+import { type AnyList, type BareColumn, choicesOf, type ColumnKey, filtersOf, type ItemOf, type ListColumn, type ListFilter, sortKeys } from '#contract/list.ts'
+import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
 import type { Api } from './api/client.ts'
-import type { Terminal } from './terminal.ts'
+import { type Column, shownOf, table } from './table.ts'
+import type { Colour, Terminal } from './terminal.ts'
+import { disk, localTime, memory, words } from './text.ts'
 
-interface Described {
-  /** One line for the help. */
-  readonly help: string
-}
-export interface TextOption extends Described {
+/** `help`: one line. `value`: stands for the value in the help. */
+export interface TextOption {
   readonly kind: 'text'
-  /** Stands for the value in the help. */
+  readonly help: string
   readonly value: string
   readonly choices?: readonly string[]
   /** May be given several times, each also as a comma-separated list unless it is `whole`. */
@@ -15,20 +18,21 @@ export interface TextOption extends Described {
   /** A comma is part of the value. */
   readonly whole?: true
 }
-export interface NumberOption extends Described {
+interface NumberOption extends Pick<TextOption, 'help' | 'value'> {
   readonly kind: 'number'
-  readonly value: string
   /** Takes fractions and negative numbers too, such as coordinates. */
   readonly decimal?: true
 }
-export interface FlagOption extends Described {
+interface FlagOption {
   readonly kind: 'flag'
+  readonly help: string
 }
-export type Option = TextOption | NumberOption | FlagOption
+type Option = TextOption | NumberOption | FlagOption
 export type Options = Readonly<Record<string, Option>>
 
 /** A positional argument. Only the last one may be optional or repeated. */
-export interface Operand extends Described {
+interface Operand {
+  readonly help: string
   readonly value: string
   readonly optional?: true
   readonly many?: true
@@ -104,3 +108,173 @@ export const globalOptions = {
 /** The object without its undefined values. */
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
+
+/** What a table shows of a column in another way than its declaration says, or a column that only the CLI has. */
+interface Cell<Item> {
+  readonly title?: string
+  readonly text?: (item: Item, now: number) => string
+  readonly colour?: (item: Item, now: number) => Colour | null
+  readonly right?: true
+  /** Left out where it is empty in every row. */
+  readonly optional?: true
+}
+type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Cell<ItemOf<L>>, 'text'>> } & Readonly<
+  Record<string, Cell<ItemOf<L>>>
+>
+
+interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Options>
+  extends Pick<Command, 'name'>, Partial<Pick<Command, 'summary' | 'examples'>> {
+  readonly operation: Operation & { readonly list: L }
+  /** The table's columns, in their order, where `--columns` names no others. Default: those of the list that aren't hidden. */
+  readonly shown?: readonly (ColumnKey<L> | (keyof C & string))[]
+  readonly cells: C & Cells<L>
+  readonly operands?: P
+  /** Beside those of the list. */
+  readonly options?: O
+  /** Parameters of the call beside search, filters, order and page. */
+  ask?(context: Context, given: Given<P, O>): Promise<{ params?: object; query?: object }>
+}
+
+const flagOf = (key: string, { flag }: ListFilter): string => flag ?? key.replaceAll('_', '-')
+const filterOption = (key: string, filter: ListFilter): TextOption => {
+  const choices = choicesOf(filter)?.map(([value]) => value)
+  return { kind: 'text', value: filter.value ?? key.toUpperCase(), help: filter.help, ...(choices && { choices }) }
+}
+
+/** The options that narrow a list by its filters. */
+export const narrowingOptions = (list: AnyList): Options =>
+  Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
+/** The filters of a query, as those options were given. */
+export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
+  given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
+
+const writers = {
+  text: String,
+  mono: String,
+  number: String,
+  word: (value: unknown) => words(String(value)),
+  memory: (value: unknown) => memory(Number(value)),
+  disk: (value: unknown) => disk(Number(value)),
+  time: (value: unknown) => localTime(String(value)),
+} as const
+const rightKinds: ReadonlySet<string> = new Set(['number', 'memory', 'disk'])
+
+function columnOf<Item>(key: string, declared: ListColumn<Item> | undefined, cell: Cell<Item>, now: number): Column<Item> & Pick<Cell<Item>, 'optional'> {
+  const { kind = 'text', label = words(key), value } = declared ?? {}
+  const plain = (item: Item): string => {
+    const known = value?.(item) ?? null
+    return known === null ? '' : writers[kind](known)
+  }
+  const { title = label.toUpperCase(), text = plain, colour, right = rightKinds.has(kind), optional = false as never } = cell
+  return { title, text: (item) => text(item, now), right, optional, ...(colour && { colour: (item: Item) => colour(item, now) }) }
+}
+
+/** The command that shows a list: its options, its query and its table follow from the list's declaration in the contract. */
+export function listCommand<
+  L extends AnyList,
+  const C extends Readonly<Record<string, Cell<ItemOf<L>>>>,
+  const P extends Operands = Record<string, never>,
+  const O extends Options = Record<string, never>,
+>({ operation, cells, options, ...declared }: DeclaredList<L, C, P, O>): Command {
+  const asking: { ask?(context: Context, given: AnyGiven): Promise<{ params?: object; query?: object }> } = declared
+  const { nouns } = operation.list
+  const columns = operation.list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>
+  const { shown = Object.keys(columns).filter((key) => !columns[key]!.hidden) } = declared
+  const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
+  const sorts = sortKeys(operation.list)
+  return command<Operands, Options>({
+    summary: operation.summary,
+    examples: [declared.name],
+    ...declared,
+    options: {
+      ...options,
+      ...narrowingOptions(operation.list),
+      search: { kind: 'text', value: 'TEXT', help: 'Only what contains the text' },
+      sort: { kind: 'text', value: 'COLUMN', help: `Order, descending as --sort=-${sorts[0]}`, choices: sorts.flatMap((key) => [key, `-${key}`]) },
+      columns: { kind: 'text', value: 'COLUMNS', help: 'Columns to show', choices: all, many: true },
+      page: { kind: 'number', value: 'N', help: 'Page, from 1' },
+      'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
+    },
+    async run(context, read) {
+      const { terminal, api, show } = context
+      const o = read.options as Readonly<Record<string, string | number | undefined>> & { readonly columns: readonly string[] }
+      const more = await asking.ask?.(context, read)
+      const query = given({
+        ...more?.query,
+        ...narrowingOf(operation.list, read.options),
+        q: o['search'],
+        sort: o['sort'],
+        page: o['page'],
+        per_page: o['per-page'],
+      })
+      const answer = (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
+      show(answer, (page) => {
+        const wanted: readonly string[] = o.columns.length > 0 ? o.columns : shown
+        const drawn = wanted
+          .map((key) => columnOf<ItemOf<L>>(key, columns[key], (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[key] ?? {}, terminal.now()))
+          .filter((column) => !column.optional || page.items.some((item) => column.text(item) !== ''))
+        return table(terminal, page.items, drawn, `No ${nouns[1]}`) + shownOf(page)
+      })
+    },
+  })
+}
+
+/** `name`: what was entered, where that is an id. */
+export interface Found {
+  readonly id: string
+  readonly name: string
+}
+
+export interface Noun extends Operand {
+  /** An operand, for the examples of the help. */
+  readonly example: string
+  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id of another form. */
+  readonly find: (api: Api, text: string) => Promise<Found>
+}
+
+interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<Command, 'name'> {
+  /** The object that the command is about: its first operand. */
+  readonly of: Noun
+  /** The call, whose path parameter is the object's id. */
+  readonly operation: O
+  /** Default: the operation's own. */
+  readonly summary?: string
+  /** Default: the command with an example of the object. */
+  readonly examples?: Command['examples']
+  /** After the object's own. */
+  readonly operands?: P
+  readonly options?: Q
+  /** Query and body of the call. Asks the user first, where the act can't be undone. */
+  ask?(context: Context, given: Given<P, Q>, object: Found): Promise<Sent<O>>
+  /** What is printed of the answer. `name`: the object, as the user named it. */
+  say?(answer: Answer<O>, name: string, context: Context): string
+  /** Instead of `say`: prints the answer and resolves to the exit code. */
+  done?(context: Context, answer: Answer<O>, given: Given<P, Q>): number | undefined | Promise<number | undefined>
+}
+type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
+/** Without the types of operands and options, which the declaration alone knows. */
+type Acts<O extends Operation> = Pick<DeclaredObject<O, Operands, Options>, 'ask' | 'say' | 'done'>
+
+/** A command about one object: finds the object that the first operand names, calls the API with its id, prints the answer. */
+export function objectCommand<O extends Operation, const P extends Operands = Record<string, never>, const Q extends Options = Record<string, never>>(
+  declared: DeclaredObject<O, P, Q>,
+): Command {
+  const { name, of, operation, summary = operation.summary, examples = [`${name} ${of.example}`], operands, options = {} } = declared
+  const acts: Acts<O> = declared
+  const operand = of.value.toLowerCase()
+  return command<Operands, Options>({
+    name,
+    summary,
+    examples,
+    operands: { [operand]: of, ...operands },
+    options,
+    async run(context, given) {
+      const object = await of.find(context.api, String(given.operands[operand]))
+      const { id } = object
+      const answer = (await context.api.call<Operation>(operation, { params: { id }, ...(await acts.ask?.(context, given, object)) })) as Answer<O>
+      if (acts.done) return acts.done(context, answer, given)
+      context.show(answer ?? { id }, () => acts.say?.(answer, object.name, context) ?? '')
+      return undefined
+    },
+  })
+}

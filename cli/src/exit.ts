@@ -1,3 +1,5 @@
+import * as z from 'zod/mini'
+
 /** Exit codes. Stable and documented in docs/cli.md, because scripts branch on them. */
 export const exitCodes = {
   ok: 0,
@@ -18,12 +20,8 @@ export const exitCodes = {
 export type Exit = keyof typeof exitCodes
 
 /** An error answer of the API. A newer server may send a code that this version doesn't know. */
-export interface Refusal {
-  readonly error: string
-  readonly code: string
-  readonly fields?: Record<string, string> | undefined
-  readonly request_id: string
-}
+export const Refusal = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
+type Refusal = z.infer<typeof Refusal>
 
 /** Ends the command with a sentence and an exit code. */
 export class CliError extends Error {

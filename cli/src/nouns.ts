@@ -11,22 +11,9 @@ import { patchList } from '#contract/patches.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
-import type { Operand } from './command.ts'
+import type { Noun } from './command.ts'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
-
-/** `name`: what was entered, where that is an id. */
-export interface Found {
-  readonly id: string
-  readonly name: string
-}
-
-export interface Noun extends Operand {
-  /** An operand, for the examples of the help. */
-  readonly example: string
-  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id of another form. */
-  readonly find: (api: Api, text: string) => Promise<Found>
-}
 
 const isId = (text: string) => z.safeParse(z.uuid(), text).success
 const longestQuery = 200

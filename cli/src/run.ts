@@ -30,7 +30,7 @@ export async function run(args: readonly string[], terminal: Terminal, program: 
     }
     const context: Context = {
       terminal,
-      api: openApi({ terminal, sessions, url: parsed.url }),
+      api: openApi(terminal, sessions, parsed.url),
       json: parsed.json,
       show: (value, people) => terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
       runProgram: async (words) => {

@@ -1,6 +1,7 @@
 /** The only file of the CLI that reads arguments, environment, standard streams and signals. The others get them as a Terminal. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { askOnTerminal } from './ask.ts'
 import { exitCodes } from './exit.ts'
 import { run, type RunProgram } from './run.ts'
@@ -18,17 +19,7 @@ function openTerminal(): Terminal {
     colour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     env,
     now: () => Date.now(),
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve()
-        const end = () => {
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', end)
-          resolve()
-        }
-        const timer = setTimeout(end, ms)
-        signal?.addEventListener('abort', end)
-      }),
+    sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => undefined),
     ask: (question, options) => askOnTerminal(stdin, stderr, question, options),
     readAll: () => text(stdin),
     interrupted: () => {

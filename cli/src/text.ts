@@ -82,13 +82,8 @@ export function ago(iso: string | null, now: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
 }
 
-const two = (n: number) => String(n).padStart(2, '0')
-/** Local date and time to the second. Scripts get ISO 8601 in UTC with --json. */
-export function localTime(iso: string | null): string {
-  if (iso === null) return '-'
-  const t = new Date(iso)
-  return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`
-}
+/** Local date and time to the second, as Sweden writes them: 2026-11-20 08:00:00. Scripts get ISO 8601 in UTC with --json. */
+export const localTime = (iso: string | null): string => (iso === null ? '-' : new Date(iso).toLocaleString('sv'))
 
 /** `control_plane` → `control plane`. */
 export const words = (value: string): string => value.replaceAll('_', ' ')

@@ -31,18 +31,12 @@ function progress(o: Operation): string {
 /** Addresses without an answer are only counted at the end: a line each would bury the servers that were found. */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
-export interface Watched {
-  /** The last state that was seen. */
-  readonly operation: Operation
-  readonly exit: number
-}
-
 /**
- * Shows the steps of an operation until it has ended. Ctrl-C ends the watching, never the operation.
+ * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code. Ctrl-C ends the watching, never the operation.
  * With `print` json, each change is one line of JSON on standard output; otherwise lines of text, on standard error if standard
  * output is needed for something else.
  */
-export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>, id: string, print: 'out' | 'err' | 'json'): Promise<Watched> {
+export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>, id: string, print: 'out' | 'err' | 'json') {
   const signal = terminal.interrupted()
   const live = print === 'err' ? terminal.errColumns : print === 'out' ? terminal.columns : null
   const write = (text: string) => (print === 'err' ? terminal.err(text) : terminal.out(text))
@@ -71,7 +65,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
   }
 
   let operation: Operation | null = null
-  for (;;) {
+  while (!signal.aborted) {
     try {
       operation = await api.call(operationGet, { params: { id } }, { signal })
       if (silentSince !== null) terminal.err('Steelyard answers again.\n')
@@ -86,9 +80,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
       silentSince ??= terminal.now()
       if (terminal.now() - silentSince > patienceMs) throw e
     }
-    if (signal.aborted) break
     await terminal.sleep(pollMs, signal)
-    if (signal.aborted) break
   }
   if (operation === null || !hasEnded(operation)) {
     throw new CliError('interrupted', `${live === null ? '' : '\n'}Stopped watching. The operation goes on`, {
@@ -105,7 +97,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
 export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
 
 /** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
-export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
+export async function waitOr(context: Context, id: string, wait: boolean) {
   if (wait) return watch(context, id, 'err')
   context.terminal.err(`Watch it: steelyard operation watch ${id}\n`)
   return null

@@ -3,11 +3,12 @@ import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { nameOf } from '../names.ts'
-import { list, listOperation } from '../list.ts'
+import { list } from '../list.ts'
+import { callsOf } from '../object-calls.ts'
 import { operation } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
-import { time } from '../page.ts'
+import { changed, time, wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
@@ -61,9 +62,7 @@ export const Cluster = z.object({
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
   /** When it was taken over; null if Steelyard made it. */
   taken_over_at: z.optional(z.nullable(time)),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
+  ...changed,
 })
 export type Cluster = z.infer<typeof Cluster>
 
@@ -118,11 +117,7 @@ export const NewCluster = z.strictObject({
   ),
   /** True: the endpoint is an unused address in the servers' network, held by the control planes. */
   virtual_ip: z._default(z.boolean(), false),
-  vlan_id: z.optional(
-    z.nullable(
-      z.int('VLAN ID must be between 1 and 4094').check(z.gte(1, 'VLAN ID must be between 1 and 4094'), z.lte(4094, 'VLAN ID must be between 1 and 4094')),
-    ),
-  ),
+  vlan_id: z.optional(z.nullable(wholeIn(1, 4094, 'VLAN ID must be between 1 and 4094'))),
   pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
   service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
   servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
@@ -174,14 +169,9 @@ const clusters = list<Cluster>()({
   order: 'name',
 })
 
-export const clusterList = listOperation(clusters, Cluster, { name: 'clusterList', summary: 'Clusters.', path: '/v1/clusters', scope: 'clusters:read' })
-export const clusterGet = operation({
-  name: 'clusterGet',
-  summary: 'One cluster.',
-  route: 'GET /v1/clusters/{id}',
-  scope: 'clusters:read',
-  answer: Cluster,
-})
+const calls = callsOf('cluster', '/v1/clusters', { read: 'clusters:read', write: 'clusters:write' }, Cluster)
+export const clusterList = calls.list(clusters, 'Clusters.')
+export const clusterGet = calls.get('One cluster.')
 export const clusterCreate = operation({
   name: 'clusterCreate',
   summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
@@ -189,7 +179,6 @@ export const clusterCreate = operation({
   scope: 'clusters:write',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
-  status: 202,
   errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
 })
 export const clusterPreview = operation({
@@ -212,7 +201,6 @@ export const clusterDelete = operation({
   scope: 'clusters:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
-  status: 202,
   errors: ['operation_running', 'stale'],
 })
 export const clusterServerReplace = operation({
@@ -222,7 +210,6 @@ export const clusterServerReplace = operation({
   scope: 'clusters:write',
   body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
   answer: begun,
-  status: 202,
   errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
 /** Talos keeps its log in memory, so only this call has what a server logged before a restart. */

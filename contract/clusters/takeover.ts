@@ -28,8 +28,13 @@ const ImportedCluster = {
   name: z.optional(nameOf('Cluster')),
 }
 
-const oneProof = (b: { secrets?: string | undefined; talosconfig?: string | undefined }) => (b.secrets === undefined) !== (b.talosconfig === undefined)
-const oneProofSentence = 'Give either the secrets bundle or a talosconfig'
+const oneProof = z.refine<{ secrets?: string | undefined; talosconfig?: string | undefined }>(
+  (b) => (b.secrets === undefined) !== (b.talosconfig === undefined),
+  {
+    error: 'Give either the secrets bundle or a talosconfig',
+    path: ['secrets'],
+  },
+)
 
 export const TakeoverServer = z.object({
   /** Node name in Kubernetes, which becomes the server's name. */
@@ -67,7 +72,7 @@ export const clusterImportPreview = operation({
   summary: 'Looks at a cluster that others made and says what taking it over would do. Only asks its machines; changes nothing.',
   route: 'POST /v1/clusters/import/preview',
   scope: 'clusters:write',
-  body: z.strictObject(ImportedCluster).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+  body: z.strictObject(ImportedCluster).check(oneProof),
   answer: Takeover,
   errors: ['not_found', 'dial_refused', 'server_unreachable'],
 })
@@ -78,9 +83,8 @@ export const clusterImport = operation({
   scope: 'clusters:write',
   body: z
     .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Take `seen` from the preview that you looked at')) })
-    .check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+    .check(oneProof),
   answer: z.object({ cluster: Cluster, operation: Operation }),
-  status: 202,
   errors: ['not_found', 'dial_refused', 'server_unreachable', 'name_taken', 'server_taken', 'not_eligible', 'stale'],
 })
 export const clusterSecretsImport = operation({
@@ -89,7 +93,7 @@ export const clusterSecretsImport = operation({
     "Imports a cluster's new secrets after its authorities were changed by others, such as with `talosctl rotate-ca`, once its machines have taken them.",
   route: 'POST /v1/clusters/{id}/secrets',
   scope: 'clusters:write',
-  body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+  body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(oneProof),
   answer: Cluster,
   errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],
 })

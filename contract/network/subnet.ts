@@ -1,6 +1,6 @@
 /** Schema of a subnet in answers. Separate from the rules, which the overview doesn't need. */
 import * as z from 'zod/mini'
-import { time } from '../page.ts'
+import { changed, time } from '../page.ts'
 
 /** Active: the cluster holds the wanted pool. Draining: no new addresses are handed out, and Steelyard waits for those in use. */
 export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
@@ -32,8 +32,6 @@ export const Subnet = z.object({
   /** How many of them are in use. null: unknown. */
   used: z.nullable(z.int()),
   observed_at: z.nullable(time),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
+  ...changed,
 })
 export type Subnet = z.infer<typeof Subnet>

@@ -3,15 +3,17 @@
  * a management subnet holds the servers' own addresses and may be shared by several clusters.
  */
 import * as z from 'zod/mini'
+import { catch as fallback } from 'zod/mini'
 import { addressStates } from './address-map.ts'
-import { list, listOperation, narrowingOf } from '../list.ts'
+import { list, narrowingOf } from '../list.ts'
 import { nameOf } from '../names.ts'
+import { callsOf } from '../object-calls.ts'
 import { type Answer, operation } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { time } from '../page.ts'
+import { time, wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { Subnet, subnetPurposes, subnetStatuses } from './subnet.ts'
-import { mostExclusions, subnetProblems, type SubnetText, tooManyExclusions } from './subnet-rules.ts'
+import { mostExclusions, subnetProblems, tooManyExclusions } from './subnet-rules.ts'
 import { counted } from '../words.ts'
 
 export { Subnet, subnetPurposes, subnetStatuses, type SubnetStatus } from './subnet.ts'
@@ -20,7 +22,7 @@ const poolProviders = ['cilium', 'metallb'] as const
 export type PoolProvider = (typeof poolProviders)[number]
 
 export const wrongVlan = 'VLAN ID must be a whole number from 1 to 4094'
-const vlan = z.int(wrongVlan).check(z.gte(1, wrongVlan), z.lte(4094, wrongVlan))
+const vlan = wholeIn(1, 4094, wrongVlan)
 const gateway = z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))
 const exclude = z.array(z.string().check(z.maxLength(2000, 'A line holds at most 2000 characters'))).check(z.maxLength(mostExclusions, tooManyExclusions))
 const declared = z.strictObject({
@@ -34,25 +36,19 @@ const declared = z.strictObject({
   purpose: z._default(z.enum(subnetPurposes), 'workload'),
 })
 
-/** The fields for the rules if their types are right, so that a wrong name doesn't hide a wrong CIDR. */
-function ruled(body: unknown): SubnetText | null {
-  if (typeof body !== 'object' || body === null) return null
-  const { cidr, gateway, exclude, first_and_last } = body as Record<string, unknown>
-  if (typeof cidr !== 'string') return null
-  return {
-    cidr,
-    gateway: typeof gateway === 'string' ? gateway : null,
-    vlan_id: null,
-    exclude: Array.isArray(exclude) ? exclude.filter((line) => typeof line === 'string') : [],
-    first_and_last: first_and_last === true,
-  }
-}
+/** The fields that the rules need, read apart from the others, so that a wrong name doesn't hide a wrong CIDR. */
+const Ruled = z.object({
+  cidr: z.string(),
+  gateway: fallback(z.nullable(z.string()), null),
+  exclude: fallback(z.array(z.string()), []),
+  first_and_last: fallback(z.boolean(), false),
+})
 
 export const NewSubnet = declared.check(
   z.check(
     (context) => {
-      const subnet = ruled(context.value)
-      const fields = subnet ? subnetProblems(subnet).fields : {}
+      const { data } = z.safeParse(Ruled, context.value)
+      const fields = data ? subnetProblems({ ...data, vlan_id: null }).fields : {}
       for (const [field, message] of Object.entries(fields)) context.issues.push({ code: 'custom', path: [field], message, input: context.value })
     },
     { when: () => true },
@@ -95,45 +91,23 @@ const subnets = list<Subnet>()({
   order: 'name',
 })
 
-export const subnetList = listOperation(subnets, Subnet, {
-  name: 'subnetList',
-  summary: 'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
-  path: '/v1/subnets',
-  scope: 'network:read',
-})
-export const subnetGet = operation({
-  name: 'subnetGet',
-  summary: 'One subnet.',
-  route: 'GET /v1/subnets/{id}',
-  scope: 'network:read',
-  answer: Subnet,
-})
-export const subnetCreate = operation({
-  name: 'subnetCreate',
+const calls = callsOf('subnet', '/v1/subnets', { read: 'network:read', write: 'network:write' }, Subnet)
+export const subnetList = calls.list(
+  subnets,
+  'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
+)
+export const subnetGet = calls.get('One subnet.')
+export const subnetCreate = calls.create({
   summary: 'Add a subnet. Overlap is refused inside a datacenter for private space, everywhere for public space.',
-  route: 'POST /v1/subnets',
-  scope: 'network:write',
   body: NewSubnet,
-  answer: Subnet,
-  status: 201,
   errors: ['not_found', 'name_taken', 'subnet_overlap'],
 })
-export const subnetUpdate = operation({
-  name: 'subnetUpdate',
+export const subnetUpdate = calls.update({
   summary: 'Change a subnet. Its CIDR is fixed while it is assigned, and no address in use can be excluded.',
-  route: 'PATCH /v1/subnets/{id}',
-  scope: 'network:write',
   body: change,
-  answer: Subnet,
   errors: ['name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
 })
-export const subnetRemove = operation({
-  name: 'subnetRemove',
-  summary: 'Remove a subnet that no cluster has.',
-  route: 'DELETE /v1/subnets/{id}',
-  scope: 'network:write',
-  errors: ['subnet_in_use', 'subnet_assigned', 'stale'],
-})
+export const subnetRemove = calls.remove('Remove a subnet that no cluster has.', ['subnet_in_use', 'subnet_assigned', 'stale'])
 
 /** A run of neighbouring addresses with one state. Addresses in use are a run each. */
 export const AddressRun = z.object({
@@ -237,7 +211,6 @@ export const clusterSubnetsAssign = operation({
   scope: 'network:write',
   body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
   answer: begun,
-  status: 202,
   errors: ['subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
 })
 

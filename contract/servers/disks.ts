@@ -27,17 +27,7 @@ export const Disk = z.object({
 export type Disk = z.infer<typeof Disk>
 
 /** The fields that the rules use. */
-export interface DiskFacts {
-  readonly id: string
-  readonly size?: number | null | undefined
-  readonly type?: string | null | undefined
-  readonly model?: string | null | undefined
-  readonly serial?: string | null | undefined
-  readonly wwid?: string | null | undefined
-  readonly transport?: string | null | undefined
-  readonly readonly?: boolean | null | undefined
-  readonly content?: string | null | undefined
-}
+export type DiskFacts = Pick<Disk, 'id'> & { readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null }
 
 export const emptyContent = 'empty'
 const unknownContent = 'not known'
@@ -128,17 +118,18 @@ export interface ChosenDisks {
 }
 
 /** A disk whose wipe needs a confirmation. */
-export interface DiskToConfirm {
-  readonly server: string
+export const DiskToConfirm = z.object({
+  server: z.string(),
   /** `/dev/sda` */
-  readonly device: string
-  readonly disk: DiskFacts
-  readonly content: string
+  device: z.string(),
+  disk: Disk,
+  content: z.string(),
   /** "a USB disk"; null for a fixed one. */
-  readonly media: string | null
+  media: z.nullable(z.string()),
   /** The confirmation; null if nothing distinguishes the disk from others. */
-  readonly by: ConfirmedDisk | null
-}
+  by: z.nullable(ConfirmedDisk),
+})
+export type DiskToConfirm = Omit<z.infer<typeof DiskToConfirm>, 'disk'> & { readonly disk: DiskFacts }
 
 /** Number of disks with each WWID and each serial. */
 function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<string, number>> {

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini'
 import { capacityOf } from '../capacity.ts'
 import { list, listOperation } from '../list.ts'
-import { time } from '../page.ts'
+import { changed, time } from '../page.ts'
 import { Disk } from './disks.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
@@ -132,9 +132,7 @@ export const Server = z.object({
   operation_id: z.nullable(z.uuid()),
   /** In search results: what matched, if not the name. */
   matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
+  ...changed,
 })
 export type Server = z.infer<typeof Server>
 

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
 import { nameOf } from '../names.ts'
+import { callsOf } from '../object-calls.ts'
 import { operation } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
@@ -10,30 +11,12 @@ import { all, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
 import { Server, type ServerStatus } from './server.ts'
 
-export {
-  Eligibility,
-  eligibilityChecks,
-  matchedText,
-  NodeType,
-  nodeTypes,
-  Resources,
-  type SearchedPart,
-  Server,
-  serverList,
-  ServerStatus,
-  serverStatuses,
-  type Stage,
-} from './server.ts'
+export * from './server.ts'
 
 export const serverName = nameOf('Server')
 
-export const serverGet = operation({
-  name: 'serverGet',
-  summary: 'One server with its hardware.',
-  route: 'GET /v1/nodes/{id}',
-  scope: 'servers:read',
-  answer: Server,
-})
+const calls = callsOf('server', '/v1/nodes', { read: 'servers:read', write: 'servers:write' }, Server)
+export const serverGet = calls.get('One server with its hardware.')
 
 /** Most addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024
@@ -60,17 +43,12 @@ export const serverAdd = operation({
     })
     .check(z.refine((b) => (b.addresses === undefined) !== (b.cidr === undefined), { error: 'Give either addresses or a CIDR', path: ['addresses'] })),
   answer: begun,
-  status: 202,
   errors: ['dial_refused', 'not_found'],
 })
 
-export const serverUpdate = operation({
-  name: 'serverUpdate',
+export const serverUpdate = calls.update({
   summary: 'Rename a server or move it to another datacenter.',
-  route: 'PATCH /v1/nodes/{id}',
-  scope: 'servers:write',
   body: z.strictObject({ name: z.optional(serverName), datacenter_id: z.optional(z.nullable(z.uuid())) }),
-  answer: Server,
   errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
 })
 
@@ -92,7 +70,6 @@ export const serverRemove = operation({
   scope: 'servers:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
-  status: 202,
   errors: ['server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
@@ -103,7 +80,6 @@ const commandCall = (kind: MachineCommand) =>
     route: `POST /v1/nodes/{id}/${machineCommands[kind].verb}`,
     scope: 'servers:write',
     answer: begun,
-    status: 202,
     errors: ['server_not_in_cluster', 'operation_running'],
   })
 /** The calls of the machine commands. */
@@ -119,7 +95,6 @@ export const serverReset = operation({
   scope: 'servers:write',
   body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
   answer: begun,
-  status: 202,
   errors: ['server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 

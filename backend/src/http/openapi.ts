@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { joinPath } from '#contract/join-tokens.ts'
-import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
+import { answersWith, errorsOf, type Operation, takesBody } from '#contract/operation.ts'
 import { bodies, meanings, objects } from './openapi-words.ts'
 
 type Json = Record<string, unknown>
@@ -106,7 +106,7 @@ function parameters(operation: Operation, components: Components): Parameter[] {
 }
 
 /** Objects that carry a version are answered with it as their ETag. */
-const isVersioned = ({ answer }: Operation): boolean => 'version' in ((answer as { shape?: object }).shape ?? {})
+const isVersioned = ({ answer }: Operation): boolean => answersWith('version', answer)
 
 function responses(operation: Operation, components: Components): Call['responses'] {
   const json = operation.media === 'application/json'

@@ -2,32 +2,45 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts'
-import { CliError, exitOfStatus } from '../exit.ts'
+import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
-import { checkSafe, defaultUrl, readUrl } from './address.ts'
 import type { Sessions } from './sessions.ts'
 
 type Parts = 'params' | 'query' | 'body'
 /** Parts without required fields are optional. */
 type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]
-export type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
+type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
 
-export interface Api {
-  /** The address that is called. */
-  url(): Promise<string>
-  /**
-   * Validates the request against the contract, calls the API, validates the answer. Refreshes an expired access token once.
-   * Throws CliError: `usage` for an invalid request, otherwise by the status of the answer.
-   */
-  call<O extends Operation>(operation: O, ask: Ask<O>, options?: CallOptions): Promise<Answer<O>>
-}
-export interface CallOptions {
+export type Api = ReturnType<typeof openApi>
+interface CallOptions {
   readonly signal?: AbortSignal
   /** Idempotency-Key of a write. Default: a random one. */
   readonly idempotencyKey?: string | undefined
   /** `If-Match`: the `version` that was read. The API refuses (`conflict`, code `stale`) if it has changed since. */
   readonly version?: number | undefined
+}
+
+/** Where `npm start` listens. */
+const defaultUrl = 'http://127.0.0.1:8080'
+
+/** Normalizes an address, without a trailing slash, because sessions are stored by it. Throws CliError `usage`. */
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
+  if (url.username || url.password || url.search || url.hash) throw new CliError('usage', 'The address has no user, password, query or fragment')
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '')
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
+
+/** Refuses to send passwords and tokens over a network without TLS. */
+export function checkSafe(url: string, env: Readonly<Record<string, string | undefined>>): void {
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:' || isLoopback(hostname) || env['STEELYARD_INSECURE'] === '1') return
+  throw new CliError('usage', `${url} is not encrypted: what is sent there can be read on the way`, {
+    hint: 'Use https://, or set STEELYARD_INSECURE=1 on a network that you trust',
+  })
 }
 
 const timeoutMs = 30_000
@@ -79,13 +92,11 @@ function unreachable(url: string, e: unknown): CliError {
   })
 }
 
-const ErrorAnswer = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
-
 /** An error answer of the API as CliError. */
 function refusal(url: string, status: number, text: string): CliError {
   let read
   try {
-    read = z.safeParse(ErrorAnswer, JSON.parse(text))
+    read = z.safeParse(Refusal, JSON.parse(text))
   } catch {
     read = null
   }
@@ -109,13 +120,8 @@ function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   return ms <= longestWaitMs && attempt < tries ? ms : null
 }
 
-interface ApiParts {
-  readonly terminal: Terminal
-  readonly sessions: Sessions
-  readonly url: string | undefined
-}
-
-export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
+/** The API of one Steelyard: at the address `asked`, or else of the environment, of the last sign-in, of this machine. */
+export function openApi(terminal: Terminal, sessions: Sessions, asked: string | undefined) {
   const { env } = terminal
   let known: Promise<string> | undefined
   const url = () => (known ??= (async () => readUrl(asked ?? (env['STEELYARD_URL'] || ((await sessions.current()) ?? defaultUrl))))())
@@ -127,7 +133,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
     token: string | null,
     key: string,
     { signal, version }: Pick<CallOptions, 'signal' | 'version'> = {},
-  ): Promise<{ status: number; text: string; base: string }> {
+  ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
     // The cookie identifies a known device, which isn't slowed down by failed sign-ins of others.
@@ -160,7 +166,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
           operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find((one) => one.startsWith(`${deviceCookie}=`)) : undefined
         if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
         const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
-        if (waitMs === null) return { status: answer.status, text, base }
+        if (waitMs === null) return { status: answer.status, text }
         await terminal.sleep(waitMs, signal)
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
@@ -192,8 +198,13 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
   }
 
   return {
+    /** The address that is called. */
     url,
-    async call(operation, ask, { idempotencyKey, ...options } = {}) {
+    /**
+     * Validates the request against the contract, calls the API, validates the answer. Refreshes an expired access token once.
+     * Throws CliError: `usage` for an invalid request, otherwise by the status of the answer.
+     */
+    async call<O extends Operation>(operation: O, ask: Ask<O>, { idempotencyKey, ...options }: CallOptions = {}): Promise<Answer<O>> {
       check(operation, ask)
       const base = await url()
       const key = idempotencyKey ?? randomUUID()

@@ -13,22 +13,6 @@ type Stored = z.infer<typeof Stored>
 
 const none: Stored = { current: null, sessions: {} }
 
-/**
- * Sessions of this user on this machine, one per address, in a file that only the user can read
- * (XDG Base Directory Specification: $XDG_CONFIG_HOME, else ~/.config).
- */
-export interface Sessions {
-  readonly path: string
-  /** The address of the last sign-in. */
-  current(): Promise<string | null>
-  read(url: string): Promise<Session | null>
-  /** The device cookie of an address. It outlives the session. */
-  device(url: string): Promise<string | null>
-  keepDevice(url: string, cookie: string): Promise<void>
-  /** Replaces one session under a lock; null removes it. Resolves to the stored session. */
-  change(url: string, next: (now: Session | null) => Promise<Session | null>): Promise<Session | null>
-}
-
 /** Writes atomically: to a temporary file, flushed, then renamed. */
 async function replace(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
@@ -45,7 +29,13 @@ async function replace(path: string, text: string): Promise<void> {
   })
 }
 
-export function openSessions(env: Readonly<Record<string, string | undefined>>): Sessions {
+export type Sessions = ReturnType<typeof openSessions>
+
+/**
+ * Sessions of this user on this machine, one per address, in a file that only the user can read
+ * (XDG Base Directory Specification: $XDG_CONFIG_HOME, else ~/.config).
+ */
+export function openSessions(env: Readonly<Record<string, string | undefined>>) {
   const folder = join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'steelyard')
   const path = join(folder, 'sessions.json')
 
@@ -70,21 +60,25 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>):
     return withLock(`${path}.lock`, async () => act(await load()))
   }
 
+  const store = (stored: Stored) => replace(path, `${JSON.stringify(stored, null, 2)}\n`)
+
   return {
     path,
+    /** The address of the last sign-in. */
     current: async () => (await load()).current,
-    read: async (url) => (await load()).sessions[url] ?? null,
-    device: async (url) => (await load()).devices?.[url] ?? null,
-    keepDevice: (url, cookie) =>
-      alone(async (stored) => replace(path, `${JSON.stringify({ ...stored, devices: { ...stored.devices, [url]: cookie } }, null, 2)}\n`)),
-    change: (url, next) =>
+    read: async (url: string): Promise<Session | null> => (await load()).sessions[url] ?? null,
+    /** The device cookie of an address. It outlives the session. */
+    device: async (url: string) => (await load()).devices?.[url] ?? null,
+    keepDevice: (url: string, cookie: string) => alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
+    /** Replaces one session under a lock; null removes it. Resolves to the stored session. */
+    change: (url: string, next: (now: Session | null) => Promise<Session | null>) =>
       alone(async (stored) => {
         const before = stored.sessions[url] ?? null
         const after = await next(before)
         if (after === before) return after
         const { [url]: _, ...others } = stored.sessions
         const current = after ? url : stored.current === url ? null : stored.current
-        await replace(path, `${JSON.stringify({ ...stored, current, sessions: after ? { ...others, [url]: after } : others }, null, 2)}\n`)
+        await store({ ...stored, current, sessions: after ? { ...others, [url]: after } : others })
         return after
       }),
   }

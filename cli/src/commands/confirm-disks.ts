@@ -1,4 +1,5 @@
 /** Confirmation of disks that a command wipes: by option, or typed if the API says that a disk isn't empty. */
+import type { NewClusterAsked } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
   type ConfirmedDisk,
@@ -24,11 +25,7 @@ export const confirmOption = {
 } as const
 
 /** A server to be installed, with the chosen disks or the default ones. */
-interface AskedServer {
-  readonly node_id: string
-  readonly install_disk?: string | undefined
-  readonly workload_disks?: readonly string[] | undefined
-}
+type AskedServer = Pick<NewClusterAsked['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
 
 /** `DISK=CONTENT`. A WWID has one of the kernel's prefixes (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
 export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {

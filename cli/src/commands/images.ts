@@ -11,11 +11,9 @@ import {
   imageRemove,
 } from '#contract/images.ts'
 import { type OfferedTalos, supportEnded, versionList } from '#contract/versions.ts'
-import { command, type Command, type Context, given } from '../command.ts'
+import { command, type Command, type Context, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { listCommand } from '../list-command.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
@@ -74,14 +72,7 @@ export const imageCommands: Command[] = [
       show(answer, ({ items }) => table(terminal, items, versionColumns, 'No versions'))
     },
   }),
-  listCommand({
-    name: 'image list',
-    summary: 'Images that were prepared, newest first.',
-    examples: ['image list'],
-    operation: imageList,
-    shown: ['id', 'created_at', 'talos_version', 'arch', 'extensions', 'datacenter', 'token', 'factory'],
-    cells: {},
-  }),
+  listCommand({ name: 'image list', operation: imageList, cells: {} }),
   objectCommand({
     name: 'image show',
     of: noun.image,
@@ -136,7 +127,6 @@ export const imageCommands: Command[] = [
     summary: 'Extensions that the image factory has for a Talos version.',
     examples: ['image extensions v1.13.9 --search nvidia'],
     operation: extensionList,
-    shown: ['name', 'tier', 'description'],
     cells: {},
     operands: { version: { value: 'VERSION', help: 'Talos version such as v1.13.9' } },
     ask: async (_context, { operands }) => ({ query: { version: operands.version } }),

@@ -2,11 +2,10 @@
 import { type Patch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { beSure, sureOption } from '../ask.ts'
-import { command, type Command, type Context, given } from '../command.ts'
+import { command, type Command, type Context, given, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { readText } from '../files.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { type Column, facts, table } from '../table.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 

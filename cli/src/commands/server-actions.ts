@@ -4,10 +4,9 @@ import { machineCommandKinds, machineCommands } from '#contract/servers/machine-
 import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { beSure, sureOption } from '../ask.ts'
-import { command, type Command } from '../command.ts'
+import { command, type Command, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 
@@ -97,19 +96,14 @@ export const serverActionCommands: Command[] = [
       const server = await api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, operands.server) } })
       const params = { id: server.id }
       const drift = await api.call(serverDrift, { params })
-      if ((!options.keep && !options.overwrite) || drift.state === 'none' || drift.state === 'unknown' || drift.seen === null) {
-        show(drift, (d) => driftText(server.name, d))
-        return undefined
-      }
+      if ((!options.keep && !options.overwrite) || drift.state === 'none' || drift.state === 'unknown' || drift.seen === null)
+        return show(drift, (d) => driftText(server.name, d))
       const body = { seen: drift.seen }
-      if (options.keep) {
-        show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
-        return undefined
-      }
+      if (options.keep)
+        return show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
       if (drift.diff !== null) terminal.err(`${differenceText(drift.diff)}\n`)
       await beSure(terminal, `This takes back what others have changed on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
-      show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being given what Steelyard has\n`)
-      return undefined
+      return show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being given what Steelyard has\n`)
     },
   }),
 ]

@@ -1,14 +1,12 @@
 import { authorize, authorizeLogout, passwordChange, sessionEnd, sessionList } from '#contract/sessions.ts'
 import { installationGet } from '#contract/users.ts'
 import packageFile from '../../../package.json' with { type: 'json' }
-import { checkSafe } from '../api/address.ts'
+import { checkSafe } from '../api/client.ts'
 import type { Sessions } from '../api/sessions.ts'
 import { readNewPassword, readPassword } from '../ask.ts'
-import { command, type Command } from '../command.ts'
+import { command, type Command, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { listCommand } from '../list-command.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import { ago, oneLine } from '../text.ts'
 
@@ -84,7 +82,6 @@ export const openSessionCommands: Command[] = [
     summary: 'Where you are signed in; with --user or --all, where others are.',
     examples: ['session list', 'session list --user grace@example.com'],
     operation: sessionList,
-    shown: ['id', 'user', 'ip', 'last_used_at', 'expires_at', 'program'],
     cells: { last_used_at: { text: (s, now) => (s.current ? 'this one' : ago(s.last_used_at, now)) } },
     options: {
       user: { kind: 'text', value: 'EMAIL', help: 'Sessions of this user, for administrators' },

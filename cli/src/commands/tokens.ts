@@ -1,9 +1,7 @@
 import { joinTokenArrivals, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { command, type Command, given } from '../command.ts'
+import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { listCommand } from '../list-command.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import { ago, localTime, oneLine } from '../text.ts'
 
@@ -53,10 +51,8 @@ export const tokenCommands: Command[] = [
   }),
   listCommand({
     name: 'token arrivals',
-    summary: 'What announced itself with a join token, newest first.',
     examples: ['token arrivals rack-3'],
     operation: joinTokenArrivals,
-    shown: ['at', 'server', 'address', 'uuid', 'serial', 'result', 'reason'],
     cells: {
       at: { text: (a, now) => ago(a.at, now) },
       result: { colour: (a) => (a.result === 'joined' ? 'green' : a.result === 'waiting' ? 'yellow' : 'red') },

@@ -1,11 +1,9 @@
 import { roles } from '#contract/permissions.ts'
 import { userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
 import { beSure, readPassword, sureOption } from '../ask.ts'
-import { command, type Command } from '../command.ts'
+import { command, type Command, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { listCommand } from '../list-command.ts'
 import * as noun from '../nouns.ts'
-import { objectCommand } from '../object-command.ts'
 import { facts } from '../table.ts'
 import { localTime, oneLine } from '../text.ts'
 
@@ -17,7 +15,6 @@ export const userCommands: Command[] = [
     summary: 'The people who may sign in.',
     examples: ['user list', 'user list --search example.com --json'],
     operation: userList,
-    shown: ['email', 'name', 'role', 'status', 'last_sign_in', 'created_at'],
     cells: { status: { colour: (u) => (u.disabled_at === null ? 'green' : 'yellow') }, last_sign_in: { text: (u) => localTime(u.last_sign_in_at) } },
   }),
   command({

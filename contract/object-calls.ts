@@ -1,0 +1,31 @@
+import type * as z from 'zod/mini'
+import type { ErrorCode } from './errors.ts'
+import { type AnyList, listOperation } from './list.ts'
+import { type Operation, operation } from './operation.ts'
+import { byId } from './page.ts'
+
+type Schema = z.core.$ZodType
+interface Written<B extends Schema> {
+  readonly summary: string
+  readonly body: B
+  readonly errors?: readonly ErrorCode[]
+}
+
+/**
+ * The usual calls about one kind of object. Name, route and scope follow from the kind and the path: `subnetGet` is `GET /v1/subnets/{id}` with the scope `read`;
+ * `subnetCreate`, `subnetUpdate` and `subnetRemove` need `write`.
+ * @param object schema of the object, as it is answered
+ */
+export function callsOf<S extends Schema>(kind: string, path: `/v1/${string}`, { read, write }: Record<'read' | 'write', Operation['scope']>, object: S) {
+  const one = `${path}/{id}` as const
+  return {
+    list: <L extends AnyList>(list: L, summary: string) => listOperation(list, object, { name: `${kind}List`, summary, path, scope: read }),
+    get: (summary: string) => operation({ name: `${kind}Get`, summary, route: `GET ${one}`, scope: read, params: byId, answer: object }),
+    create: <B extends Schema>(declared: Written<B>) =>
+      operation({ name: `${kind}Create`, route: `POST ${path}`, scope: write, answer: object, status: 201, ...declared }),
+    update: <B extends Schema>(declared: Written<B>) =>
+      operation({ name: `${kind}Update`, route: `PATCH ${one}`, scope: write, params: byId, answer: object, ...declared }),
+    remove: (summary: string, errors: readonly ErrorCode[]) =>
+      operation({ name: `${kind}Remove`, summary, route: `DELETE ${one}`, scope: write, params: byId, errors }),
+  }
+}
