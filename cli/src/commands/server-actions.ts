@@ -1,4 +1,4 @@
-import { collapse, diffLines } from '#contract/diff.ts'
+import { collapse, diffLines } from '#contract/servers/diff.ts'
 import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'

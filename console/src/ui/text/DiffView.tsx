@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react'
 import { counted } from '#contract/words.ts'
-import { collapse, diffLines, type DiffLine } from '#contract/diff.ts'
+import { collapse, diffLines, type DiffLine } from '#contract/servers/diff.ts'
 import css from './DiffView.module.css'
 import { cx } from '../cx.ts'
 import { unrecorded } from './unrecorded.ts'
