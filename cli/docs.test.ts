@@ -50,7 +50,7 @@ test.each(operationKinds)('the command that begins %s exists', (kind) => {
   expect(commands.map(({ name }) => name)).toContain(operationTable[kind].command)
 })
 
-/** The fragment that a heading is reached by: as the usual renderers make it. */
+/** The URL fragment of a heading, as common renderers make it. */
 const slug = (heading: string) =>
   heading
     .toLowerCase()
@@ -68,7 +68,7 @@ test.each(files)('%s links only to what is there', (file) => {
 })
 
 test('docs/operations.md has every setting of the program, and its default', () => {
-  // Read as text: the rooms of the program are no business of the client.
+  // Read as text, because the client may not import the program's modules.
   const declared = [...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(/^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm)]
   const documented = [...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)]
   expect(declared.length).toBeGreaterThan(15)

@@ -36,12 +36,12 @@ const plant = (name: string, value: string): string => {
 }
 const registry = 'canary-registry-password-7f3a'
 
-/** The lines of a PEM private key: which of them is found makes no difference. */
+/** The lines of a PEM private key. Finding any of them counts. */
 const plantPem = (name: string, pem: string): void => {
   for (const [i, line] of pem.split('\n').entries()) if (/^[A-Za-z0-9+/=]{24,}$/.test(line)) plant(`${name}, line ${i + 1}`, line)
 }
 
-/** Every text of the bundle that isn't public: certificates and the cluster's id are. */
+/** Every secret text of the bundle: all but certificates and the cluster's id. */
 function plantBundle(node: unknown, at: string): void {
   if (typeof node === 'object' && node !== null) for (const [key, value] of Object.entries(node)) plantBundle(value, `${at}.${key}`)
   else if (typeof node === 'string' && !/\.(crt|id)$/.test(at)) {
@@ -92,7 +92,7 @@ async function dump(): Promise<Record<string, string>> {
   return Object.fromEntries(texts)
 }
 
-/** What lies in the data folder, the key file left out. */
+/** The files of the data folder, without the key file. */
 function files(): Record<string, string> {
   const folder = backend.config.dataFolder
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -136,7 +136,7 @@ test('creates one of each secret', async () => {
   const rotated = (await backend.call(authorizeRefresh, { body: { refresh_token: admin.refreshToken, rotate: true } })).answer!
   plant('rotated refresh token', rotated.refresh_token!)
   plant('second access token', rotated.access_token)
-  // Tokens where they don't belong.
+  // Tokens in wrong places.
   for (const url of [`/v1/session?access_token=${admin.accessToken}`, `/v1/nodes/${admin.refreshToken}`, `/${admin.accessToken}`])
     keep(
       url.slice(0, 20),
@@ -154,7 +154,7 @@ test('creates one of each secret', async () => {
   expect(shown).toContain('••••')
   keep('patchUpdate', await admin.call(patchUpdate, { params: { ...params, patchId }, body: { body: `# said again\n${shown}` } }), 200)
   keep('patchPreview', await admin.call(patchPreview, { params, body: { patch_id: patchId, body: shown } }), 200)
-  // What is refused is not told again either: neither to logs nor in the sentence.
+  // A refused value must not appear in logs or in the error either.
   const broken = [
     auth(' : : ['),
     auth('\n          pasword: x'),
@@ -189,11 +189,11 @@ test('creates one of each secret', async () => {
   const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
   plant('join token', join.token)
   plant('join token without its beginning', join.token.slice('sy-join-'.length))
-  // Prepared with a factory that doesn't answer, so that the reason is kept too.
+  // The factory doesn't answer, so the reason is stored too.
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
-  // A server that comes in through it, one that is refused, and whoever writes it where it doesn't belong.
+  // A server that joins with the token, a refused one, and a token in the wrong place.
   const [booted] = await world.simulator.boot({ kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}` })
   await world.until(
     async () => (await admin.call(serverList, { query: { q: booted!.disk.identity.uuid } })).answer!.total,
@@ -222,11 +222,11 @@ test('creates one of each secret', async () => {
   expect(secrets.size).toBeGreaterThan(30)
 }, 120_000)
 
-/** Calls that are asked for a secret: credentials, and images by those who may make the token that stands in them. */
+/** Calls that return a secret by purpose: credentials, and images for users who may create the token in them. */
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
 const tellsToken = (o: Operation, token: string): boolean => (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
 const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }
-/** Every GET of the contract that isn't a stream of events, on everything there is. */
+/** Calls every GET of the contract but event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
   const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token') =>
@@ -256,7 +256,7 @@ async function reads(token: string): Promise<Record<string, string>> {
         ? [...patches.filter((p) => url.includes(p.server_id)).map((p) => p.id), 'static-system', 'default-node'].map((id) => url.replace('{patchId}', id))
         : [url],
     )
-    // A machine's events are listened to for a while: those of all machines at once.
+    // Reading a machine's events takes a while, so all machines are read at once.
     await Promise.all(
       all.map(async (url) => {
         const response = await backend.app.inject({ url, headers })

@@ -57,7 +57,7 @@ test('one line on standard output; JSON lines on standard error; a clean stop le
   expect(await program.ended).toBe(0)
   expect(program.seen.err).not.toContain(admin.STEELYARD_ADMIN_PASSWORD)
   for (const line of program.seen.err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event')
-  // The server removes its lock as the last thing; whoever adopts orphans may take its time to reap it.
+  // The server removes its lock last; the process that adopts orphans may reap it later.
   expect(existsSync(path.join(data, 'postgres/postmaster.pid'))).toBe(false)
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
@@ -66,7 +66,7 @@ test('a second Steelyard on the data folder is refused in 2 s naming the first; 
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  // Beside one that reads its settings and ends: how long a busy machine takes to begin a process is not what is asked.
+  // Compared with a process that only reads its settings, so a busy machine's process start doesn't count.
   const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
   const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })
@@ -98,7 +98,7 @@ test('when its database is killed, the program restarts it and continues', async
   const database = server()
   testMachine.kill(database, 'SIGKILL')
   expect((await get('/healthz')).status).toBe(200)
-  // Sessions outlive their killed server for a moment, in which they still answer.
+  // Database sessions outlive their killed server briefly and still answer.
   await expect.poll(server, { timeout: 30_000, interval: 50 }).not.toBe(database)
   await expect.poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 }).toBe(200)
   expect((await get('/v1/datacenters')).status).toBe(200)
@@ -131,7 +131,7 @@ test('two processes on one PostgreSQL of your own share sessions; each has a dat
   await client.connect()
   expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
   await client.end()
-  // A key file that is not there: none is made that could open nothing.
+  // A missing key file is not created, because a new key could open nothing.
   const stranger = run(['serve'], { ...environment('three'), STEELYARD_KEY_FILE: path.join(folder, 'another') })
   expect(await stranger.ended).toBe(1)
   expect(stranger.seen.err).toMatch(/There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/)
@@ -157,7 +157,7 @@ test('the first user is created once on the machine itself; doctor then finds no
   expect(await made.ended).toBe(0)
   expect(made.seen.out).toContain('admin@example.com can sign in now')
   expect(await add('other@example.com', 'a long password').ended).toBe(6)
-  // Keys and sealed things are made by the first start.
+  // The first start creates keys and sealed values.
   const program = run(['serve'], environment)
   const url = await program.ready()
   const beside = run(['doctor', '--json'], environment)
@@ -174,7 +174,7 @@ test('the first user is created once on the machine itself; doctor then finds no
 test('a request that runs when the stop begins is answered', async () => {
   const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
   const url = await program.ready()
-  // Ten sign-ins wait in line for their hashing.
+  // Ten sign-ins wait for their hashes.
   const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
   // Once the first is answered, the others have arrived.
   await Promise.race(answers)
@@ -193,14 +193,14 @@ test('the embedded database is backed up while Steelyard runs, and restored into
   await first.ready()
   const saved = run(['backup', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
   expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
-  // The one that runs holds its folder: nothing is restored under it.
+  // The running program holds its folder, so nothing is restored there.
   const taken = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
   expect([await taken.ended, taken.seen.err]).toEqual([1, expect.stringContaining(`process ${first.child.pid}`)])
   first.child.kill('SIGTERM')
   expect(await first.ended).toBe(0)
   const two = path.join(folder, 'two')
   const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  // Killed as soon as there is a database: before, in the midst or after, a second restore finds either nothing or everything.
+  // Killed as soon as the database exists. A second restore finds either nothing or everything.
   await expect.poll(() => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null, { timeout: 20_000, interval: 5 }).toBe(true)
   killed.child.kill('SIGKILL')
   await killed.ended

@@ -14,7 +14,7 @@ test('a circle of pieces is named in order, without the pieces that lead to it',
   expect(circleIn(imports.set('menu.js', ['first.js']))).toBeUndefined()
 })
 
-/** Builds modules that are given as texts, each group of them as one piece. */
+/** Builds modules from texts, each group as one piece. */
 const built = (modules: Readonly<Record<string, string>>, groups: Readonly<Record<string, RegExp>>) =>
   build({
     configFile: false,

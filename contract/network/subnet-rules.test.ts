@@ -67,7 +67,7 @@ test.each([
   ['203.0.113.5/24', '203.0.113.5/24 is not a network address. Did you mean 203.0.113.0/24?', '203.0.113.0/24'],
   ['10.1.2.3/8', '10.1.2.3/8 is not a network address. Did you mean 10.0.0.0/8?', '10.0.0.0/8'],
   ['2001:DB8::1/64', '2001:DB8::1/64 is not a network address. Did you mean 2001:db8::/64?', '2001:db8::/64'],
-  // What is meant could not be used either, so it isn't offered.
+  // The corrected value would be invalid too, so it isn't suggested.
   ['127.0.0.1/8', '127.0.0.0/8 is a loopback range and cannot be used'],
   ['10.0.0.1/7', '10.0.0.0/7 contains private range 10.0.0.0/8; enter smaller subnets'],
   // Bounds of the prefix.
@@ -76,7 +76,7 @@ test.each([
   ['8.0.0.0/7', 'Prefix length must be between /8 and /32'],
   ['2001:db8::/129', 'Prefix length must be between /32 and /128'],
   ['2a00::/31', 'Prefix length must be between /32 and /128'],
-  // Special ranges, and what holds one.
+  // Special ranges, and networks that contain one.
   ['127.0.0.0/8', '127.0.0.0/8 is a loopback range and cannot be used'],
   ['127.8.0.0/24', '127.0.0.0/8 is a loopback range and cannot be used'],
   ['169.254.0.0/16', '169.254.0.0/16 is a link-local range and cannot be used'],
@@ -155,7 +155,7 @@ test.each([
 
 test('with first_and_last, exclusions may cover all addresses but one', () => {
   expect(subnetProblems(text({ exclude: ['203.0.113.1-203.0.113.254'], first_and_last: true })).fields).toEqual({})
-  // What is wrong whatever the network is, is told beside a wrong network.
+  // Errors that don't depend on the network are reported together with a wrong network.
   expect(subnetProblems(text({ cidr: '203.0.113.5/26', gateway: 'router', exclude: ['203.0.113.900'] })).fields).toEqual({
     cidr: '203.0.113.5/26 is not a network address. Did you mean 203.0.113.0/26?',
     gateway: 'Gateway must be an IP address',
@@ -199,7 +199,7 @@ test.each([
 
 const issuesOf = (body: object) => {
   const read = z.safeParse(NewSubnet, { name: 'front', datacenter_id: '7b0ff2b6-0b7e-4a7b-9f5e-3a4a0c5c1d11', cidr: '203.0.113.0/24', ...body })
-  // The first of a field is the one that is shown.
+  // The first error of a field is shown.
   return Object.fromEntries((read.error?.issues ?? []).toReversed().map((i) => [i.path.join('.'), i.message]))
 }
 
@@ -255,7 +255,7 @@ test('private ranges are those of RFC 1918, 6598 and 4193', () => {
   for (const cidr of ['11.0.0.0/8', '172.32.0.0/16', '192.169.0.0/16', '100.128.0.0/16', '2001:db8::/32']) expect(isPrivate(parseCidr(cidr)!)).toBe(false)
 })
 
-/** mulberry32: a seeded generator, so that a failure comes again. */
+/** A seeded random generator (mulberry32), so failures can be repeated. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -281,7 +281,7 @@ function randomSubnet(random: () => number, family: 4 | 6, widest: number): { su
     const kind = random()
     if (kind < 0.4) return spell(a)
     if (kind < 0.7) {
-      // Not so long that little is left.
+      // Short enough to leave addresses.
       const last = a + (b % 16n)
       return `${spell(a)}-${spell(last > lastOf(cidr) ? lastOf(cidr) : last)}`
     }
@@ -317,7 +317,7 @@ test('in 10,000 random subnets, pieces, exclusions, gateway and reserved address
       subnet,
       together: mergeRanges([...pieces, ...holes, ...ends]),
       unusable: pieces.filter((p) => p.first < usable.first || p.last > usable.last),
-      // Sorted with a gap between: disjoint, and none could be joined.
+      // Sorted with gaps between: disjoint, and none can be joined.
       touching: pieces.filter((p, i) => i > 0 && p.first <= pieces[i - 1]!.last + 1n),
       inHoles: pieces.filter((p) => holes.some((h) => p.last >= h.first && p.first <= h.last)),
     }
@@ -333,7 +333,7 @@ const readRangeOf = (entry: string): Range => {
   return read.range
 }
 
-/** One address after the other, by the words of the rule and nothing of the code that is tested. */
+/** Counts address by address from the written rule, without the tested code. */
 function bruteForce(subnet: SubnetText, cidr: Cidr): bigint[] {
   const left: bigint[] = []
   const bits = cidr.family === 4 ? 32 : 128

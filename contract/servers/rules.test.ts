@@ -76,7 +76,7 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
     expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
     expect(canForceRemoveServer(dark, cluster).ok).toBe(true)
-    // What holds it ends with it; a reset waits for its turn.
+    // Operations on the server end with its removal; a reset waits for its turn.
     expect(canResetServer({ ...server, operation_id: 'o' })).toMatchObject({ ok: false, reason: 'An operation on the server has not ended' })
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })
@@ -88,7 +88,7 @@ describe('leaving a cluster', () => {
     const endpoint = { ...server, nodeAddresses: ['10.0.0.1', 'fd00::1'] }
     expect(canResetServer(endpoint, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('https://[fd00::1]:6443') })
     expect(canResetServer(endpoint, { ...cluster, virtual_ip: true }).ok).toBe(true)
-    // It is gone already: nothing is lost by saying so.
+    // The server is silent, so the endpoint is lost already.
     expect(canForceRemoveServer({ ...endpoint, talos: { reachable: false } }, cluster).ok).toBe(true)
   })
 

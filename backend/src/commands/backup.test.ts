@@ -1,4 +1,4 @@
-/** `backup` and `restore` as they are run, on a PostgreSQL that stands for an external one; `main.test.ts` has the embedded one. */
+/** Runs `backup` and `restore` on a PostgreSQL in place of an external one. `main.test.ts` tests the embedded one. */
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -53,7 +53,7 @@ const passphraseFile = path.join(folder, 'passphrase')
 writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 })
 const unattended = ['--passphrase-file', passphraseFile]
 
-/** A place to restore to: an empty database, and a data folder that isn't there yet. */
+/** A target for a restore: an empty database and a data folder that doesn't exist. */
 async function target() {
   const { connection, drop } = await freshDatabase({ empty: true })
   drops.push(drop)
@@ -76,7 +76,7 @@ async function backedUp(from = settings): Promise<string> {
 const file = await backedUp()
 
 const tables = `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
-/** What a restore is meant to change, and what the backup writes down of itself after it. */
+/** Tables that a restore changes by design, and those that the backup writes afterwards. */
 const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
 
 test('a restore brings back everything with key file and escrow; the audit log holds and records it', async () => {
@@ -101,7 +101,7 @@ test('a restore brings back everything with key file and escrow; the audit log h
   const head = (await query<{ hash: string; seq: number }>(source.database.connection, 'select last_hash as hash, last_audit::int as seq from publication'))[0]!
   expect(await runCommand((around) => auditVerify([], around), to.settings)).toMatchObject({ code: 0 })
   expect((await restored.domains.audit.verify({ hash: head.hash, seq: head.seq })).ok).toBe(true)
-  // New numbers go on after the old ones.
+  // New numbers continue after the old ones.
   expect(
     (
       await person.call(datacenterCreate, {
@@ -221,7 +221,7 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
   copyFileSync(source.config.keyFile, path.join(to.data, 'key'))
   expect(await relations(to.connection)).toEqual([])
   expect((await restoring(file, to)).code).toBe(0)
-  // And that one is no longer empty.
+  // The target is no longer empty.
   expect((await restoring(file, to)).code).toBe(1)
 })
 
@@ -256,7 +256,7 @@ test('a backup of a newer schema is refused, one of an older schema is migrated'
   const known = await readMigrations()
   expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows up to/)
   expect(() => demandKnownSchema(manifest, known.with(2, { ...known[2]!, checksum: 'x' }))).toThrow(/is not the one/)
-  // As the version before the log was keyed would have backed it up.
+  // A backup of the version before the audit log had a key.
   const older = await target()
   const client = new Client(older.connection)
   await client.connect()

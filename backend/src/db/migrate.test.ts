@@ -11,11 +11,11 @@ afterAll(async () => {
   for (const close of closing) await close()
 })
 
-/** A database with the schema that the template has, and nothing in it. */
+/** An empty database with the schema of the template. */
 async function freshPool() {
   const { connection, drop } = await freshDatabase()
   const pool = new Pool({ ...connection, max: 4 })
-  // The database is dropped under connections that are just being closed: those tell it themselves, or by the pool.
+  // Connections that are closing report that the database was dropped, directly or through the pool.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   closing.push(async () => {

@@ -4,7 +4,7 @@ import { startBackend } from '../testing/backend.ts'
 import { FenceLost, type Job, type Outcome, retryDelayMs } from './engine.ts'
 import { failpoint } from './failpoint.ts'
 
-/** A backend whose one reconciler of the queue `test` does what the test says. */
+/** A backend with one reconciler of the queue `test`, given by the test. */
 async function withReconciler(reconcile: (job: Job) => Promise<Outcome>, options: { deadlineMs?: number } = {}) {
   const backend = await startBackend({ prepare: ({ engine }) => engine.register({ queue: 'test', reconcile, ...options }) })
   const { db, engine } = backend.platform
@@ -96,7 +96,7 @@ test("a process that lost the object can't write any more", async () => {
   const outcome: { error?: unknown } = {}
   const backend = await withReconciler(async (job) => {
     await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'first', name: '', company: '', created_at: new Date() }).execute())
-    // Another process takes it over in the middle of the run.
+    // Another process takes the object over in the middle of the run.
     await backend.platform.db
       .updateTable('wake_up')
       .set({ fence: job.fence.number + 1, owner: 'another' })
@@ -113,7 +113,7 @@ test("a process that lost the object can't write any more", async () => {
   await backend.engine.settle()
   expect(outcome.error).toBeInstanceOf(FenceLost)
   expect(await backend.platform.db.selectFrom('waitlist_entry').select('email').execute()).toEqual([{ email: 'first' }])
-  // The run that was overtaken released nothing: the object is the other's.
+  // The overtaken run released nothing, because the object belongs to the other process.
   expect(await backend.row('a')).toMatchObject({ owner: 'another', failures: 0 })
 })
 
@@ -162,7 +162,7 @@ test('an effect whose end was not recorded has an unknown result for the next at
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {
       seen.push(info)
-      // A crash: neither done nor failed is journalled.
+      // After a crash the journal has neither done nor failed.
       if (seen.length === 1) await backend.platform.db.updateTable('wake_up').set({ fence: 99 }).where('key', '=', job.key).execute()
       if (seen.length === 2) throw new Error('refused')
     })

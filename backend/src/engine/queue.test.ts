@@ -59,7 +59,7 @@ test('two processes share the work, and no object runs in both at once', async (
   const two = engineProcess(connection, reconcile('two'))
   await Promise.all([one.start(), two.start()])
   const keys = Array.from({ length: 60 }, (_, i) => `object-${i}`)
-  // Woken by both, again and again, while they run.
+  // Both processes wake the objects repeatedly while they run.
   for (let round = 0; round < 4; round++) {
     await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).wake(key)))
     await waitFor(() => inHand.size > 0)
@@ -162,7 +162,7 @@ test('another process takes over within 30 s, and the first can write nothing wh
   await first.start()
   await first.wake('a')
   await waitFor(() => outcome.length === 1)
-  // As if it had been stopped for a minute: its heart-beat is old, and beats no more.
+  // As if the process had been stopped for a minute: its last heartbeat is old.
   const silence = setInterval(
     () =>
       void first.db
@@ -254,7 +254,7 @@ test('1,000 wake-ups during a run cause exactly one further run', async () => {
   expect(runs).toBe(1)
   release()
   await waitFor(async () => runs > 1 && (await pending(one)) === 0)
-  // Nothing is due any more, so nothing more can come.
+  // Nothing is due, so no further run can follow.
   expect(runs).toBe(2)
   expect(await one.db.selectFrom('wake_up').select('fence').execute()).toEqual([{ fence: 2 }])
   await Promise.all([one.stop(), two.stop()])
@@ -302,7 +302,7 @@ test('an object whose claim was lost on a broken connection continues after the 
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'`.execute(
     one.db,
   )
-  // Well before the 15 s of the lease.
+  // Well before the lease of 15 s ends.
   await waitFor(() => runs.includes('lost'), 8_000)
   expect(runs).toEqual(['first', 'lost'])
   await one.stop()

@@ -14,7 +14,7 @@ const backend = await startBackend()
 const admin = await backend.signIn()
 const poznan = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: 3 as const, certifications: ['ISO 27001'], latitude: 52.41, longitude: 16.93 }
 
-/** A request as raw as the app takes it without a socket. */
+/** Sends a raw request to the app without a socket. */
 const send = (
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   url: string,
@@ -232,7 +232,7 @@ test('requests past the limit of concurrent requests get Retry-After', async () 
   await own.platform.db.transaction().execute(async (tx) => {
     await tx.selectFrom('installation').select('id').forUpdate().execute()
     await tx.updateTable('person').set({ name: 'held' }).execute()
-    // Two updates that wait for the row take both places.
+    // Two updates that wait for a row lock take both places.
     const held = [1, 2].map(() =>
       own.app.inject({
         method: 'POST',
@@ -260,7 +260,7 @@ test('the console can read its settings before sign-in', async () => {
 test('the content policy allows an answer nothing in a browser, and browsers know each disabled feature', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
-  // Chromium warns about it: it is known there only by an experiment.
+  // Chromium warns about this feature, which it knows only as an experiment.
   expect(headers['permissions-policy']).not.toContain('bluetooth')
 })
 
@@ -269,7 +269,7 @@ test('a request during the stop gets 503 with Retry-After on an open connection'
   const user = await own.signIn()
   const { hostname, port } = new URL(await own.listen())
   const seen = await own.platform.db.transaction().execute(async (tx) => {
-    // Its first request waits for this row, so that its connection is busy while the stop begins.
+    // The first request waits for this row lock, so its connection is busy when the stop begins.
     await tx.selectFrom('installation').select('id').forUpdate().execute()
     await tx.updateTable('person').set({ name: 'held' }).execute()
     const body = JSON.stringify({ email: user.email, password: user.password })
@@ -379,7 +379,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
         }),
     ),
   )
-  // Each is known to the server once the one that came after all of them was answered.
+  // The server has accepted all of them once a later one is answered.
   for (let asked = 0; asked < 3; asked++) expect((await fetch(`http://127.0.0.1:${port}/v1/installation`)).status).toBe(200)
   expect((await call(datacenterList)).status).toBe(200)
   expect((await call(datacenterCreate, { body: poznan })).status).toBe(201)
@@ -459,13 +459,13 @@ test('the API is described for people on one page that needs no script', async (
   expect(page.statusCode).toBe(200)
   expect(page.body).toContain('id="datacenterCreate"')
   expect(page.body).toContain('Named <code>datacenterCreate</code> in the contract')
-  // Outside of the contract nothing has a name in it.
+  // Calls outside of the contract have no name.
   expect(page.body).toContain('id="healthz"')
   expect(page.body).not.toContain('Named <code>healthz</code>')
   expect(page.body).not.toContain('<script')
   const nonce = /<style nonce="([^"]+)"/.exec(page.body)![1]!
   expect(page.headers['content-security-policy']).toContain(`'nonce-${nonce}'`)
-  // Made once, or whoever asks for it again and again would keep the process busy with nothing else.
+  // The page is built once, so repeated requests don't occupy the process.
   expect(first.body).not.toContain(nonce)
   const began = performance.now()
   for (let asked = 0; asked < 50; asked++) await backend.app.inject({ url: '/docs/api' })

@@ -13,7 +13,7 @@ const backend = await startBackend({ limits: { ...defaultLimits, inFlight: 4, wa
 const user = await backend.signIn()
 const { port } = new URL(await backend.listen())
 
-/** Sends the texts one packet after another, each once the one before was given to the server's socket; answers what came until the connection closed. */
+/** Sends each text as a packet after the server's socket got the one before. Returns all received text. */
 async function send(...packets: readonly string[]): Promise<string> {
   const socket = dial(Number(port), '127.0.0.1').setNoDelay(true)
   let seen = ''
@@ -108,7 +108,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
       return socket
     }),
   )
-  // Each is known to the server once the one that came after all of them was answered.
+  // The server has accepted all of them once a later one is answered.
   for (let asked = 0; asked < 3; asked++) expect((await fetch(`http://127.0.0.1:${port}/v1/installation`)).status).toBe(200)
   expect((await user.call(datacenterList)).status).toBe(200)
   expect(await send(head() + chunksOf(body, 30))).toMatch(/^HTTP\/1\.1 200 /)

@@ -35,7 +35,7 @@ test('without the database reads and writes get 503 with Retry-After, and recove
   const body = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
   expect((await admin.call(datacenterCreate, { body })).status).toBe(201)
   const token = (await admin.call(joinTokenCreate, { body: { name: 'rack-12' } })).answer!.token
-  // A booting server that has a document doesn't ask again: it is told to come back, unless what it shows can be no token.
+  // A booting server doesn't repeat its request after getting a document, so it gets a retry answer instead, unless its token is malformed.
   const announce = async (text: string) => {
     const { statusCode, headers } = await backend.app.inject({ url: `/join/${text}?uuid=4c4c4544-0042-4b10-8057-b9c04f4e4d32&serial=S1` })
     return { statusCode, retryAfter: headers['retry-after'] !== undefined }
@@ -64,7 +64,7 @@ test('without the database reads and writes get 503 with Retry-After, and recove
   expect(await ready()).toBe(503)
   expect((await backend.app.inject({ url: '/healthz' })).statusCode).toBe(200)
   expect((await backend.app.inject({ url: '/metrics' })).body).toContain('steelyard_database_up 0')
-  // A stream on which nothing can come must not look alive: it ends, and no other begins, so that its reader asks by itself.
+  // A stream that can't deliver events must not look alive, so it ends and no new one starts.
   let isOver = false
   void (async () => {
     while (!isOver) isOver = (await stream.next()).done === true
@@ -94,7 +94,7 @@ test('without the database reads and writes get 503 with Retry-After, and recove
       { timeout: 10_000 },
     )
     .toBe(true)
-  // The stream's connection came back as well: what is published is told.
+  // The listener's connection is back too, so events are published.
   await backend.publish()
   await backend.stop()
 }, 60_000)

@@ -70,7 +70,7 @@ const hostile = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** Values of a JSON schema, as the contract's schemas describe themselves; a pattern that can't be made is filled by words that people use. */
+/** Values of a JSON schema. Patterns that can't be generated use ordinary words. */
 function valuesOf(schema: Json): fc.Arbitrary<unknown> {
   const of = (one: unknown) => valuesOf(one as Json)
   if ('const' in schema) return fc.constant(schema['const'])
@@ -132,13 +132,13 @@ const spoil: fc.Arbitrary<Spoil> = fc.record({
   by: hostile,
 })
 
-/** Every object and list inside of a value, itself first. */
+/** Every object and list inside a value, the value itself first. */
 function holders(value: unknown): (Json | unknown[])[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Json, ...Object.values(value).flatMap(holders)]
 }
 
-/** Answers whether it added a key to the outermost object. */
+/** Returns whether a key was added to the outermost object. */
 function apply(value: unknown, { kind, at, key, by }: Spoil): { value: unknown; added: boolean } {
   if (kind === 'none') return { value, added: false }
   if (kind === 'whole') return { value: by, added: false }
@@ -181,13 +181,13 @@ const inputs = (operation: Operation) =>
   })
 
 const textOf = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value))
-/** Half a surrogate pair has no URL. */
+/** A lone surrogate can't be part of a URL. */
 const encoded = (value: unknown): string => encodeURIComponent(textOf(value).toWellFormed())
-/** Throttled: they come last, because the clock is turned for each try, and sessions end by it. */
+/** Throttled calls come last, because each try advances the clock, which ends sessions. */
 const timed = new Set(['authorize', 'waitlistJoin'])
 const ended: string[] = []
 
-/** The stream that doesn't end by itself has tests of its own. */
+/** The endless stream has its own tests. */
 const operations = allOperations.filter((o) => o.media !== 'text/event-stream').toSorted((a, b) => Number(timed.has(a.name)) - Number(timed.has(b.name)))
 
 test.each(operations.map((o) => [o.name, o] as const))('%s', async (_name, operation) => {
@@ -233,7 +233,7 @@ test('the fuzz test reached enough handlers to be meaningful', () => {
 const paths = [...new Set(operations.map((o) => o.path))]
 test.each(paths)('%s with a method that it does not have is 405 and says which it has', async (path) => {
   const url = path.replaceAll(/\{\w+\}/g, server)
-  // A path without parameters may also be read as one with them: `/v1/nodes/patches` is such a one.
+  // A path without parameters may match one with parameters, such as `/v1/nodes/patches`.
   const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
     if (has.has(method)) continue

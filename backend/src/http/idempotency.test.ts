@@ -54,7 +54,7 @@ test('a stored answer can not be read from the database', async () => {
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows)).not.toContain('SSS')
   expect((await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).text).toBe(text)
-  // An answer that was kept in clear, before answers were sealed, is not given out again.
+  // An answer from before sealing was introduced is not sent again.
   await backend.platform.db
     .updateTable('idempotent_call')
     .set({ answer: JSON.stringify({ body: text, etag: null }) })
@@ -72,7 +72,7 @@ test('a key belongs to its user and its operation', async () => {
   const theirs = await another.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })
   expect(mine.answer!.id).not.toBe(theirs.answer!.id)
   expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
-  // Sent again: the stored answer, though the object is gone.
+  // A repeat gets the stored answer, although the object is gone.
   expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
 })
 
@@ -128,14 +128,14 @@ test('the key of a process that died before its commit is free at once; after th
   const began = performance.now()
   expect((await send('died-early')).status).toBe(201)
   expect((await send('other-died')).status).toBe(201)
-  // A call is delayed by 5 s at most; a lease would be waited for 15 s.
+  // A call waits at most 5 s; a lease lasts 15 s.
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
 test('a change is rolled back when another process has taken over its claim', async () => {
   const { db } = backend.platform
   const late = db.transaction().execute(async (tx) => {
-    // The same city waits here for its index, in the midst of its transaction.
+    // A datacenter of the same city waits here for its index, inside its transaction.
     await tx.insertInto('city_index').values({ country_code: 'PL', city_code: 'OVR', last_index: 1 }).execute()
     const call = admin.call(datacenterCreate, { body: place('OVR') }, { idempotencyKey: 'overtaken' })
     await expect.poll(() => db.selectFrom('idempotent_call').select('claim').where('key', '=', 'overtaken').execute()).toHaveLength(1)
@@ -146,7 +146,7 @@ test('a change is rolled back when another process has taken over its claim', as
   expect(await count('OVR')).toBe(0)
 })
 
-/** Ends each call where a process was killed right after the commit; `sound` is another process, which is sent the same again. */
+/** `doomed` fails each call right after the commit, like a killed process. `sound` is another process, which gets the same call again. */
 const doomed = await startBackend({
   beside: backend,
   environment: { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', FAILPOINT: 'answer:after' },

@@ -1,4 +1,4 @@
-/** `localhost` is two addresses: the limits on sockets hold at both. */
+/** `localhost` has two addresses, and the limits on sockets apply to both. */
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
@@ -8,13 +8,13 @@ import { listen } from './listen.ts'
 
 const backend = await startBackend()
 const all = Object.values(networkInterfaces()).flatMap((of) => (of ?? []).map((i) => i.address))
-/** What localhost is as well, or another address of loopback where there is no IPv6. */
+/** The second address of localhost, or another loopback address without IPv6. */
 const second = all.includes('::1') ? '::1' : '127.0.0.2'
 const stop = await listen(backend.app, { host: 'localhost', port: 0 }, silent, async () => ['127.0.0.1', second])
 afterAll(() => stop())
 const ports = backend.app.addresses().map((a) => new URL(`http://${typeof a === 'string' ? a : `x:${a.port}`}`).port)
 
-/** Sends requests in one packet, and answers how many were answered until the connection closed. */
+/** Sends requests in one packet. Returns the number of answers. */
 async function pipeline(host: string, count: number): Promise<number> {
   const socket = connect(Number(ports[0]), host)
   let seen = ''

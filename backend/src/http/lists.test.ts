@@ -1,4 +1,4 @@
-/** Every list of the contract, asked by each of its sort keys and filters: generated, so that a new key is in it by being declared. */
+/** Reads every list of the contract by each of its sort keys and filters. New keys are included automatically. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allOperations } from '#contract/all.ts'
@@ -10,7 +10,7 @@ const backend = await startBackend()
 const { accessToken } = await backend.signIn({ role: 'admin' })
 
 const lists = (allOperations as readonly (Operation & { readonly list?: AnyList })[]).flatMap(({ name, path, list }) =>
-  // The image factory answers its extensions, and a server its patches, in tests of their own.
+  // Extensions (from the image factory) and patches (of a server) have their own tests.
   list === undefined || path.includes('{') || name === 'extensionList' ? [] : [{ name, path, list }],
 )
 const valuesOf = (filter: ListFilter): string[] => choicesOf(filter)?.map(([value]) => value) ?? [randomUUID()]

@@ -10,7 +10,7 @@ import { bodies, meanings, objects } from './openapi-words.ts'
 
 const document = openapiDocument('1.2.3')
 
-/** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses, with nothing beside them allowed. */
+/** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses. Other fields are not allowed. */
 const mediaTypes = {
   type: 'object',
   minProperties: 1,

@@ -1,4 +1,4 @@
-/** Every call of the contract, tried by everybody: generated, so that a new call is in it by being declared. */
+/** Tries every call of the contract with every role. New calls are included automatically. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allOperations } from '#contract/all.ts'
@@ -9,7 +9,7 @@ import { type SignedIn, startBackend } from '../testing/backend.ts'
 const backend = await startBackend()
 const users = Object.fromEntries(await Promise.all(roles.map(async (role) => [role, await backend.signIn({ role })] as const))) as Record<Role, SignedIn>
 
-/** Ids that name nothing: nobody is told more than that. */
+/** Ids of nothing. The error may say only that. */
 const path = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, () => randomUUID())
 const ask = (operation: Operation, token?: string) =>
   backend.app.inject({

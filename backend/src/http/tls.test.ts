@@ -72,7 +72,7 @@ test('TLS 1.3 is preferred; 1.2 is available for clients without it', async () =
   expect(await agreed({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2')
 })
 
-/** The version that a client with these settings comes to. */
+/** The TLS version negotiated by a client with these settings. */
 const agreed = (settings: ConnectionOptions) =>
   new Promise<string>((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, ca: authority.crt, ...settings }, () => {

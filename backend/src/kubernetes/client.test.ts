@@ -4,7 +4,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { kubernetes, KubernetesError, kubernetesPort } from './client.ts'
 
-// A hostile API server: trusted by its certificate, and by nothing else.
+// A hostile API server with a trusted certificate.
 const address = `127.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}.7`
 const authority = await createAuthority({ kind: 'p256', subject: { commonName: 'kubernetes' }, now: new Date(), lifetimeMs: 3_600_000 })
 const issue = (kind: 'server' | 'client') =>

@@ -48,7 +48,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
 
 const away = new Error('The database is away')
 
-/** Contact 200 times as often as in life; what is found is remembered, as the database would. */
+/** Contacts 200 times as often as the program. Results are kept in memory instead of the database. */
 function keep(
   servers: Watched[],
   credentials: ContactParts['credentials'] = () => Promise.resolve(null),
@@ -163,7 +163,7 @@ test('an answer applies to the state at its request, and a changed server is con
     return mayGoOn.promise
   })
   await asked.promise
-  // Released from its cluster while it is asked.
+  // Released from its cluster during the contact.
   servers[0] = is
   const before = rosters()
   await until(() => rosters() > before + 1)
@@ -187,7 +187,7 @@ test('a reading that could not be stored is read again at the next contact', asy
   const from = of(server).length
   isAway = false
   await until(() => of(server).slice(from).some(isRead))
-  // One may have been under way when the database was found away. The next regular reading would be the fifth or so.
+  // One contact may have been running when the database failed. The next regular reading would be about the fifth.
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
@@ -234,7 +234,7 @@ test('during an operation a silent server is noticed within 15 s, without more c
 
 test('hanging servers do not delay the others', async () => {
   const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
-  // More of them than there are places, all at one address that takes connections and says nothing.
+  // More servers than places, all at one address that accepts connections and stays silent.
   const hanging = Array.from({ length: 200 }, (_, i) => ({
     ...watched(5),
     id: `${(i + 16).toString(16).padStart(2, '0')}000000-0000-4000-8000-00000000000${i % 10}`,

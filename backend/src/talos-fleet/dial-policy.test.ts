@@ -11,7 +11,7 @@ const lan = [parseCidr('10.0.0.0/8')!, parseCidr('fd12::/16')!]
 const policyOf = (more: Partial<Parameters<typeof dialPolicy>[0]> = {}) =>
   dialPolicy({ networks: lan, own: () => ['10.0.0.1', 'fd12::1', 'fe80::1%eth0'], simulate: false, ...more })
 
-/** Spellings of loopback, link-local, metadata services, this machine and what is no literal at all. */
+/** Spellings of loopback, link-local, metadata services, this machine, and texts that are no addresses. */
 const hostile = [
   '127.0.0.1',
   '127.1',
@@ -76,7 +76,7 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
     await expect(stored.secure({ ca: '', crt: '', key: '' }, () => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
   }
   expect(dialled).not.toHaveBeenCalled()
-  // The watch is awake: an address that may be dialled is.
+  // The check itself works: an allowed address is dialled.
   const allowed = fleet({ policy: policyOf({ networks: everything, simulate: true }), budget: budget() })
   await expect(allowed.probe('127.20.255.254')).rejects.toMatchObject({ kind: 'unreachable' })
   expect(dialled).toHaveBeenCalledOnce()

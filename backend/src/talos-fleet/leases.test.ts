@@ -34,7 +34,7 @@ test('one process has all servers; a second takes half, and no server belongs to
   await one.renew()
   expect(share(one)).toBe(ids.length)
   const two = processOf('two')
-  // The first gives back what is too much, the second takes it.
+  // The first process releases its surplus, and the second claims it.
   await two.renew()
   await one.renew()
   await two.renew()

@@ -33,9 +33,9 @@ export interface CallOptions {
 
 export interface Called<O extends Operation> {
   readonly status: number
-  /** Set where the status is a success. */
+  /** Set for a success. */
   readonly answer: Answer<O> | undefined
-  /** Set where it is an error. */
+  /** Set for an error. */
   readonly problem: ErrorBody | undefined
   readonly headers: LightMyRequestResponse['headers']
   readonly text: string
@@ -59,15 +59,15 @@ export interface Backend {
   readonly config: Config
   readonly database: Database
   readonly clock: TestClock
-  /** Drives reconcilers by the clock, without the queue. */
+  /** Runs reconcilers by the test's clock, without the queue. */
   readonly engine: ManualEngine
-  /** Makes a user of the role and signs them in. */
+  /** Creates a user with the role and signs in. */
   signIn(who?: { role?: Role }): Promise<SignedIn>
   /** A call without a session. */
   readonly call: Call
-  /** Opens a port on loopback; answers the URL. */
+  /** Opens a port on loopback. Returns the URL. */
   listen(): Promise<string>
-  /** Publishes what was recorded, so that the audit log and the stream have it. */
+  /** Publishes recorded changes to the audit log and the event stream. */
   publish(): Promise<void>
   stop(): Promise<void>
 }
@@ -77,7 +77,7 @@ export interface BackendOptions {
   readonly clock?: TestClock
   readonly log?: Log
   readonly limits?: Limits
-  /** Called before the app is built: registers reconcilers, adds domains of a test. */
+  /** Called before the app is built, to register reconcilers and domains of a test. */
   readonly prepare?: (platform: Platform, domains: Domains) => void
   /** Another process on the same database. */
   readonly beside?: Backend
@@ -85,7 +85,7 @@ export interface BackendOptions {
   readonly connection?: ClientConfig
 }
 
-/** Far more than a test asks for, so that only tests of the limits meet them. */
+/** Limits that only their own tests reach. */
 const generous: Limits = {
   ...defaultLimits,
   inFlight: 1000,
@@ -99,7 +99,7 @@ const generous: Limits = {
   writeBurst: 1e6,
 }
 
-/** A database of one's own, cloned from the migrated template, or with nothing in it. */
+/** A new database, cloned from the migrated template or empty. */
 export async function freshDatabase({ empty = false } = {}): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {
   const { connection, template } = inject('postgres')
   const name = `steelyard_test_${randomBytes(6).toString('hex')}`
@@ -116,7 +116,7 @@ export async function freshDatabase({ empty = false } = {}): Promise<{ connectio
   return { connection: { ...connection, database: name }, drop: () => admin(`drop database if exists ${name} with (force)`) }
 }
 
-/** Starts a backend; it is stopped by itself when the test file ends. */
+/** Starts a backend, which is stopped when the test file ends. */
 export async function startBackend({
   environment = {},
   clock = testClock(),
@@ -129,7 +129,7 @@ export async function startBackend({
   const fresh = beside || given ? undefined : await freshDatabase()
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
   const connection = given ?? fresh?.connection ?? beside!.database.connection
-  // No test asks the factory that the world uses.
+  // No test calls the public image factory.
   const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment }, folder)
   const database = connect({ connection, poolSize: 12 })
   const keys = await keysFor(database.pool, config.keyFile)

@@ -1,10 +1,10 @@
-/** Compares what the app answered with what the contract promises. Only tests do this: at run time types and `serve` see to it. */
+/** Compares answers of the app with the contract. Only in tests: at run time the types and `serve` ensure it. */
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, relatedKinds } from '#contract/errors.ts'
 import { errorsOf, type Operation } from '#contract/operation.ts'
 
-/** As much of an answer as is looked at. */
+/** The checked parts of an answer. */
 export interface Answered {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -23,7 +23,7 @@ const say = (operation: Operation, { statusCode, body }: Answered, what: string)
   throw new Error(`${operation.name} answered ${statusCode}, ${what}: ${body.slice(0, 2000)}`)
 }
 
-/** @throws Error where the text isn't the declared error shape, or its status isn't that of its code */
+/** @throws Error if the body isn't the declared error shape, or its status doesn't match its code */
 export function checkProblem({ statusCode, headers, body }: Answered): ErrorBody {
   const problem = z.parse(ErrorAnswer, JSON.parse(body)) as ErrorBody
   if (errors[problem.code].status !== statusCode) throw new Error(`${problem.code} was answered with ${statusCode}`)
@@ -32,7 +32,7 @@ export function checkProblem({ statusCode, headers, body }: Answered): ErrorBody
   return problem
 }
 
-/** Where two JSON values differ first. */
+/** Path of the first difference between two JSON values. */
 function difference(one: unknown, other: unknown, at = ''): string {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return at
   const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])]
@@ -64,6 +64,6 @@ export function checkAnswer(operation: Operation, answered: Answered): void {
   const json: unknown = JSON.parse(body)
   const read = z.safeParse(operation.answer, json)
   if (!read.success) return say(operation, answered, `against its schema: ${z.prettifyError(read.error)}`)
-  // The schemas take off what they don't know and add what they have a default for.
+  // The schemas remove unknown fields and add defaults.
   if (!isDeepStrictEqual(read.data, json)) say(operation, answered, `which differs from its schema at ${difference(read.data, json)}`)
 }

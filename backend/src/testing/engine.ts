@@ -1,4 +1,4 @@
-/** A process of the engine in a test: its own pool, listener and queue on a given database, with the reconciler that the test hands in. */
+/** An engine process in a test: its own pool, listener and queue on a given database, with the test's reconciler. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ClientConfig } from 'pg'
@@ -16,7 +16,7 @@ export interface EngineProcess {
   wake(key: string, afterMs?: number): Promise<void>
   start(): Promise<void>
   stop(graceMs?: number): Promise<void>
-  /** Ends everything at once, as a kill would: nothing is released. */
+  /** Ends everything at once without releasing claims, like a kill. */
   die(): Promise<void>
 }
 
@@ -49,14 +49,14 @@ export function engineProcess(
       await close()
     },
     async die() {
-      // The connections go first: what runs can neither write nor release.
+      // The connections close first, so running objects can't write or release.
       await close()
       await queue.stop(0)
     },
   }
 }
 
-/** Whether no object but `except` is due or running at `now`: what was going to happen by then has happened. */
+/** Whether no object but `except` is due or running at `now`, so everything due by then has run. */
 export async function isQuiet(db: Db, now: Date, except = ''): Promise<boolean> {
   const { rows } = await sql`
     select 1 from wake_up where key <> ${except} and (owner is not null or due_at <= ${now}) limit 1`.execute(db)

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { type Simulator, type SimulatorOptions, startSimulator } from '#simulator/src/start.ts'
 
-/** Starts a simulator on a block of addresses that nobody on this machine uses at the moment, so that two checkouts can test at the same time. */
+/** Starts a simulator on a free block of addresses, so that two checkouts can test at the same time. */
 export async function startFleet({ dataDir, ...options }: SimulatorOptions): Promise<Simulator> {
   for (let tries = 1; ; tries++) {
     try {

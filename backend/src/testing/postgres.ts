@@ -1,4 +1,4 @@
-/** The PostgreSQL of a test run: the embedded one, started once and thrown away, or the one that `TEST_DATABASE_URL` names. */
+/** The PostgreSQL of a test run: the embedded one, started once and deleted, or the one in `TEST_DATABASE_URL`. */
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, tmpdir, userInfo } from 'node:os'
@@ -15,12 +15,12 @@ import type { Machine } from '../machine.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server, and the migrated database that each test file's own is cloned from. */
+    /** The server and the migrated template of the test databases. */
     postgres: { connection: ClientConfig; template: string }
   }
 }
 
-/** This machine as the tests see it. */
+/** The machine for the tests. */
 export const testMachine: Machine = {
   pid,
   uid: userInfo().uid,
@@ -34,14 +34,14 @@ export const testMachine: Machine = {
   },
 }
 
-/** A folder that is gone after the tests, which the database's account can enter. */
+/** A temporary folder that the database's account can enter. */
 export function temporaryFolder(name: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), `steelyard-test-${name}-`))
   chmodSync(folder, 0o711)
   return folder
 }
 
-/** Makes the migrated template where it isn't there yet; its name carries the checksums, so that another schema is another template. */
+/** Creates the migrated template if it doesn't exist. Its name contains the checksums of the migrations. */
 async function makeTemplate(connection: ClientConfig): Promise<string> {
   const migrations = await readMigrations()
   const template = `steelyard_template_${createHash('sha256')
@@ -69,7 +69,7 @@ async function makeTemplate(connection: ClientConfig): Promise<string> {
   }
 }
 
-/** What a URL says, as separate settings: the database's name is then changed per test file. */
+/** Parses a database URL into settings, so that each test file can change the database's name. */
 function parseUrl(text: string): ClientConfig {
   const url = new URL(text)
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname)
@@ -82,7 +82,7 @@ function parseUrl(text: string): ClientConfig {
   }
 }
 
-/** The other way round: the URL by which a program is told of a database. */
+/** The URL of a database from its settings. */
 export function urlOf({ host = 'localhost', port, user = '', password, database = '' }: ClientConfig): string {
   const url = new URL(`postgresql://${host.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}`)
   url.username = user

@@ -8,7 +8,7 @@ import { env } from 'node:process'
 import { Client } from 'pg'
 import { afterAll, expect } from 'vitest'
 
-/** Whether the code that sends is the product's: its line is the nearest of this repository in the stack. A test looks into the tables with statements of its own. */
+/** Whether product code sent the statement and not the test: its file is the first of this repository in the stack. */
 function isProduct(): boolean {
   const before = Error.stackTraceLimit
   Error.stackTraceLimit = 100
@@ -18,7 +18,7 @@ function isProduct(): boolean {
   return nearest === undefined || !/\.test\.ts|\/testing\//.test(nearest)
 }
 
-/** A statement's parts: lists of any length are one statement, and each column that an update sets is a part of its own. */
+/** The parts of a statement. Lists of any length count as one, and each column of an update as its own part. */
 function parts(text: string): string[] {
   const same = text.replaceAll(/[0-9a-f]{12,}/g, 'x').replaceAll(/\$\d+/g, '$')
   const plain = same.replaceAll(/\$(?:, ?\$)+/g, '$').replaceAll(/\(\$\)(?:, ?\(\$\))+/g, '($)')

@@ -1,4 +1,4 @@
-/** A command of the program in a test: what it is given of its process, and what it said. */
+/** Runs a command of the program in a test, with its environment and output. */
 import type { Surroundings } from '../commands/surroundings.ts'
 import { temporaryFolder, testMachine } from './postgres.ts'
 
@@ -8,7 +8,7 @@ export interface Ran {
   readonly err: string
 }
 
-/** Runs a command with the settings; `typed` is what is answered, one line a question. */
+/** Runs a command with the settings. `typed`: the answers to its questions, one line each. */
 export async function runCommand(
   command: (around: Surroundings) => Promise<number>,
   environment: Surroundings['environment'],

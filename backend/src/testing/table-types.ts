@@ -4,12 +4,12 @@ import { type Kysely, sql } from 'kysely'
 interface Column {
   table: string
   name: string
-  /** As PostgreSQL calls it: `text`, `timestamp with time zone`, `integer[]`. */
+  /** PostgreSQL's name of the type: `text`, `timestamp with time zone`, `integer[]`. */
   type: string
   required: boolean
   hasDefault: boolean
   computed: boolean
-  /** Of the column alone: `CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))`. */
+  /** The check constraint of the column alone: `CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))`. */
   check: string | null
 }
 
@@ -44,7 +44,7 @@ function typeOf({ table, name, type, check }: Column, declared: ReadonlySet<stri
   return type.endsWith('[]') ? `${found}[]` : found
 }
 
-/** @param declared keys of the interface `Columns` in `db/columns.ts`. @throws Error where a key names no column, or a column has a type that isn't known */
+/** @param declared keys of the interface `Columns` in `db/columns.ts`. @throws Error for a key without a column, or a column of an unknown type */
 export async function tableTypes(db: Kysely<never>, declared: ReadonlySet<string>): Promise<string> {
   const { rows } = await askColumns.execute(db)
   const missing = [...declared].filter((key) => !rows.some((c) => key === `${c.table}.${c.name}`))

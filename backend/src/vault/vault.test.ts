@@ -11,7 +11,7 @@ import { addKey, checkFingerprint, KeyFileRefused, keysFor, readKeyFile } from '
 import { vault as makeVault } from './vault.ts'
 
 const backend = await startBackend()
-/** A database that was sealed with no key yet. */
+/** A database without any sealed value. */
 const fresh = await freshDatabase()
 const empty = new Pool(fresh.connection)
 afterAll(async () => {
@@ -150,7 +150,7 @@ test('a key rotation can stop and continue at any point, and every secret stays 
     for (const [owner, sealed] of secrets) expect((await by.open(database, { ...place(owner), sealed })).toString()).toBe(`secret ${owner.split('-')[1]}`)
   }
   await readable(rotated)
-  // Stopped after the first batch: some are wrapped by the old key, some by the new one.
+  // Stopped after the first batch, so both keys are in use.
   let calls = 0
   const once = new Proxy(database, {
     get: (target, name: keyof typeof database) => {
@@ -167,7 +167,7 @@ test('a key rotation can stop and continue at any point, and every secret stays 
   expect(await rotated.rotate(database)).toBeGreaterThanOrEqual(30)
   expect(await wrappedBy(old.current.id)).toBe(0)
   expect(await rotated.rotate(database)).toBe(0)
-  // The old key may go now.
+  // The old key can be removed now.
   const onlyNew = makeVault({
     keys: { current: keys.current, get: (id) => (id === keys.current.id ? keys.current.key : undefined) },
     escrowFolder: '/nonexistent',

@@ -27,7 +27,7 @@ test('the failure of a server is printed with the log of that boot', async () =>
   expect(exit).toBe(0)
   expect(out).toMatch(/^Reason +no disk is large enough\nLog +as of [^\n]+\n\n\[talos\] task install: starting\n/)
   expect(out.split('\n')).toHaveLength(6)
-  // What a machine logs moves nobody's cursor.
+  // Escape sequences in a machine's log don't reach the terminal.
   expect(out).not.toContain('\u001b')
   expect(api.callsOf(clusterServerFailure)[0]!.params).toEqual({ id: cluster.id, node_id: id(1) })
   expect(JSON.parse((await cli.run(`cluster failure ${cluster.id} ${id(1)} --json`)).out)).toEqual(answer)

@@ -146,7 +146,7 @@ test('two users who assign at the same time both succeed', async () => {
   api.on(clusterGet, () => aCluster({ version }))
   api.on(clusterSubnets, () => ({ items: version === 4 ? [] : [theirs], provider: null, manifest: '' }))
   api.on(clusterSubnetsAssign, () => {
-    // Somebody was quicker, once.
+    // Another user was faster, once.
     if (version === 4) {
       version = 5
       throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')

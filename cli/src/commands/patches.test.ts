@@ -29,7 +29,7 @@ const merged: Preview = {
   verdict: { kind: 'at_install', reason: 'Applied at install' },
 }
 
-/** A server, in a cluster or in none, with one patch; what is previewed merges as `preview` says. */
+/** A server with one patch, in a cluster or not. `preview` is the answer to previews. */
 async function withPatch({ cluster = null, preview = merged }: { cluster?: { id: string; name: string } | null; preview?: Preview } = {}) {
   const api = await startApi()
   const cli = await startCli(api)

@@ -23,7 +23,7 @@ export interface TestApi {
   readonly calls: Call[]
   /** Valid access tokens. */
   readonly tokens: Set<string>
-  /** What a call is answered; a thrown Problem becomes an error answer. Returning 'done' leaves the answer to the handler. */
+  /** The answer to a call. A thrown Problem becomes an error answer; 'done' means that the handler has answered. */
   on<O extends Operation>(operation: O, handler: (input: Input<O>, answer: ServerResponse) => AskedAnswer<O> | 'done' | Promise<AskedAnswer<O> | 'done'>): void
   callsOf(operation: Operation): Call[]
 }
@@ -42,7 +42,7 @@ export async function startApi(): Promise<TestApi> {
 
   async function answerTo(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const url = new URL(request.url!, 'http://test')
-    // A fixed path takes precedence over one with parameters: /v1/nodes/patches is no server.
+    // A fixed path takes precedence over one with parameters, such as /v1/nodes/patches.
     const candidates = allOperations.flatMap((operation) => {
       const params = matches(operation, request.method!, url.pathname)
       return params ? [{ operation, params }] : []

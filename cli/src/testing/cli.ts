@@ -1,4 +1,4 @@
-/** Runs command lines in this process with a terminal of the test. */
+/** Runs command lines in this process with a fake terminal. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ export interface TestCli {
   readonly folder: string
   readonly env: Record<string, string | undefined>
   readonly sessions: Sessions
-  /** Aborting it is Ctrl-C. */
+  /** Aborting the signal stands for Ctrl-C. */
   readonly interrupt: AbortController
   run(args: string | readonly string[], more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
 }
 
-/** A client of its own configuration folder; signed in where an API is given. A command line given as one text is split at spaces. */
+/** A client with its own configuration folder, signed in if an API is given. A command line as one text is split at spaces. */
 export async function startCli(api?: TestApi): Promise<TestCli> {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

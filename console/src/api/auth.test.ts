@@ -11,7 +11,7 @@ vi.mock('../ui/feedback/toast.ts', () => {
   return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
 })
 
-/** As much of a browser's storage as is used. */
+/** The used part of a browser's storage. */
 class Kept extends Map<string, string> {
   getItem = (key: string) => this.get(key) ?? null
   setItem = (key: string, value: string) => void this.set(key, value)
@@ -24,7 +24,7 @@ const token = (name: string, lifeSeconds: number, scopes: string[] = []) => {
   return `e30.${btoa(JSON.stringify({ sub: 'u1', sid: 's1', iat, exp: iat + lifeSeconds, scopes, name }))}.sig`
 }
 
-/** What is answered next, per path; 'never' takes the request and says nothing. */
+/** The next answer per path. 'never' accepts the request and stays silent. */
 type Answered = [status: number, body: unknown] | 'never'
 let answers: (path: string) => Answered
 let asked: string[]
@@ -58,7 +58,7 @@ beforeEach(async () => {
 })
 afterEach(() => void vi.restoreAllMocks())
 
-/** A stored session, as a page finds it: by default with an access token that holds. */
+/** A stored session, by default with a valid access token. */
 const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).signIn(user, token('first', lifeSeconds, scopes), 'refresh', Date.now())
 const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
 const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
@@ -96,7 +96,7 @@ test('after 30 s without a decision the guard ends the session', async () => {
   const guard = auth.sessionHolds().finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
   while (!seen.over) {
     await vi.advanceTimersByTimeAsync(250)
-    // The answers come over a real connection.
+    // Uses a real connection.
     await new Promise((resolve) => setImmediate(resolve))
   }
   vi.useRealTimers()

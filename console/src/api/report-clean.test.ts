@@ -39,7 +39,7 @@ test('a path contains no object id and no query', () => {
   expect(barePath('http://[')).toBe('')
 })
 
-/** Everything that a report could hold, each text of it a canary. */
+/** A report with every possible field, all texts recognisable. */
 const event = {
   event_id: 'e',
   level: 'error',
@@ -136,7 +136,7 @@ test('only allow-listed fields leave, whatever a report contains', () => {
     },
   })
   expect(clean[1][3]![1]).toMatchObject({ items: [{ name: 'http.client /v1/nodes/{id}', attributes: { 'http.response.status_code': { value: 200 } } }] })
-  // What a replay is drawn by stays: the page's form, and how long texts are.
+  // A replay keeps the page's structure and the length of texts.
   expect(text).toContain(String.raw`\"class\":\"x\"`)
   expect(text).toContain('***')
 })

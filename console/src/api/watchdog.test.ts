@@ -12,7 +12,7 @@ function watched(probe: () => Promise<unknown>) {
   return { watch, said, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
 }
 const refused = () => Promise.reject(new Error('connection refused'))
-/** As a process does that is stopped: it takes the question and never answers; the question's own limit ends it. */
+/** Like a stopped process: accepts the request and never answers, so the request's own limit ends it. */
 const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
 const answers = () => Promise.resolve()
 

@@ -54,7 +54,7 @@ test('an empty folder gets a database, which is kept for the next start', async 
   expect(await two.start()).toBe('started')
   expect(await ask(two, 'select n from kept')).toEqual([{ n: 42 }])
   await two.stop()
-  // What no waiting mends is said at once, in PostgreSQL's own words.
+  // Errors that waiting doesn't solve are reported at once, with PostgreSQL's message.
   writeFileSync(path.join(folder, 'postgres/PG_VERSION'), '17\n')
   await expect(server(folder).start()).rejects.toThrow(/incompatible with server/)
 })
@@ -72,7 +72,7 @@ test('a database server that outlived the program is adopted, not started twice'
   const one = server(folder)
   await one.start()
   const pid = one.pid()
-  // We died without a word; another process of ours comes up.
+  // The first process was killed, and another one starts.
   const two = server(folder)
   expect(await two.start()).toBe('adopted')
   expect(two.pid()).toBe(pid)
@@ -123,7 +123,7 @@ test("another server's socket is not adopted", async () => {
   const one = server(a)
   await one.start()
   const pid = one.pid()!
-  // The folder was exchanged for another database while the server of the old one runs on.
+  // The folder was replaced by another database while the old server still runs.
   const two = server(b)
   await two.start()
   await two.stop()
@@ -170,7 +170,7 @@ test('the lock of a dead process is taken over, also when its process id is used
     return existsSync(file)
   }
   expect(take()).toBe(false)
-  // Process 1 lives, but it began at another time than the holder of this lock.
+  // Process 1 lives, but it started at another time than the holder of this lock.
   writeFileSync(file, JSON.stringify({ pid: 1, began: 'another time' }))
   expect(take()).toBe(false)
   writeFileSync(file, 'half a li')
@@ -208,7 +208,7 @@ test('a start that is given up leaves no server, and reports the reason of this 
     folder,
     account,
     binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
-    // Asked to stop as soon as the server was launched.
+    // Stopped right after the server was launched.
     machine: testMachine,
     log: silent,
     stopAsked: () => asked || (asked = existsSync(path.join(folder, 'postgres/postmaster.pid'))),

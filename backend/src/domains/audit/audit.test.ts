@@ -72,7 +72,7 @@ test("entries can't be changed or removed by SQL", async () => {
   await expect(sql`truncate audit_entry`.execute(db)).rejects.toThrow('append-only')
 })
 
-/** What somebody who owns the database could do. */
+/** Runs a statement as the owner of the database could. */
 const behindTheTrigger = ({ platform }: Backend, change: ReturnType<typeof sql>) =>
   inTransaction(platform.db, async (tx) => {
     await sql`alter table audit_entry disable trigger all`.execute(tx)
@@ -94,7 +94,7 @@ test.each([
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq })
 })
 
-/** Writes the hashes of all entries from `first` on anew, as whoever has the database alone can: they know how, and have no key. */
+/** Recomputes the hashes of all entries from `first` on, as an attacker can who has the database but not the key. */
 async function hashAnew({ platform }: Backend, first: number) {
   const rows = await platform.db.selectFrom('audit_entry').selectAll().orderBy('seq').execute()
   let previous = rows[first - 2]?.hash ?? ''
@@ -130,7 +130,7 @@ test('verification finds a chain that was rewritten without the key, also if the
 test("entries from before the key was introduced stay verifiable and can't be rewritten or moved", async () => {
   const backend = await withEntries()
   const { db } = backend.platform
-  // As an older version left it.
+  // The state that an older version left.
   await sql`alter table audit_entry disable trigger all`.execute(db)
   await hashAnew(backend, 1)
   await sql`alter table audit_entry enable trigger all`.execute(db)

@@ -173,7 +173,7 @@ test('a server that is added at the same moment is added before or after the cha
           () => false,
         ),
     ])
-    // Whoever came second was told of the first: the datacenter is gone without the server, or stays with it.
+    // The second call saw the first: the datacenter is gone without the server, or stays with it.
     expect({ round, removed: removed.status }).toEqual({ round, removed: added ? 409 : 204 })
     expect([200, 404, 409]).toContain(changed.status)
   }
@@ -187,7 +187,7 @@ test('a change sees servers that were added while it ran', async () => {
   await db.transaction().execute(async (tx) => {
     await insertServer(answer!.id, 'calm-otter-401').execute(tx)
     change = operator.call(datacenterUpdate, { params, body: { index: 700 } })
-    // It waits for the row that the new server's place holds.
+    // It waits for the row lock of the new server's datacenter.
     await expect
       .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
       .toBeGreaterThan(0)

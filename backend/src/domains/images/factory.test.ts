@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-/** For failures that are waited for; what has to succeed has the usual limits. */
+/** Short limits for expected failures. Calls that must succeed use the usual limits. */
 const short: CallLimits = { callMs: 200, overallMs: 400, tries: 3, pauseMs: 10, atOnce: 16 }
 const patient: CallLimits = { ...usualLimits, pauseMs: 10 }
 
@@ -27,7 +27,7 @@ async function simulated(limits: CallLimits = patient) {
   return { server, clock, client: factory({ url: server.url, clock, log: silent, limits }) }
 }
 
-/** A factory of one answer to everything, and how often it was asked. */
+/** A factory with one answer to all requests, and the number of requests. */
 async function answering(listener: RequestListener, limits: CallLimits = patient) {
   const calls: string[] = []
   const server = createServer((request, response) => {
@@ -97,7 +97,7 @@ describe('lists', () => {
     clock.advance(11 * 60_000)
     expect(await client.versions()).toEqual({ items, simulated: true, reason: `The image factory at ${server.url} refuses connections` })
     await server.fault(null)
-    // A page that asks again and again hears the same; a person who prepares an image is worth a question.
+    // Repeated page loads get the cached failure; creating an image asks the factory again.
     expect((await client.versions()).reason).not.toBeNull()
     expect((await client.versions(true)).reason).toBeNull()
   })

@@ -83,7 +83,7 @@ test('every link leads to a file that the factory has, with secure boot and with
       ])
       expect(answer!.url).toBe(`${base}/${name}.raw.xz`)
       for (const { url } of answer!.links) expect({ url, status: (await fetch(url)).status }).toEqual({ url, status: 200 })
-      // Our script is the factory's, and the line in it the one that we tell.
+      // Our script equals the factory's, and contains the shown command line.
       expect(answer!.pxe_script).toBe(await (await fetch(answer!.links[1]!.url)).text())
       expect(answer!.pxe_script).toContain(answer!.kernel_command_line)
       expect(answer!.kernel_command_line).toBe(await (await fetch(`${base}/cmdline-${name}`)).text())
@@ -112,7 +112,7 @@ test('the schematic and the command line hold the given arguments and the announ
   expect(line.filter((arg) => arg.startsWith('console='))).toEqual(['console=ttyS0,115200'])
   expect(line.filter((arg) => arg.includes('selinux'))).toEqual([])
   expect(line.at(-1)).toBe(announcement)
-  // iPXE would fill the variables in by itself.
+  // iPXE would replace the variables.
   expect(answer!.pxe_script).not.toContain('${')
   expect(answer!.pxe_script).toContain(`/join/${join.token}?uuid=%24%7Buuid%7D&serial=%24%7Bserial%7D&mac=%24%7Bmac%7D\n`)
 })
@@ -248,7 +248,7 @@ test('an ended token prepares no image; images made with it say so', async () =>
     status: 409,
     problem: { error: 'The join token was revoked' },
   })
-  // Whoever has the image of this version by heart is told as well.
+  // The cached image of this version is updated as well.
   const { answer } = await world.people.operator.call(imageGet, { params: { id: made.id } }, { headers: { 'if-none-match': `"${made.version}"` } })
   expect(answer!.token!.status).toBe('revoked')
   expect(answer!.warnings[0]).toBe('The join token was revoked: new servers that boot this image are not listed')
@@ -263,7 +263,7 @@ test('an image warns when its servers could not reach the announced address', as
   const made = (await user.call(imageCreate, { body: image({ token_id: join.id }) })).answer!
   expect(made.warnings[0]).toBe('Servers can not reach http://127.0.0.1:0: set STEELYARD_PUBLIC_URL, then prepare the image again')
   expect((await user.call(imageCreate, { body: image() })).answer!.warnings.filter((w) => w.includes('reach'))).toEqual([])
-  // Seen from where Steelyard has another address.
+  // Requested through another address of Steelyard.
   const seen =
     (await world.people.admin.call(imageGet, { params: { id: made.id } })).answer ??
     (await (await backend.signIn()).call(imageGet, { params: { id: made.id } })).answer

@@ -41,7 +41,7 @@ const any = fc
     ),
   )
   .filter(isTaken)
-/** As kernel arguments are: a name, and what one likes after it. */
+/** Kernel arguments: a name with any text after it. */
 const ordinary = fc
   .tuple(fc.stringMatching(/^[a-z][a-z0-9_.]{4,20}$/), fc.string({ unit: fc.constantFrom(...visible), maxLength: 40 }))
   .map(([name, value]) => `${name}=${value}`)
@@ -68,7 +68,7 @@ test('the factory writes the same text and therefore the same id', () => {
   })
 })
 
-// Which quotes stand around what YAML could read as a number, a date or a sign differs between versions of the factory's library.
+// Versions of the factory's library differ in how they quote texts that YAML could read as a number, date or sign.
 test('whatever the argument, the factory’s own text is recognised as the same schematic', () => {
   forAll(any, (ours, read) => expect(knownAs(ours, read)).toBe(read.id))
 })

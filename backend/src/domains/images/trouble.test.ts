@@ -1,4 +1,4 @@
-/** Images while the factory is down, slow, talks nonsense or refuses. */
+/** Images while the factory is down, slow, refuses or answers nonsense. */
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -39,7 +39,7 @@ test.each([
     expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
     expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
     const params = { id: answer!.id }
-    // A list that was read a moment ago does not make it answer.
+    // A recently read list doesn't make the factory answer.
     expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: false, reason: expect.stringMatching(reason) as string })
     expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
       code: 'factory_unreachable',
@@ -85,7 +85,7 @@ test('a registered image stays registered when the factory fails later', async (
   expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
 })
 
-/** The domain with another factory than the app's. */
+/** The domain with its own factory. */
 const imagesOf = (url: string, limits: CallLimits) => {
   const config = { ...backend.config, publicUrl: 'https://steelyard.example.com', imageFactoryUrl: url, simulate: undefined }
   return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits }) })
@@ -101,7 +101,7 @@ test('an image is kept if the factory does not answer in time', async () => {
   expect((await slow.factory()).versions).toEqual(['v1.13.9', 'v1.12.11'])
 })
 
-/** A factory that answers what `knows` makes of a schematic. */
+/** A factory that answers with `knows(schematic)`. */
 async function factoryThat(knows: (text: string) => string): Promise<{ url: string; stop: () => Promise<unknown> }> {
   const server = createServer(async (request, response) => {
     const given = await text(request)

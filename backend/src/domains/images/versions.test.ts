@@ -14,7 +14,7 @@ const at = Date.UTC(2026, 10, 21)
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
-/** Versions as offered beside a factory that answers like this. */
+/** The versions offered with a factory that answers like this. */
 async function beside(answer: RequestListener | readonly unknown[], now = at) {
   const state = { answer }
   const server = createServer((request, response) => {
@@ -102,7 +102,7 @@ describe('a factory that is of no use', () => {
     const list = await offered.list({})
     expect(list).toMatchObject({ source: 'shipped', reason: expect.stringMatching(reason) as string })
     expect(names(list)).toEqual(shipped)
-    // What can't be known is left to the installation.
+    // Unknown cases are left to the installation.
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
   })
 

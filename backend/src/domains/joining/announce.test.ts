@@ -1,4 +1,4 @@
-/** What a booting server is answered, and what is written of it: before anything is dialled. */
+/** The answer to a booting server and what is recorded, before any connection to it. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
@@ -15,7 +15,7 @@ const simulated = { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.
 const backend = await startBackend({ environment: simulated, log })
 const { db } = backend.platform
 let signedIn = await backend.signIn()
-/** The test moves the clock past the end of access tokens. */
+/** Signs in again, because the tests move the clock past the life of access tokens. */
 const call: Call = async (...asked) => {
   const answer = await signedIn.call(...asked)
   if (answer.problem?.code !== 'session_expired') return answer
@@ -35,7 +35,7 @@ const audited = async () => {
   return (await call(auditList, { query: { per_page: 1000 } })).answer!.items.filter((e) => e.action.startsWith('join.'))
 }
 const hostNameOf = (document: string) => /^hostname: (sy-[0-9a-f]{20})$/m.exec(document)?.[1]
-/** Ends the minute in which refusals are counted together. */
+/** Ends the minute in which refusals are grouped. */
 const nextMinute = () => backend.clock.advance(60_000)
 afterEach(nextMinute)
 
@@ -47,7 +47,7 @@ test('a valid token is answered with a one-time host name in a document that Tal
   expect(answer.headers['content-type']).toBe('application/yaml; charset=utf-8')
   expect(answer.headers['cache-control']).toBe('no-store')
   expect(hostNameOf(answer.body)).toBeDefined()
-  // A document alone is no configuration, which is what makes Talos go into maintenance; nothing else is wrong with it.
+  // A document without a v1alpha1 configuration is what makes Talos enter maintenance. There is no other error.
   for (const talosVersion of ['1.12', '1.13'] as const) {
     const wrong = (yaml: string) => validateConfig(yaml, { talosVersion }).errors
     expect(wrong(answer.body)).toEqual(wrong(harmless))
@@ -73,7 +73,7 @@ describe('an invalid token gets no useful answer and is recorded', () => {
       'The join token was revoked',
       async () => {
         const { id, token: text } = await make('stolen')
-        // Known to be good by this process before it was revoked.
+        // This process has cached the token as valid before the revocation.
         await announce(text, uuid())
         await call(joinTokenRevoke, { params: { id } })
         return text
@@ -218,7 +218,7 @@ describe('uses', () => {
     expect(hostNameOf(one.body)).not.toBe(hostNameOf(two.body))
     expect((await arrivals(id)).map((a) => a.address).toSorted()).toEqual(['127.20.9.2', '127.20.9.3'])
     expect(await token(id)).toMatchObject({ uses: 1 })
-    // Whoever announces it from more and more addresses makes no more of them.
+    // Announcements from many addresses don't grow the list.
     for (let i = 10; i < 30; i++) await announce(own, machine, `127.20.9.${i}`)
     expect((await arrivals(id)).length).toBeLessThanOrEqual(4)
   })
@@ -249,7 +249,7 @@ describe('where it came from', () => {
     expect(await token(id)).toMatchObject({ uses: 0 })
     await announce(own, machine, '127.20.9.40')
     expect(await token(id)).toMatchObject({ uses: 1 })
-    // The same machine from elsewhere is the same use.
+    // The same machine at another address counts as the same use.
     await announce(own, machine, '10.0.0.5')
     await announce(own, machine, '127.20.9.41')
     expect(await token(id)).toMatchObject({ uses: 1 })
@@ -272,7 +272,7 @@ describe('where it came from', () => {
     expect(await through(backend, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.5')
     const behind = await startBackend({ beside: backend, environment: { ...simulated, STEELYARD_TRUSTED_PROXIES: '127.20.9.0/28' } })
     expect(await through(behind, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.66')
-    // What a machine writes itself stands before what the proxy adds.
+    // A header sent by the machine comes before the proxy's.
     expect(await through(behind, '127.20.9.5', '127.20.9.99, 127.20.9.66')).toBe('127.20.9.66')
     expect(await through(behind, '127.20.9.100', '127.20.9.66')).toBe('127.20.9.100')
     const known = (await token(id)).uses

@@ -1,4 +1,4 @@
-/** Simulated servers boot with the kernel argument of a token and announce themselves from addresses of their own: over the real wire, in real time. */
+/** Simulated servers boot with a token's kernel argument and announce themselves from their own addresses, over real sockets in real time. */
 import { describe, expect, test, vi } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type Arrival, joinArgument, joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
@@ -17,7 +17,7 @@ const url = await backend.listen()
 type Machine = Simulator['servers'][number]
 
 let signedIn = world.admin
-/** The tests move the clock past the end of access tokens. */
+/** Signs in again, because the tests move the clock past the life of access tokens. */
 const call: Call = async (...asked) => {
   const answer = await signedIn.call(...asked)
   if (answer.problem?.code !== 'session_expired') return answer
@@ -46,7 +46,7 @@ const audited = async (action: string) => {
   await backend.publish()
   return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
 }
-/** Announces in a machine's place: what a lie needs that the machine itself doesn't tell. */
+/** Announces in the name of a machine, for false announcements. */
 const announce = (token: string, from: string, said: { uuid: string; serial: string; mac?: string }) =>
   backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
 const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
@@ -103,7 +103,7 @@ test('a machine that can not be registered does not delay others', async () => {
         all.length === 12 && all.filter((a) => a.result === 'joined').length === 11 && fault.mock.calls.filter(([, , f]) => f.identity.uuid === bad).length > 2,
     )
     expect(rest.find((a) => a.uuid === bad)!.result).toBe('waiting')
-    // No run failed for it, which would make all others of its part wait ever longer.
+    // No run failed, since a failure would delay all arrivals of the same shard.
     const runs = await db.selectFrom('wake_up').select('failures').where('queue', '=', 'join').execute()
     expect(runs.map((r) => r.failures)).toEqual(runs.map(() => 0))
   } finally {
@@ -200,7 +200,7 @@ test('an announcement confirms a server that was added by address, but not one t
   expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm that this is the machine' })
 })
 
-// Before those that move the clock: certificates are good from five minutes ago.
+// Runs before the tests that move the clock, because certificates are valid from five minutes ago.
 test('a server of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
   const [node] = world.take(1) as [Server]
   const { operation, cluster } = await world.create([node])
@@ -213,7 +213,7 @@ test('a server of a cluster that announces itself is recognised and left alone',
     { result: 'joined', reason: `Recognised as ${node.name}, which is in the cluster ${cluster.name}`, server: { id: node.id } },
   ])
   expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
-  // From anywhere else its word is worth nothing.
+  // Announcements from other addresses are ignored.
   await announce(token, simulator.servers[3]!.plan.address, identityOf(machine))
   expect((await settled(id, 1)).find((a) => a.address === simulator.servers[3]!.plan.address)).toMatchObject({ result: 'failed' })
   expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
@@ -237,7 +237,7 @@ describe('lies', () => {
 
   test('knowing UUID and serial of an existing machine is not enough: the machine must show the host name', async () => {
     const { id, token } = await make('no-name')
-    // In maintenance since long: nobody gave it a name.
+    // In maintenance for long, without a given name.
     const machine = simulator.servers[2]!
     const server = (await serverOf(machine))!
     const other = await make('other')
@@ -295,7 +295,7 @@ describe('lies', () => {
       10_000,
     )
     await call(joinTokenRevoke, { params: { id } })
-    // Who waited through a token that was revoked meanwhile comes in no more.
+    // A machine whose token was revoked while it waited is not admitted.
     for (const hanging of simulator.servers.filter((m) => m.kernelCommandLine.includes(token))) await clearFaults(hanging)
     for (const arrival of await settled(id, 12))
       expect(arrival).toMatchObject({ result: 'refused', reason: expect.stringContaining('was revoked'), server: null })

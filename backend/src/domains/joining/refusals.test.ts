@@ -15,7 +15,7 @@ test('writing a refusal waits for a concurrent admission of the same machine, an
   const writing = refusals({ db, clock, log: silent, record })
   const announcement = { uuid: randomUUID(), serial: 'S1', mac: null }
   const row = { id: randomUUID(), token_id: id, ...announcement, address: '10.0.0.1', at: new Date(clock.now()), result: 'waiting', shard: 0 } as const
-  // As an admission does it, with the refusal in the middle.
+  // The steps of an admission, with the refusal in the middle.
   await db.transaction().execute(async (tx) => {
     await store.lockTokens(tx, [id])
     writing.note({ action: 'join.refused', reason: 'Too many', ip: '10.0.0.1', requestId: 'r1', token: { id, name }, announcement })

@@ -6,7 +6,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 
-/** What the reconciler does next, set by each test. */
+/** The error that the reconciler throws next, set by each test. */
 const woken: string[] = []
 let failing: Error | undefined
 const backend = await startBackend({
@@ -24,7 +24,7 @@ const { db } = backend.platform
 let admin: SignedIn
 let operator: SignedIn
 let viewer: SignedIn
-// Tests move the clock on, which ends sessions.
+// Tests advance the clock, which ends sessions.
 beforeEach(async () => {
   failing = undefined
   admin = await backend.signIn()
@@ -188,7 +188,7 @@ test('the arguments of an operation are read back typed, with defaults where an 
     { keep_workload_disks: false },
     { keep_workload_disks: false },
   ])
-  // Who begins a reset has to say what is kept: without it the call doesn't compile.
+  // Creating a reset without its arguments doesn't compile.
   expectTypeOf<{ kind: 'serverReset'; target: typeof target; steps: []; queue: string }>().not.toExtend<
     Parameters<typeof operations.create<'serverReset'>>[2]
   >()
@@ -219,7 +219,7 @@ test('an error of the reconciler shows on the operation and its step without sec
   await backend.engine.settle()
   const told = 'An unexpected error; it is tried again: bad key … in …'
   expect(await look()).toEqual({ reason: told, steps: [told, null] })
-  // Told to those who look on; the same failure again is no news.
+  // Published to viewers. A repeated failure is not published again.
   const after = await version()
   expect(after).toBeGreaterThan(before)
   await backend.engine.run(10_000)

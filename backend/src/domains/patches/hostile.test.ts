@@ -1,4 +1,4 @@
-/** Hostile texts are sent while somebody else asks whether the program is well. Runs alone, on a real socket. */
+/** Sends hostile texts while another client reads /healthz. Runs alone, on a real socket. */
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -42,7 +42,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
     const answer = await fetch(`${url}/v1/nodes/${id}/patches/${made.answer!.patch_id}`, { headers: { authorization, 'if-none-match': header } })
     await answer.arrayBuffer()
   }
-  // The thread beside is there, and so is what the machine compiles at first use.
+  // The worker thread exists, and the first-use compilation is done.
   await preview('machine: {}')
   await fetch(`${url}/healthz`).then((a) => a.arrayBuffer())
 
@@ -71,7 +71,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
   expect(waits.length).toBeGreaterThan(5)
   expect(Math.max(...waits)).toBeLessThan(longestHealthMs)
   expect(statuses.get(200)).toBeGreaterThan(bodies.length)
-  // Two dozen texts of which each may take a processor half a second, on a machine that may be shared.
+  // Two dozen texts that each may take half a second of processor time, on a shared machine.
 }, 60_000)
 
 test('one user’s flood of previews is refused past their share, while another user is answered', async () => {

@@ -37,7 +37,7 @@ test('the two layers that Steelyard writes come first and are read-only', async 
   ])
   expect(items[0]!.body).toContain('hostname: test-')
   expect(items[0]!.body).toContain('auto: off')
-  // The smallest disk that Talos fits on.
+  // The smallest disk that is large enough for Talos.
   expect(items[0]!.body).toContain('disk: /dev/nvme0n1')
   for (const patchId of ['static-system', 'default-node']) {
     expect((await operator.call(patchGet, { params: { id, patchId } })).answer).toMatchObject({ patch_id: patchId })
@@ -210,17 +210,17 @@ test('a preview names checks that saving would break and links that the server d
     { check: null, link: 'eth7', line: 5, message: expect.stringMatching(/^test-.* has no link eth7: it has eth0, eth1$/) as string },
   ])
   expect((await preview(`${vlan.replaceAll('eth7', 'eth1')}---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n`)).warnings).toEqual([])
-  // A link that the same configuration makes is there.
+  // The configuration itself creates this link.
   const bond = 'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
   expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject([{ check: null, link: 'eth9', line: 4 }])
   expect((await preview('machine:\n  network:\n    interfaces:\n      - interface: eth8\n        dhcp: true\n')).warnings).toMatchObject([
     { link: 'eth8', line: 4 },
   ])
-  // What saving breaks is what the check says afterwards.
+  // The preview names the checks that fail after saving.
   await create(id, { body: vlan })
   const { eligibility } = (await operator.call(serverGet, { params: { id } })).answer!
   expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({ ok: false, reason: answer.warnings[0]!.message })
-  // It is broken already: nothing more is lost by the same.
+  // The check fails already, so saving breaks nothing more.
   expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
 })
 

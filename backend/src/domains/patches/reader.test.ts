@@ -15,7 +15,7 @@ const ours = { caller: system }
 const person = (userId: string): { caller: Caller } => ({
   caller: { kind: 'user', userId, email: `${userId}@example.com`, sessionId: userId, scopes: [], ip: '127.0.0.1', requestId: userId },
 })
-/** Far more than it takes: what is tried here is not the time. */
+/** A generous limit, because this test is not about time. */
 const patient = { limitMs: 10_000, mergeMs: 10_000 }
 
 test('the thread reads the same as the main thread', async () => {
@@ -40,7 +40,7 @@ test('the thread reads the same as the main thread', async () => {
 test('patches of every size block the main thread only while they are transferred', async () => {
   const read = reader(patient)
   await read(ours, 'check', lines(1_000), talosVersion)
-  /** Milliseconds that the main thread was busy meanwhile. */
+  /** Milliseconds of main thread work during the action. */
   const busy = async (act: () => unknown): Promise<number> => {
     const began = performance.eventLoopUtilization()
     await act()

@@ -1,4 +1,4 @@
-/** Who is shown what of a patch, and of the configurations that it is merged into. */
+/** What each role sees of a patch and of merged configurations. */
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchUpdate } from '#contract/patches.ts'
@@ -11,7 +11,7 @@ const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const viewer = await backend.signIn({ role: 'viewer' })
 
-/** Each value that may be a secret is called hunter; what only the schema calls so is the password. */
+/** Values that may be secrets are "hunter1" and so on; the value that only the schema marks as secret is "swordfish". */
 const body = `machine:
   env:
     HTTPS_PROXY: http://hunter1@proxy.example:3128 # hunter2

@@ -163,7 +163,7 @@ test('links whose names differ only in characters that object names lack are ann
   ])
 })
 
-/** Seeded, so that a failure can be looked at again (mulberry32). */
+/** A seeded random generator (mulberry32), so failures can be repeated. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -174,7 +174,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** A subnet as a person may have written it: any size, a gateway or none, exclusions that touch, overlap or cover each other. */
+/** A random subnet: any size, with or without gateway, with touching, overlapping or nested exclusions. */
 function randomSubnet(random: () => number): PoolSubnet | null {
   const below = (n: number) => Math.floor(random() * n)
   const family = random() < 0.7 ? 4 : 6
@@ -195,7 +195,7 @@ function randomSubnet(random: () => number): PoolSubnet | null {
   return Object.keys(subnetProblems(made).fields).length === 0 ? made : null
 }
 
-/** What is not handed out, from the rules as they are written down and not from the code that renders. */
+/** The reserved addresses, computed from the written rules and not by the tested code. */
 function setAside({ cidr: text, gateway, exclude, first_and_last }: PoolSubnet): Range[] {
   const cidr = parseCidr(text)!
   const one = (value: bigint): Range => ({ family: cidr.family, first: value, last: value })
@@ -227,7 +227,7 @@ test('in 10,000 random subnets, assigned and reserved addresses make up the CIDR
     const aside = mergeRanges(setAside(made))
     const clash = pieces.find((piece, i) => [...aside, ...pieces.slice(i + 1)].some((other) => other.first <= piece.last && piece.first <= other.last))
     const all = mergeRanges([...pieces, ...aside])
-    // One expectation with everything in it: ten thousand of them are still quick, and a failure shows the subnet.
+    // A single expectation per subnet keeps ten thousand of them fast and shows the subnet on failure.
     expect({ made, clash, all, metallb }).toEqual({
       made,
       clash: undefined,

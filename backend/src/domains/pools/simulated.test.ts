@@ -1,4 +1,4 @@
-// Subnets in simulated clusters, over the real wire: what a load balancer's controller makes of pools is the simulator's, written from Cilium and MetalLB and not from here.
+// Subnets in simulated clusters over real sockets. The simulator's load balancers follow Cilium and MetalLB, independent of this code.
 import { beforeAll, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
@@ -75,7 +75,7 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
     () => Promise.resolve(hand.show().services),
     (services) => services.every((x) => x.addresses.length === 1),
   )
-  // Addresses in use are looked at each minute.
+  // Used addresses are read once a minute.
   world.backend.clock.advance(75_000)
   await until(
     () => look(s),
@@ -125,7 +125,7 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
   expect(await look(s)).toMatchObject({ status: 'unassigned', clusters: [] })
   expect(hand.show().pools).toEqual([])
 
-  // Free again: the next cluster may have it.
+  // The subnet is free for the next cluster.
   const other = made[1]!.cluster
   expect((await ended(await assign(other, [s]))).status).toBe('done')
   expect(await look(s)).toMatchObject({ status: 'active', clusters: [{ id: other.id }] })

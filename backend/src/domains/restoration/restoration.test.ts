@@ -1,4 +1,4 @@
-// A whole installation in the middle of things is backed up, lost, and restored, while its simulated servers go on. Nothing may be sent to them until somebody says so.
+// An installation with running operations is backed up, lost and restored, while its simulated servers continue. Nothing may be sent to them before a person resumes.
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -25,10 +25,10 @@ const folder = temporaryFolder('restoration')
 const passphraseFile = path.join(folder, 'passphrase')
 writeFileSync(passphraseFile, 'a passphrase of the test\n', { mode: 0o600 })
 
-/** All that the servers and their clusters were ever told. */
+/** Everything that was sent to the servers and their clusters. */
 const told = () =>
   JSON.stringify([
-    // What they do by themselves, such as to start anew once they have installed, is theirs.
+    // Without what they do on their own, such as the restart after an installation.
     world.simulator.servers.map(({ disk: { state } }) => [
       state.counters.applies,
       state.counters.reboots,
@@ -67,7 +67,7 @@ beforeAll(async () => {
     (o) => o.steps.some((s) => s.status === 'done' && s.key.startsWith('apply/')),
   )
   await world.halt()
-  // Asked for, and not yet told to the server.
+  // Requested, but not sent to the server yet.
   const node = world.nodes[0]!
   rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } })).answer!.operation.id
 
@@ -126,7 +126,7 @@ test('held servers are read, and nothing is sent to them, whatever is due or cha
     await domain.start!()
     ends.push(() => domain.stop!())
   }
-  // Somebody deletes the pool: a cluster that is not held puts it right within a minute.
+  // Somebody deletes the pool. A cluster that isn't held would restore it within a minute.
   expect(pools()).toHaveLength(1)
   handOn(world.simulator.world, ready.cluster.name)!.remove('ciliumloadbalancerippools', pools()[0]!)
   await world.until(
@@ -134,7 +134,7 @@ test('held servers are read, and nothing is sent to them, whatever is due or cha
     (items) => items.length === 6 && items.every((s) => s.talos.reachable !== null),
   )
   const before = told()
-  // As if two days had passed since the backup: every wait would have run out, and everything is due at once, again and again.
+  // As if two days had passed since the backup: all waits are over, and everything is due repeatedly.
   const { db } = restored.database
   await sql`update cluster_server set at_since = at_since - interval '2 days'`.execute(db)
   for (let times = 0; times < 10; times++) {

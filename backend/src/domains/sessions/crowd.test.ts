@@ -1,4 +1,4 @@
-/** Sign-in under attack; runs alone. */
+/** Sign-in during an attack. Runs alone. */
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { defaultLimits } from '../../http/limits.ts'
@@ -6,7 +6,7 @@ import { startBackend } from '../../testing/backend.ts'
 import { longestHealthMs, stopwatch } from '../../testing/waiting.ts'
 import { hashNow } from './password.ts'
 
-/** How many times slower than a quiet machine this one is now: it may share its cores with other work. A hash takes 20 ms at most where nothing else runs. */
+/** How many times slower this machine is than a quiet one, on which a hash takes at most 20 ms. */
 async function slowness(): Promise<number> {
   const began = performance.now()
   for (let n = 0; n < 10; n++) await hashNow('a long password')
@@ -71,6 +71,6 @@ test('while 210 addresses guess at once, the right person on a device never seen
   expect(Math.max(...found.map(({ ms }) => ms))).toBeLessThan(2_000 * slower)
   expect(health.length).toBeGreaterThan(10)
   expect(Math.max(...health)).toBeLessThan(longestHealthMs * slower)
-  // Wrong, too many, or in line for longer than 8 s.
+  // Wrong password, too many tries, or more than 8 s in the queue.
   expect([...new Set(answered)].filter((status) => ![401, 429, 503].includes(status))).toEqual([])
 })

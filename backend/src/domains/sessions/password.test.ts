@@ -22,7 +22,7 @@ test('a hash with weaker parameters is accepted and marked outdated', async () =
 
 test('no password matches the placeholder or a broken hash', async () => {
   expect((await verifyPassword('', nobodysHash)).right).toBe(false)
-  // Of the same cost as a real one, so that an unknown email takes as long as a wrong password.
+  // It costs as much as a real hash, so an unknown email takes as long as a wrong password.
   expect(nobodysHash.split('$').slice(0, 4)).toEqual((await hashNow('x')).split('$').slice(0, 4))
   expect(await verifyPassword('x', 'plain text')).toEqual({ right: false, outdated: false })
 })
@@ -31,6 +31,6 @@ test('passwords are hashed off the main thread', async () => {
   const before = process.threadCpuUsage()
   await Promise.all(Array.from({ length: 4 }, () => hashNow('correct horse battery')))
   const { user, system } = process.threadCpuUsage(before)
-  // One of these hashes takes a processor some 20 ms.
+  // One hash takes about 20 ms of processor time.
   expect((user + system) / 1000).toBeLessThan(40)
 })

@@ -271,7 +271,7 @@ test('a session that ends while it is read is not cached', async () => {
   const asked = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
   let isHeld = true
-  // Another process, whose answer from the database takes its time.
+  // Another process with a slow answer from the database.
   const slow = db.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {

@@ -12,7 +12,7 @@ test('the delay doubles from 30 s to 15 min after five failures', () => {
 const wrong = 'not the password'
 const proxied = () => startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
 
-/** The throttle goes by the database's time: what it has counted becomes older by as much. */
+/** The throttle uses the database's time, so recorded failures are made older. */
 const passes = (backend: Backend, ms: number) => sql`update sign_in_failure set at = at - ${ms} * interval '1 millisecond'`.execute(backend.platform.db)
 
 const cookieOf = (header: string | string[] | undefined): string => [header].flat()[0]!.split(';')[0]!
@@ -96,7 +96,7 @@ test('at most ten guesses of one address reach the password in 15 minutes', asyn
   }
   expect(guesses).toBeLessThanOrEqual(10)
   expect(guesses).toBeGreaterThan(5)
-  // Ninety tries with their hashes take a busy machine as long.
+  // Ninety tries with their hashes take that long on a busy machine.
 }, 60_000)
 
 test('fifty concurrent guesses are counted one by one', async () => {
@@ -181,7 +181,7 @@ test('failures recorded by a clock a day ahead are ignored and removed', async (
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
   for (let n = 0; n < 20; n++) await attempt(n < 8 ? email : `nobody${n}@example.com`, wrong, '10.0.0.1')
-  // The clock of the database's own machine is put right again.
+  // The clock of the database's machine is corrected.
   await passes(backend, -day)
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
   await throttle({ db: backend.platform.db }).removeOld()

@@ -11,7 +11,7 @@ const viewer = await backend.signIn({ role: 'viewer' })
 const operator = await backend.signIn({ role: 'operator' })
 const place = await addDatacenter(operator, 'POZ')
 const cluster = await addCluster(backend, place.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
-/** The runs; that the parts say the same is looked at each time. */
+/** The runs of a map. Checks each time that the map read in parts has the same runs. */
 const mapOf = async (id: string) => {
   const { answer, text } = await viewer.call(subnetAddresses, { params: { id } })
   const { answer: parts } = await viewer.call(subnetMap, { params: { id } })
@@ -116,7 +116,7 @@ test('an address that two Services share is listed once, with both', async () =>
   expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual(['10.7.0.1', 'used', 'default/a, default/b'])
 })
 
-/** In ms from the request to the runs that are drawn: the quickest of some, because a machine that does other things as well says nothing about this one. */
+/** Time from the request to the drawn runs, in ms: the fastest of several, because other work on the machine slows some. */
 async function quickest(id: string): Promise<{ ms: number; runs: number }> {
   let best = { ms: Number.POSITIVE_INFINITY, runs: 0 }
   for (let n = 0; n < 20 && best.ms > 300; n++) {

@@ -89,7 +89,7 @@ test('an export is imported again without a change', async () => {
   }
   expect(await Promise.all([subnet, shared].map(async ({ id }) => (await operator.call(subnetGet, { params: { id } })).answer!.version))).toEqual([1, 1])
   expect(await exported()).toBe(text)
-  // A list that is filtered is exported as it is seen.
+  // The export follows the filters of the list.
   expect((await exported({ q: '10.1.0.9' })).split('\r\n').filter(Boolean)).toHaveLength(2)
   expect((await exported({ cluster: 'beta' })).split('\r\n').filter(Boolean)).toHaveLength(2)
 })
@@ -242,7 +242,7 @@ test('rows with an id change that subnet; missing columns keep their values', as
     gateway: '10.40.0.9',
     version: 2,
   })
-  // The versions have moved on; the same file again is stale, and one that says things twice is wrong.
+  // The versions have changed, so the same file is outdated, and a file with duplicates is invalid.
   expect(
     await problems(
       'id,version,name,cidr,datacenter',
@@ -280,7 +280,7 @@ test('an import protects assigned subnets as well', async () => {
   expect(await problems('name,cidr,datacenter', `rack,10.51.0.0/24,${poznan.code}`)).toEqual([
     '2 cidr: Contains 10.51.0.9, the address of server calm-otter-9. Exclude it first',
   ])
-  // The cluster is told what it hands out, and not of a VLAN.
+  // A change of assignable addresses reaches the cluster; a VLAN doesn't.
   const status = async () => {
     const { answer } = await operator.call(subnetGet, { params: { id: subnet.id } })
     await sql`update subnet_assignment set state = 'active'`.execute(backend.platform.db)
@@ -299,7 +299,7 @@ test('a file is imported whole or not at all, also while others write', async ()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
   const file = (from: number) => lines('name,cidr,datacenter', ...Array.from({ length: 20 }, (_, n) => `f${from}-${n},10.0.${from + n}.0/24,${place.code}`))
-  // Each overlaps with its neighbours.
+  // Each file overlaps with the next.
   const answers = await Promise.all([0, 10, 20, 30, 40].map((from) => by.call(subnetImport, { body: { csv: file(from) } })))
   const written = answers.filter((a) => a.answer!.written)
   const all = (await by.call(subnetList, { query: { per_page: 1000 } })).answer!
@@ -342,7 +342,7 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
-  // What each row is held against: two thousand servers with ten addresses each, and the networks of a hundred clusters.
+  // Each row is compared with two thousand servers with ten addresses each and the networks of a hundred clusters.
   await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
     select 'server-' || n, ${place.id}, '11.0.' || n / 256 || '.' || n % 256, 'unconfirmed', now(), json_build_object('links', json_build_array(json_build_object(
       'name', 'eth0', 'addresses', (select json_agg('11.' || k || '.' || n / 256 || '.' || n % 256 || '/8') from generate_series(1, 9) k)))), now(), now()
@@ -352,7 +352,7 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   const sent = await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })
   const answer = sent.answer!
   expect([answer.written, answer.rows.length, answer.problems]).toEqual([true, importLimits.rows, []])
-  // Sent again, as after an answer that was lost, it is answered again and not done again.
+  // A repeat after a lost answer gets the same answer and changes nothing.
   expect((await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })).answer).toEqual(answer)
   const text = (await by.call(subnetExport)).text
   expect(Buffer.byteLength(text)).toBeLessThan(importLimits.bytes)
@@ -363,12 +363,12 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   ])
   expect(removed.status).toBe(204)
   const { problems: wrong, rows, written } = again.answer!
-  // Either the row was changed before it was removed, or it was gone and is told.
+  // Either the row was changed before the removal, or the removal is reported.
   expect([
     { written: true, updated: [2], wrong: [] },
     { written: false, updated: [], wrong: ['2 id'] },
   ]).toContainEqual({ written, updated: rows.filter((r) => r.does === 'update').map((r) => r.line), wrong: wrong.map((p) => `${p.line} ${p.column}`) })
-  // All that can be wrong at once.
+  // A file with every kind of error.
   const wrongRows = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `N_${n},10.0.0.${n & 255}/8,nowhere`))
   expect((await by.call(subnetImport, { body: { csv: wrongRows } })).answer!.problems.length).toBeGreaterThan(3 * importLimits.rows - 100)
 })

@@ -137,7 +137,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** A backend of one test's own, with a datacenter and a cluster. */
+/** A separate backend for one test, with a datacenter and a cluster. */
 async function ownWorld() {
   const own = await startBackend()
   const by = { backend: own, operator: await own.signIn({ role: 'operator' }) }
@@ -186,7 +186,7 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   const began = performance.now()
   const { used } = (await by.operator.call(subnetGet, { params: { id: subnet.id } })).answer!
   expect(performance.now() - began).toBeLessThan(1_000)
-  // 10.33.0.2 to 10.33.117.50: four times three addresses of each whole 256 are excluded, of the last 51 those of the first range.
+  // Of 10.33.0.2 to 10.33.117.50, each full 256 addresses lose four ranges of three, and the last 51 lose one range.
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
 

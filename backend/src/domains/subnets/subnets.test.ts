@@ -13,7 +13,7 @@ const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const poznan = await addDatacenter(operator, 'POZ')
 const warsaw = await addDatacenter(operator, 'WAW')
-/** Networks of a cluster that are in nobody's way here. */
+/** Cluster networks that overlap nothing here. */
 const elsewhere = { pod: '172.16.0.0/16', service: '172.17.0.0/16' }
 const create = (body: object) =>
   operator.call(subnetCreate, { body: { name: `net-${randomUUID().slice(0, 8)}`, datacenter_id: poznan.id, cidr: '10.0.0.0/24', ...body } })
@@ -49,7 +49,7 @@ test('a subnet is answered in canonical spelling, with the number of its address
   expect(wide.answer).toMatchObject({ type: 'IPv6', cidr: '2001:db8::/64', gateway: '2001:db8::1', exclude: ['2001:db8::-2001:db8::ff'], total: null, used: 0 })
 })
 
-/** Every sentence is in the contract's own tests; here is one of each field, through the API. */
+/** One error per field through the API. The contract's tests have all sentences. */
 test.each([
   ['no CIDR', { cidr: '' }, { cidr: 'CIDR is required' }],
   ['a CIDR that is a number', { cidr: 7 }, { cidr: 'CIDR is required' }],
@@ -136,7 +136,7 @@ test('of fifty concurrent overlapping subnets exactly one is saved, and the refu
   const saved = tries.filter((t) => t.status === 201)
   const stored = (await operator.call(subnetList, { query: { q: '192.0.2.0/24' } })).answer!.items
   expect(stored.map((s) => s.id).toSorted()).toEqual(saved.map((s) => s.answer!.id).toSorted())
-  // Of those that all overlap, one; small ones may stand beside each other.
+  // One of the overlapping subnets; small ones may be neighbours.
   expect(stored.some((s) => s.cidr === '192.0.2.0/24') && stored.length > 1).toBe(false)
   for (const t of tries.filter((one) => one.status !== 201)) {
     expect(t).toMatchObject({ status: 409, problem: { code: 'subnet_overlap', related: { kind: 'subnet' } } })
@@ -168,7 +168,7 @@ test('an overlapping subnet that passes our checks is refused by the database, w
   expect((await refused).problem).toMatchObject({ code: 'name_taken' })
 })
 
-/** Until a statement of ours waits for a lock: at a constraint for another transaction, or for `lockNetworks`. */
+/** Waits until a statement is blocked, by another transaction at a constraint or by `lockNetworks`. */
 async function somebodyWaits(type: 'transactionid' | 'advisory'): Promise<void> {
   await expect
     .poll(async () => {
@@ -225,7 +225,7 @@ test('a cluster whose networks overlap a subnet of its datacenter is refused', a
     ok: false,
     message: 'The pod network 10.244.0.0/16 overlaps with subnet shadowed (10.244.7.0/24)',
   })
-  // Its creation waits for a subnet that is being added, which it could not see yet.
+  // The creation waits for a subnet that is being added and not visible yet.
   let created!: ReturnType<typeof operator.call<typeof clusterCreate>>
   await backend.platform.db.transaction().execute(async (tx) => {
     await backend.domains.subnets.lockNetworks(tx)
@@ -256,7 +256,7 @@ test('a workload subnet never assigns the address of a server', async () => {
   expect(made.status).toBe(201)
   expect((await change(made.answer!.id, { exclude: [] })).problem!.error).toBe(sentence)
   expect((await change(made.answer!.id, { exclude: ['10.70.0.9'] })).status).toBe(200)
-  // One that came since is nobody's fault now, and no reason to refuse a new name.
+  // A server that was added since doesn't block a rename.
   await addServer(backend, place.id, 'calm-otter-102', '10.70.0.77')
   expect((await change(made.answer!.id, { vlan_id: 7 })).status).toBe(200)
   expect((await change(made.answer!.id, { first_and_last: true })).status).toBe(200)
@@ -309,7 +309,7 @@ test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can
   expect((await operator.call(subnetGet, { params: { id: subnet.id } })).answer).toMatchObject({
     clusters: [{ id: cluster, name: 'gamma' }],
     status: 'active',
-    // The third is excluded: no address that the cluster may hand out.
+    // The third address is excluded, so the cluster can't assign it.
     used: 2,
     observed_at: expect.any(String) as string,
     version: 1,
@@ -330,7 +330,7 @@ test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can
     code: 'subnet_in_use',
     fields: { gateway: 'In use by cluster gamma: 10.100.0.141 (default/api). Free it first' },
   })
-  // Growing is welcome, and an excluded address that is used all the same doesn't stand in the way.
+  // More addresses are allowed, and an excluded address that is in use anyway doesn't block the change.
   expect((await change(subnet.id, { exclude: ['10.100.0.200-10.100.0.210'], vlan_id: 3 })).status).toBe(200)
   expect(await operator.call(subnetRemove, { params: { id: subnet.id } })).toMatchObject({
     status: 409,
@@ -385,7 +385,7 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
     if (n === 58) return by.call(subnetRemove, { params: { id } })
     return by.call(subnetUpdate, { params: { id }, body: { exclude: [`10.0.${n % 4}.${n}`] } })
   }
-  /** On a machine that is busy with other things the last wait longer for a connection than they may, and are told to come again: they do. */
+  /** Repeats calls that got 503, because on a busy machine some wait too long for a connection. */
   const answered = async (n: number): Promise<{ status: number }> => {
     const answer = await ask(n)
     return answer.status === 503 ? answered(n) : answer
@@ -393,7 +393,7 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
   const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => answered(n)))
   expect(answers.map((a) => a.status).filter((status) => ![200, 202, 204, 404, 409].includes(status))).toEqual([])
   const left = (await by.call(subnetList)).answer!.items
-  // The database agrees with itself: one cluster each, and what was counted is what is handed out.
+  // The rows are consistent: one cluster per subnet, and the counts match.
   for (const s of left) expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
 })
 
@@ -421,7 +421,7 @@ test('a cluster lists its subnets; the overview lists the fullest ones', async (
   expect(shown.map((s) => s.name)).toEqual(Object.keys(used).toSorted())
   expect(shown[0]).toEqual({ id: expect.any(String) as string, name: 'also', cidr: '198.51.100.40/29' })
   expect((await by.call(datacenterGet, { params: { id: place.id } })).answer!.subnets).toBe(8)
-  // A reader who has the version is given what is shown beside it all the same.
+  // A matching If-None-Match still gets 200, because `used` isn't part of the version.
   const { answer: silent } = await by.call(subnetGet, { params: { id: (await by.call(subnetList, { query: { q: 'silent' } })).answer!.items[0]!.id } })
   const again = await by.call(subnetGet, { params: { id: silent!.id } }, { headers: { 'if-none-match': '"1"' } })
   expect(again).toMatchObject({ status: 200, answer: { used: null } })

@@ -20,7 +20,7 @@ async function audited(userId: string): Promise<string[]> {
   return answer!.items.map(({ action }) => action).toReversed()
 }
 
-/** Opens the live stream; answers when it has ended. */
+/** Opens the live stream. Resolves when it has ended. */
 async function openStream(url: string, { accessToken }: SignedIn) {
   const response = await fetch(`${url}${eventStream.path}`, { headers: { authorization: `Bearer ${accessToken}` } })
   const began = performance.now()
@@ -46,7 +46,7 @@ test('renaming, a role, disabling and enabling are audited, and repeating them c
   expect(await stands(user)).toBe(false)
   expect((await change({ disabled: false })).answer).toMatchObject({ disabled_at: null })
   expect((await signIn(user.email, user.password)).status).toBe(200)
-  // The session that was ended stays so.
+  // The ended session stays ended.
   expect(await stands(user)).toBe(false)
   expect((await audited(user.userId)).filter((action) => action === 'user.updated')).toHaveLength(4)
 })
@@ -136,7 +136,7 @@ test('a reset link sets a password once; only its hash is stored, and the token 
   expect(token).toMatch(/^[\w-]{43}$/)
   expect(JSON.stringify(await backend.platform.db.selectFrom('password_reset').selectAll().execute())).not.toContain(token)
   expect((await backend.call(passwordResetLook, { body: { token } })).answer).toMatchObject({ email: user.email })
-  // Until then the old one is good; and a bad one doesn't spend the link.
+  // Until then the old password is valid. A refused password doesn't use up the link.
   expect(await stands(user)).toBe(true)
   const set = (new_password: string) => backend.call(passwordReset, { body: { token, new_password } })
   expect((await set('123qweasdzxc')).problem?.fields).toEqual({ new_password: 'This password is among the most common ones: choose another' })

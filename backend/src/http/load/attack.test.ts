@@ -1,4 +1,4 @@
-/** What was sent to keep everybody else out. While it goes on, `/healthz` and the calls of another person are answered as ever. */
+/** Floods that try to block other clients. Meanwhile `/healthz` and another person's calls must be answered as usual. */
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,7 +15,7 @@ const url = await backend.listen()
 const port = Number(new URL(url).port)
 const [attacker, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn()]
 
-/** Asks as somebody who has nothing to do with the attack, until it is over. */
+/** Sends calls of an unrelated person until the attack is over. */
 async function bystander(attack: Promise<unknown>) {
   const going = new Set([attack])
   void attack.finally(() => going.clear())
@@ -45,7 +45,7 @@ const neverRead = (bytes: string): Promise<Socket> =>
 
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost:x\r\n${more}\r\n`
 const asViewer = `Authorization: Bearer ${attacker.accessToken}\r\n`
-// So many that 310 lists of them don't fit into what the kernel keeps of a connection.
+// Enough servers that 310 lists of them exceed the kernel's socket buffers.
 await Promise.all(
   Array.from({ length: 60 }, (_, i) =>
     other.call(datacenterCreate, {
@@ -59,7 +59,7 @@ await Promise.all(
   ),
 )
 
-// What is compiled at the first request is no part of the attack.
+// The first request compiles code, so it isn't measured.
 await bystander(fetch(`${url}/v1/openapi.json`))
 
 test.each([
@@ -71,7 +71,7 @@ test.each([
   const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
   const { slowestMs, statuses } = await bystander(pause(800))
   for (const socket of sockets) socket.destroy()
-  // What is left of this attack is no part of the next.
+  // Waits until this attack is over before the next.
   await pause(300)
   expect(statuses).toEqual([200])
   expect(slowestMs).toBeLessThan(longestHealthMs)
@@ -97,7 +97,7 @@ test('most of one viewer’s 300 previews are refused, and another person’s pr
       answered.push(await preview(attacker.accessToken))
     }),
   )
-  /** Asks in the midst of it; answers how many of the viewer's were answered meanwhile. */
+  /** Calls during the attack. Returns the number of the viewer's answers so far. */
   const overtaken = async () => {
     await pause(600)
     const done = answered.length

@@ -18,7 +18,7 @@ oneAtATime(server)
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 afterAll(() => void server.close())
 
-/** Sends requests in one packet; answers the paths that were answered until the connection closed, in their order. */
+/** Sends requests in one packet. Returns the answered paths in order. */
 async function pipeline(count: number): Promise<string[]> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   let seen = ''

@@ -23,7 +23,7 @@ test('a refused request learns whether all places were taken or only its own sha
   give(taken)
   give(taken)
   expect(await room.take(of('c', 1), 0)).toBeTypeOf('object')
-  // Given twice it counts once.
+  // Releasing twice counts once.
   expect(await room.take(of('d', 1), 1)).toBe('full')
 })
 

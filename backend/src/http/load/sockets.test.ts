@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readNetwork } from '../../network.ts'
 import { limitSockets } from './sockets.ts'
 
-/** A socket of a peer, as far as the limit looks at it. */
+/** The parts of a socket that the limit uses. */
 class Peer extends EventEmitter {
   destroyed = false
   readonly remoteAddress: string
@@ -32,7 +32,7 @@ test('an address holds at most fifty sockets; closing one frees its place', () =
   peers[0]!.emit('close')
   expect(open(server, '203.0.113.7', 2).map((p) => p.destroyed)).toEqual([false, true])
   expect(open(server, '203.0.113.8', 50).some((p) => p.destroyed)).toBe(false)
-  // Whoever has one IPv6 address has all of its /64.
+  // Someone with one IPv6 address has its whole /64.
   const many = Array.from({ length: 52 }, (_, i) => open(server, `2001:db8::${(i + 1).toString(16)}`, 1)[0]!)
   expect(many.filter((p) => p.destroyed)).toHaveLength(2)
   expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)

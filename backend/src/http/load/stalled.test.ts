@@ -9,13 +9,13 @@ import { defaultLimits } from '../limits.ts'
 const first = await startBackend()
 const size = 24_000_000
 mkdirSync(path.join(first.config.dataFolder, 'console'), { recursive: true })
-// More than the kernel keeps of a connection, on either side.
+// More than the kernel's socket buffers on both sides.
 writeFileSync(path.join(first.config.dataFolder, 'console', 'large.txt'), Buffer.alloc(size, 'x'))
 const backend = await startBackend({ beside: first, limits: { ...defaultLimits, stalledMs: 600 } })
 const port = Number(new URL(await backend.listen()).port)
 const large = 'GET /large.txt HTTP/1.1\r\nHost:x\r\nConnection: close\r\n\r\n'
 
-/** A connection, and when the server's end of it was closed. */
+/** A connection, and the time at which the server closed its end. */
 async function open(bytes: string): Promise<{ socket: Socket; closed: Promise<void> }> {
   const accepted = new Promise<Socket>((resolve) => backend.app.server.once('connection', resolve))
   const socket = connect({ port, host: '127.0.0.1' })

@@ -147,7 +147,7 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
     })
   for (const disk of ['nvme0n1', '/dev/nvme0n1'])
     expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
-  // The server's own check of the disk would say the same once more, as a conflict.
+  // The server's own disk check would report the same error again as a conflict.
   const strict = {
     ...around(three),
     eligibility: (_: Candidate, { installDisk }: { installDisk?: string | undefined }) => [

@@ -32,7 +32,7 @@ test('three control planes and two workers become a cluster, step by step', asyn
   const { cluster, operation } = await world.create(nodes, { name: 'prod' })
   expect(cluster).toMatchObject({ status: 'pending', control_planes: 3, workers: 2, chainAddress: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) })
   expect(operation).toMatchObject({ kind: 'clusterCreate', status: 'pending' })
-  // Everything that will be done is visible from the start.
+  // All steps are visible from the start.
   expect(operation.steps.filter((s) => s.node_id === nodes[0]!.id).map((s) => s.key.split('/')[0])).toEqual([
     'config',
     'apply',
@@ -101,12 +101,12 @@ test('each download issues its own kubeconfig or talosconfig for the role, and i
     context: 'prod',
     contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
   })
-  // A bare `talosctl reset` would be meant for all nodes that are named here; Talos's own file names none.
+  // A `talosctl reset` without arguments would reset all nodes named here. The file that Talos writes names none.
   expect((parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? []).toEqual([])
   await backend.publish()
   const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
   expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))
-  // Whoever may see the cluster sees what was done to it, newest first, without the log of everything.
+  // Everyone who can read the cluster sees its events, newest first, without access to the audit log.
   const { items } = (await operator.call(clusterEvents, { params })).answer!
   expect(items[0]).toMatchObject({ type: 'cluster.talosconfig_downloaded', message: 'A talosconfig was downloaded', by: admin.email })
   expect(items.at(-1)).toMatchObject({ type: 'cluster.created', message: 'Created' })

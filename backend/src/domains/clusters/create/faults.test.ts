@@ -5,13 +5,13 @@ import { serverConfirm, serverEvents } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// Each case makes a cluster of its own in one world, several at a time, as they would be made in life.
+// Each case creates its own cluster in a shared world, several at a time.
 const kinds = ['refuse', 'hang', 'garbage', 'drip'] as const
 const stages = ['maintenance', 'installing', 'rebooting', 'booting'] as const
 const world = await clusterWorld({ servers: 100 })
 const { admin } = world
 
-/** One control plane and one worker; a trouble that lasts a while befalls one of them. */
+/** One control plane and one worker, one of which has a temporary fault. */
 describe.concurrent('a server in trouble for a while holds up its cluster and no longer', () => {
   for (const stage of stages) {
     for (const kind of kinds) {
@@ -133,7 +133,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
       const { cluster, operation } = await world.create(nodes)
       const member = () => world.backend.platform.db.selectFrom('cluster_server').select('sends').where('node_id', '=', ill.id).executeTakeFirst()
       await world.until(member, (m) => m?.sends === 1)
-      // Each attempt takes its time: three of the five are spared.
+      // Each attempt takes long, so three of the five are skipped.
       await world.backend.platform.db.updateTable('cluster_server').set({ sends: 4 }).where('node_id', '=', ill.id).execute()
       const end = await world.ended(operation.id, 80_000)
       expect(end.reason).toContain('came back in maintenance after 5 installations')
@@ -148,14 +148,14 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
 
       const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
       expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
-      // Of the boot that installed, not of the one in maintenance after it.
+      // The log of the boot that installed, not of the later one in maintenance.
       expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
       expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
 
       const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
       const begun = replaced.answer!.operation
       const before = new Map(end.steps.map((s) => [s.key, s]))
-      // From the first moment on, what the creation did stands as it was done.
+      // Completed steps of the creation are shown as done from the start.
       const secrets = begun.steps.find((s) => s.key === 'secrets')
       expect(secrets).toEqual(before.get('secrets'))
       for (const node of nodes.slice(0, 3)) expect(begun.steps.find((s) => s.key === `join/${node.id}`)).toEqual(before.get(`join/${node.id}`))
@@ -163,7 +163,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
       const done = await world.ended(begun.id, 60_000)
       expect({ status: done.status, left: done.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({ status: 'done', left: [] })
       expect((await world.cluster(cluster.id)).former_servers).toEqual([{ node_id: ill.id, name: ill.name, role: 'worker' }])
-      // The reason outlasts the server's stay.
+      // The reason is kept after the server has left.
       expect((await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!.log).toEqual(log)
     },
   )
@@ -171,7 +171,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
   test('after an installation that failed halfway, only the chosen disk is wiped and installed again', { timeout: 120_000 }, async () => {
     const nodes = world.take(1)
     const machine = world.machine(nodes[0]!)
-    // Real machines wait ten seconds before they restart; the simulation hurries through them.
+    // Real machines wait ten seconds before they restart. The simulation shortens that.
     machine.plan.slowness = 100
     await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
     const { cluster, operation } = await world.create(nodes)
@@ -207,7 +207,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     const end = await world.ended(operation.id)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
-    // Who lets go of it now waits from here whether it takes this one.
+    // From here the release waits to see whether the server applies this configuration.
     expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
   })
 })
@@ -223,14 +223,14 @@ describe.concurrent('a server that is not what it was is sent nothing, and the o
     expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(ill.name) })
     expect(machine.disk.state.counters.applies).toBe(0)
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
-    // Nobody waited for it: the control planes are Ready.
+    // The control planes are Ready without waiting for it.
     expect(end.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done')).toHaveLength(3)
 
     await world.until(
       () => world.server(ill.id),
       (s) => s.identity.state === 'changed',
     )
-    // The machine itself is put back where it was, and a person says so.
+    // The original machine is put back, and a person confirms it.
     machine.disk.change((state) => (state.identitySalt = ''))
     machine.journal.changed()
     const { uuid, serial } = ill.identity
@@ -257,7 +257,7 @@ describe.concurrent('a server that is not what it was is sent nothing, and the o
     expect(after).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
     expect(after.servers.map((s) => s.name)).toContain(spare!.name)
     expect(world.etcds(cluster.name)).toBe(bundles)
-    // It was never given anything, so it is free again at once.
+    // It never got a configuration, so it is free at once.
     expect(await world.server(ill.id)).toMatchObject({ cluster: null, operation_id: null })
     await clearFaults(world.machine(ill))
   })

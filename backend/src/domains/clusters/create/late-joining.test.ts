@@ -4,13 +4,13 @@ import { hasEnded, type Operation, operationGet, operationRetry } from '#contrac
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// The clock of this world jumps once, so whatever lives in it begins before. The last server is so slow that it can be met in the midst of anything.
+// The clock of this world jumps once, so all clusters start before that. The last server is so slow that the jump finds it in the middle of a step.
 const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } })
 
 const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
 test('late servers report why and fail after half an hour; one is retried, one is replaced', async () => {
-  // A control plane can't pull its installer at first, and a worker never learns the time.
+  // At first a control plane can't pull its installer, and a worker never gets the time.
   const [controlPlane, worker] = world.take(2)
   await addFault(world.machine(controlPlane!), { kind: 'no-image' })
   await addFault(world.machine(worker!), { kind: 'time', off_ms: 0 })
@@ -26,7 +26,7 @@ test('late servers report why and fail after half an hour; one is retried, one i
   )
   await clearFaults(world.machine(controlPlane!))
 
-  // Another dies in the moment in which etcd has added it and it has not started yet.
+  // Another dies after etcd has added it and before its etcd has started.
   const [first, second, spare] = world.take(3)
   const slow = world.nodes[6]!
   const nodes = [first!, second!, slow]
@@ -48,7 +48,7 @@ test('late servers report why and fail after half an hour; one is retried, one i
     (o) => o.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done').length === 2,
   )
   world.backend.clock.advance(31 * 60_000)
-  // A token lives ten minutes, so everybody signs in again.
+  // Tokens last ten minutes, so users sign in again.
   const admin = await world.backend.signIn({ role: 'admin' })
   const ended = (id: string) => world.until(async () => (await admin.call(operationGet, { params: { id } })).answer!, hasEnded)
   expect(await ended(small.operation.id)).toMatchObject({

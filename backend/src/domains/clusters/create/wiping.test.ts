@@ -69,7 +69,7 @@ test('a disk that was filled after it was chosen is not wiped; a retry asks for 
   expect(end.reason).toContain('Nothing was wiped')
   expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-  // A retry would meet the same: it is refused, and says what to confirm.
+  // A retry would fail the same way, so it is refused with the disk to confirm.
   const retry = (confirmed_disks: readonly ConfirmedDisk[]) =>
     admin.call(operationRetry, { params: { id: operation.id }, body: { confirmed_disks: [...confirmed_disks] } })
   expect((await retry([])).problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it holds ext4 "data"') as string })
@@ -99,7 +99,7 @@ test(
     })
     expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-    // Nobody chooses here: the default disk of the other server holds something too.
+    // No disk is chosen here; the default disk of the other server has content too.
     const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
     const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
       admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
@@ -114,7 +114,7 @@ test(
     const replaced = (await replace([{ wwid: target.wwid!, serial: target.serial!, content: contentOf(target) }])).answer!
     expect((await world.ended(replaced.operation.id)).status).toBe('done')
     expect(world.machine(spare).systemDisk).toBe('nvme0n1')
-    // The other disk was not chosen, so it keeps what it holds.
+    // The other disk was not chosen and keeps its content.
     expect(world.machine(spare).disk.state.contents).toEqual({ nvme1n1: 'xfs' })
   },
 )

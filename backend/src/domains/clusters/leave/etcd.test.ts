@@ -10,12 +10,12 @@ const etcd = (members: number, ill: readonly number[] = [], learners: readonly n
 test('a control plane may leave if the others keep a majority', () => {
   expect(canLeaveEtcd(etcd(3), 'web-1', 'prod')).toEqual({ ok: true })
   expect(canLeaveEtcd(etcd(2), 'web-2', 'prod')).toEqual({ ok: true })
-  // It is the ill one itself: the others take it out.
+  // The broken member itself leaves, so the others remove it.
   expect(canLeaveEtcd(etcd(3, [1]), 'web-1', 'prod')).toEqual({ ok: true })
   expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-4', 'prod')).toEqual({ ok: true })
-  // No member any more: it has left.
+  // It has left already.
   expect(canLeaveEtcd(etcd(2), 'web-3', 'prod')).toEqual({ ok: true })
-  // A learner has no vote to lose.
+  // A learner has no vote.
   expect(canLeaveEtcd(etcd(4, [3, 4], [3, 4]), 'web-3', 'prod')).toEqual({ ok: true })
 })
 

@@ -31,7 +31,7 @@ describe.concurrent('leaving a cluster', () => {
       expect(deleted.status).toBe(202)
       expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
       const leaving = (await admin.call(clusterGet, { params: { id: cluster.id } })).answer
-      // It has its servers until they are back: workers go first.
+      // The cluster keeps its servers until they are in maintenance again. Workers leave first.
       expect(leaving).toMatchObject({
         status: 'deleting',
         reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string,
@@ -50,7 +50,7 @@ describe.concurrent('leaving a cluster', () => {
         expect((await world.server(node.id)).talos.stage).toBe('maintenance')
         expect(world.machine(node).disk.state.counters.resets).toBe(1)
       }
-      // The same machines make another cluster, on the disk that Talos is on already.
+      // The same machines make another cluster on the disk that has Talos already.
       for (const node of nodes.slice(0, 1)) {
         const server = await world.until(
           () => world.server(node.id),
@@ -86,7 +86,7 @@ describe.concurrent('leaving a cluster', () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
-    // Held by a run that has not begun, as where other clusters come first.
+    // Claimed by a run that has not started, as if other clusters came first.
     const held = (await world.until(
       () => claimNow(engine, clusterQueue, cluster.id),
       (taken) => taken !== undefined,
@@ -154,7 +154,7 @@ describe.concurrent('leaving a cluster', () => {
       60_000,
     )
     expect(degraded.reason).toContain(nodes[1]!.name)
-    // Beside what the machine says of itself: a node that is dead in Kubernetes is not merely Ready.
+    // Kubernetes is asked as well as the machine: a node that is dead there is not Ready.
     expect(await world.server(nodes[1]!.id)).toMatchObject({
       status: 'ready',
       kubernetes: { ready: false, reason: expect.stringContaining('NodeStatusUnknown') },
@@ -170,7 +170,7 @@ describe.concurrent('leaving a cluster', () => {
       ),
     ).toMatchObject({ reason: null })
     expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
-    // The other way: nobody answers at all.
+    // The opposite case: no server answers.
     await world.machine(nodes[0]!).lifecycle.powerOff()
     const silent = await world.until(
       () => world.cluster(cluster.id),

@@ -113,7 +113,7 @@ test('a server with a wrong clock counts as answering', () => {
 
 test('an API that answers briefly before the installation does not count as started', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
-  // Seen to restart, it has been installed: that is not begun a second time because it boots.
+  // A server that was seen to restart is installed, and its boot doesn't start another installation.
   expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
@@ -148,7 +148,7 @@ test('a wait ends with its reason, but not while it waits for other servers', ()
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
   const waiting: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 9000), at_since: new Date(now - 10 * patienceMs.etcd!) }
   expect(decideServer(waiting, around, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // Its own time begins when the others are done.
+  // Its own time limit starts when the others are done.
   const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: new Date(now - 60_000) } }
   expect(decideServer(waiting, begun, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
   expect(decideServer(waiting, { ...begun, now: now + patienceMs.etcd! }, secured('booting'))).toMatchObject({ act: 'fail', at: 'etcd' })
@@ -183,7 +183,7 @@ test('a server that got a configuration is reset first, and the reset is repeate
     ),
   ).toMatchObject({ act: 'reset' })
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000), resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
-  // Ordered before a crash, but not known to be heard.
+  // Sent before a crash, with an unknown result.
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000) }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
@@ -224,7 +224,7 @@ test('a server that leaves a running cluster leaves gracefully, is asked a limit
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
   expect(decideServer({ ...leaving, resets: mostResets - 1 }, around, running)).toMatchObject({ act: 'reset', graceful: true })
   expect(decideServer({ ...leaving, resets: mostResets }, around, running)).toMatchObject({ act: 'fail' })
-  // Its etcd does not run, so there is nothing that it could leave in order; the others take it out.
+  // Its etcd doesn't run, so it can't leave gracefully, and the others remove it.
   expect(decideServer(leaving, around, secured('running', { etcd: preparing }))).toMatchObject({ act: 'reset', graceful: false })
   expect(decideServer({ ...leaving, role: 'worker' }, around, secured('running', {}))).toMatchObject({ act: 'reset', graceful: true })
   const told = {
@@ -252,7 +252,7 @@ test('after an installation that failed halfway the disk is wiped before the nex
       disk: 'sda',
       reason: 'web-1 is half installed: task "upgrade" failed: exit code 1. The disk is wiped before the next attempt',
     })
-  // Also one that somebody else left so; but not what may still be about to begin, and not for ever.
+  // The same for a server that somebody else left in this state, but not while it may still start, and for a limited time.
   expect(decideServer(fresh, around, half)).toMatchObject({ act: 'mend', how: 'wipe' })
   expect(decideServer({ ...failed, left_at: null }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
@@ -270,7 +270,7 @@ test('a server that runs Talos from memory does not count as installed', () => {
   expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
   expect(decideServer(sent, around, from('none'))).toMatchObject({ act: 'mend', at: 'install', how: 'restart' })
   expect(decideServer(sent, around, from('whole'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // Before any of its services, and not to be taken for one that is about to install.
+  // Its services have not started yet. It must not count as about to install.
   const early = { ...from('none'), services: {} } as Extract<Seen, { kind: 'secured' }>
   expect(decideServer(sent, around, early)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })

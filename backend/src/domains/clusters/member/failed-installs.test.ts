@@ -5,13 +5,13 @@ import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-/** How much faster than real the machines are here. Talos waits 10 s before it restarts out of a failed installation, the simulation 3.5 s at speed 1. */
+/** How much faster these machines are than real ones. Talos waits 10 s before the restart after a failed installation, the simulation 3.5 s at speed 1. */
 const hurry = 2
 const realSpeed = 3.5 / 10
-/** The most that may pass until the step says what fails. */
+/** The time limit until the step shows the failure, in ms. */
 const withinS = 30 / hurry
 
-// The clock of this world jumps, so nothing else lives in it.
+// The clock of this world jumps, so no other test uses it.
 const world = await clusterWorld({ servers: 4 })
 
 const cases = [
@@ -68,14 +68,14 @@ test(
     const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
 
     const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
-    // What hangs is looked into with talosctl: the machine answers, though there is no Kubernetes yet.
+    // talosctl can inspect a hanging machine, although there is no Kubernetes yet.
     const { id } = (await world.server(node.id)).cluster!
     expect(await world.cluster(id)).toMatchObject({ status: 'installing', talos_answers: true })
     expect(await world.admin.call(clusterTalosconfig, { params: { id } })).toMatchObject({ status: 200, text: expect.stringContaining('endpoints:') as string })
     expect(await world.admin.call(clusterKubeconfig, { params: { id } })).toMatchObject({ status: 409 })
     expect(await world.server(node.id)).toMatchObject({ status: 'maintenance' })
     world.backend.clock.advance(31 * 60_000)
-    // A token lives ten minutes, so everybody signs in again.
+    // Tokens last ten minutes, so users sign in again.
     const admin = await world.backend.signIn({ role: 'admin' })
     const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
     const failed = await world.until(read, (o) => o.status === 'failed')
@@ -84,13 +84,13 @@ test(
     await clearFaults(world.machine(node))
     world.simulator.world.clock.setSpeed(100)
     expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
-    // Certificates of the backend's time are of the future for the machine, so the cluster itself isn't waited for.
+    // The backend's clock is ahead, so its certificates aren't valid yet for the machine, and the test doesn't wait for the cluster.
     await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
-    // It runs its configuration, whatever Kubernetes says.
+    // It runs its configuration, independent of Kubernetes.
     expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
 
-    // A machine that has lost its configuration is in maintenance again, and is called so.
+    // A machine that lost its configuration is in maintenance and shown so.
     const machine = world.machine(node)
     await machine.lifecycle.powerOff()
     machine.disk.change((state) => (state.config = null))

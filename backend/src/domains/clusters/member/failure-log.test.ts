@@ -14,7 +14,7 @@ test('the log of a failing boot is kept once it shows a problem, and of each att
     failure_log: lines[0],
     failure_log_at: at(0),
   })
-  // Looked at many times a second, written down now and then.
+  // Checked many times a second, stored less often.
   const known = { trouble: 'input/output error', failure_log_at: at(-500), sends: 2 }
   expect(troubleOf(known, { trouble: 'input/output error', log: lines }, now)).toEqual({})
   expect(troubleOf({ ...known, failure_log_at: at(-2_000) }, { trouble: null, log: ['starting', ...lines] }, now)).toEqual({
@@ -22,7 +22,7 @@ test('the log of a failing boot is kept once it shows a problem, and of each att
     failure_log_at: at(0),
   })
   expect(troubleOf(known, { trouble: 'no space left', log: lines }, now)).toMatchObject({ trouble: 'no space left', failure_log_at: at(0) })
-  // The next attempt fails as well, and has not said why yet.
+  // The next attempt fails too and has no reason yet.
   const told = { trouble: 'task "upgrade" failed: exit code 1: no space left', failure_log_at: at(-500), sends: 2 }
   expect(troubleOf(told, { trouble: 'task "upgrade" failed: exit code 1', log: lines }, now)).toEqual({})
 })

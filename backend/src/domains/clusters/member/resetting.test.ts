@@ -9,7 +9,7 @@ import { clusterWorld } from '../testing/world.ts'
 const world = await clusterWorld({ servers: 40, seed: 'resetting' })
 const { admin } = world
 
-/** The endpoint is a name, so that it falls with no server. */
+/** The endpoint is a name, so it doesn't depend on one server. */
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com' })
   expect((await world.ended(operation.id)).status).toBe('done')
@@ -71,7 +71,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const first = nodes[0]!
-    // Two people at once: one control plane leaves, the other is told to wait.
+    // Of two concurrent removals one control plane leaves, and the other call is refused for now.
     const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
     expect(both.map((r) => r.status).toSorted((a, b) => a - b)).toEqual([202, 409])
     const asked = both.find((r) => r.status === 202)!
@@ -84,7 +84,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(world.nodeNames(first)).not.toContain(third.name)
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
 
-    // Of two, one is gone: the other may not go, and neither may be taken out.
+    // Of two members one is gone: the other can't leave, and neither can be removed.
     await dark(second)
     const costly = await reset(first)
     expect(costly.problem).toMatchObject({
@@ -131,7 +131,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     const force = (node: Server) => admin.call(serverRemove, { params: { id: node.id }, query: { force: 'true' } })
     expect((await force(worker)).problem).toMatchObject({ code: 'transition_refused', error: `${worker.name} answers: reset it instead` })
     expect((await admin.call(serverRemove, { params: { id: worker.id } })).problem).toMatchObject({ code: 'server_in_cluster' })
-    // Even where the last contacts failed: it is asked once more.
+    // It is contacted once more even after failed contacts.
     await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
     await world.until(
       () => world.server(second.id),
@@ -140,7 +140,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     await clearFaults(world.machine(second))
     expect((await force(second)).problem).toMatchObject({ code: 'transition_refused', error: `${second.name} answers: reset it instead` })
 
-    // A reset that it never heard of ends with it.
+    // A reset that the server never received ends with it.
     await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
     const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
@@ -158,7 +158,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
       (names) => !names.includes(worker.name),
     )
 
-    // Wiped by somebody and added again, it is a new server that knows what it was.
+    // A server that somebody wiped and added again is new, with a note about the old one.
     const machine = world.machine(worker)
     machine.disk.change((state) => {
       state.config = null
@@ -191,7 +191,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     )
     const { operation } = await world.create(nodes, { servers })
     expect((await world.ended(operation.id)).status).toBe('done')
-    // Written down as it is said: a machine that restarts forgets it, and a spy of the library is cleared by each test that begins beside this one.
+    // Calls are recorded here, because a restarting machine forgets them, and concurrent tests clear the library's spies.
     const said = nodes.map((node) => {
       const { journal } = world.machine(node)
       const lines = new Set<string>()
@@ -238,7 +238,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
         () => world.operation(operationId),
         (o) => o.steps.some((step) => step.status === 'waiting' && step.reason?.match(reason)),
       )
-    // It falls silent before it is told; when it is back, another control plane is gone: etcd is asked again, and it waits.
+    // The server is silent before the order. When it returns, another control plane is gone, so etcd is asked again and the reset waits.
     await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
     const { operation } = (await reset(second)).answer!
     await waitsBy(operation.id, 'does not answer')
@@ -255,7 +255,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
       () => world.cluster(cluster.id),
       (c) => c.status === 'ready',
     )
-    // A cluster that is deleted by force waits for nobody's reset.
+    // A forced deletion waits for no reset.
     await addFault(world.machine(third), { kind: 'refuse', port: 'apid' })
     const { operation: doomed } = (await reset(third)).answer!
     const deletion = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
@@ -265,12 +265,12 @@ describe.concurrent('a server leaves a cluster that stays', () => {
   })
 })
 
-/** Alone: the clock is everybody's. */
+/** Runs alone, because all tests share the clock. */
 test('a removal fails if the server stays silent after its wipe, and a retry continues when it is back', { timeout: 120_000 }, async () => {
   const nodes = world.take(3)
   const cluster = await ready(nodes)
   const worker = nodes[2]!
-  // It joined a day ago, and its reconciler had nothing to look after since.
+  // It joined a day ago, and its reconciler has not run since.
   const { db } = world.backend.platform
   const asked = world.backend.clock.now()
   await db
@@ -288,7 +288,7 @@ test('a removal fails if the server stays silent after its wipe, and a retry con
     () => world.operation(operation.id),
     (o) => o.steps.some((s) => s.key.startsWith('release/') && s.status === 'waiting'),
   )
-  // "Last seen" is when it was told, not when it joined.
+  // "Last seen" is the time of the order, not of the joining.
   const { seen_at } = await db.selectFrom('cluster_server').select('seen_at').where('node_id', '=', worker.id).executeTakeFirstOrThrow()
   expect(seen_at!.getTime()).toBeGreaterThanOrEqual(asked)
   await admin.call(operationCancel, { params: { id: operation.id } })
@@ -301,7 +301,7 @@ test('a removal fails if the server stays silent after its wipe, and a retry con
     ).reason,
   ).toContain("can't be taken back")
   world.backend.clock.advance(31 * 60_000)
-  // A token lives ten minutes, so everybody signs in again.
+  // Tokens last ten minutes, so users sign in again.
   const later = await world.backend.signIn({ role: 'admin' })
   const ended = () => world.until(async () => (await later.call(operationGet, { params: { id: operation.id } })).answer!, hasEnded)
   expect(await ended()).toMatchObject({ status: 'failed', reason: expect.stringContaining('Not done after') })

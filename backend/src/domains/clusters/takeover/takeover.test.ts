@@ -30,7 +30,7 @@ let taken: Cluster
 const machineOf = (node: Server) => world.simulator.servers.find((m) => m.disk.identity.uuid.toLowerCase() === node.identity.uuid)!
 const addressOf = (node: Server) => machineOf(node).plan.address
 const adminOf = (of: SecretsBundle): Promise<Credentials> => mintTalosClient(of, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
-/** As talosctl does: with an admin's certificate, past Steelyard. */
+/** Connects as talosctl does, with an admin's certificate and without Steelyard. */
 const outside = async <T>(node: Server, keys: Credentials, act: (client: TalosClient) => Promise<T>): Promise<T> => {
   const client = await connectSecure({ host: addressOf(node) }, keys, { deadlineMs: 10_000 })
   try {
@@ -42,7 +42,7 @@ const outside = async <T>(node: Server, keys: Credentials, act: (client: TalosCl
 const held = (node: Server, keys: Credentials) => outside(node, keys, async (client) => (await readFound(client)).active)
 const applies = () => nodes.map((node) => machineOf(node).disk.state.counters.applies)
 
-/** A cluster that runs, of which Steelyard knows nothing any more: forgotten as it is, with one of its servers. */
+/** A running cluster that Steelyard has forgotten, together with one of its servers. */
 beforeAll(async () => {
   // A preview lists the machines by name; the first one is the control plane.
   nodes = world.take(2).toSorted((a, b) => a.name.localeCompare(b.name))
@@ -150,7 +150,7 @@ test('the preview shows the machines, and which of them are known by UUID', asyn
     ],
   })
   expect(shown.checks.every((c) => c.ok)).toBe(true)
-  // The same by an admin's talosconfig, from which the secrets are read off the control plane.
+  // The same with an admin's talosconfig, which lets Steelyard read the secrets from the control plane.
   expect((await preview({ talosconfig: files.talosconfig, kubeconfig: files.kubeconfig })).answer).toEqual(shown)
   expect(applies()).toEqual(before)
 })
@@ -181,7 +181,7 @@ test('after a takeover the cluster is ready, and nothing was sent to its servers
     [nodes[0]!.name, 'ready', 'control_plane', 'ours', 'confirmed'],
     [nodes[1]!.name, 'ready', 'worker', 'ours', 'confirmed'],
   ])
-  // The removed one has a new record.
+  // The removed server has a new record.
   nodes = nodes.map((node) => ({ ...items.find((s) => s.identity.uuid === node.identity.uuid)! }))
   for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
   expect(await admin.call(clusterImport, { body: { ...asked({ name: 'twice' }), seen: shown.seen } })).toMatchObject({ status: 409 })
@@ -204,13 +204,13 @@ test('a patch changes the configuration that the machine was taken over with', a
   expect(parse(after.split('---')[0]!)).toEqual({ ...before, machine: { ...before.machine, sysctls: { 'vm.swappiness': '1' } } })
 })
 
-/** What `talosctl rotate-ca` does: the new authority is accepted first, then it signs, then the old one is accepted no more. */
+/** The steps of `talosctl rotate-ca`: accept the new authority, sign with it, then stop accepting the old one. */
 async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
   const os = await createAuthority({ kind: 'ed25519', subject: { organizations: ['talos'] }, now: new Date() })
   const to = { ...from, certs: { ...from.certs, os } }
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const [old, fresh] = [await adminOf(from), await adminOf(to)]
-  // Meanwhile a machine may show a certificate of either authority: a worker gets its own from a control plane, which may have changed already.
+  // Meanwhile a machine may have a certificate of either authority: a worker gets its own from a control plane, which may have changed already.
   const byEither = <T>(node: Server, act: (client: TalosClient) => Promise<T>) => outside(node, old, act).catch(() => outside(node, fresh, act))
   const change = async (edit: (machine: Record<string, unknown>) => void) => {
     for (const node of nodes) {
@@ -268,7 +268,7 @@ test('a rotation of the authority by others is reported, and importing the new s
   await backend.publish()
   const events = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.type)
   expect(events).toEqual(expect.arrayContaining(['cluster.imported', 'cluster.locked_out', 'cluster.secrets_imported']))
-  // It ran before.
+  // It was running before.
   expect(events).not.toContain('cluster.ready')
   const known = (await admin.call(serverList, { query: {} })).answer!.items
   await world.until(

@@ -1,4 +1,4 @@
-/** Two that want one row, in a certain order: one has read what the other is about to change, and writes after it. */
+/** Runs two changes of one row in a given order: the second writes after the first, but has read before it. */
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, inTransaction } from '../../../db/db.ts'
 
@@ -26,7 +26,7 @@ export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: ()
     await waiting(1)
     const other = second()
     await waiting(2)
-    // In an object: an async function would wait for the calls themselves.
+    // Returned in an object, because an async function would await the calls.
     return { one, other }
   })
   return Promise.all([both.one, both.other])

@@ -23,39 +23,39 @@ import { temporaryFolder } from '../../../testing/postgres.ts'
 export interface ClusterWorld {
   readonly backend: Backend
   readonly simulator: Simulator
-  /** Ends all work of the backend, as a stop would; the servers go on by themselves. */
+  /** Ends all work of the backend like a stop. The servers continue. */
   halt(): Promise<void>
   readonly admin: SignedIn
   readonly datacenterId: string
-  /** Servers in maintenance, confirmed, by the simulator's order. */
+  /** Confirmed servers in maintenance, in the simulator's order. */
   readonly nodes: readonly Server[]
   /** The next servers that no test has taken yet. */
   take(count: number): Server[]
-  /** Asks for a cluster of these servers: by default the first three (one, where there are fewer than four) are control planes. */
+  /** Requests a cluster of these servers. By default the first three are control planes; the first one if there are fewer than four. */
   ask(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): NewClusterAsked
-  /** Creates it; throws where it was refused. */
+  /** Creates the cluster. Throws on refusal. */
   create(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): Promise<{ cluster: Cluster; operation: Operation }>
   cluster(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
-  /** Waits until the operation has ended and answers it. */
+  /** Waits until the operation has ended and returns it. */
   ended(operationId: string, withinMs?: number): Promise<Operation>
-  /** Waits until `is` holds, for a minute by default, and then says how it is instead: a test that may take no longer than that would end without a word. */
+  /** Waits until `is` is true, for a minute by default. Then throws with the last value, which the test's own timeout would not show. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
-  /** The nodes of its cluster by name, as the Kubernetes API on this control plane lists them. */
+  /** The nodes of the cluster by name, from the Kubernetes API of this control plane. */
   nodeNames(controlPlane: Pick<Server, 'id'>): string[]
-  /** How many etcds were made for clusters of this name. */
+  /** Number of etcds made for clusters of this name. */
   etcds(clusterName: string): number
 }
 
-/** Runs what falls due in real time, everything beside each other. */
+/** Runs due objects in real time and concurrently. */
 export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let last = Date.now()
   const tick = async (): Promise<void> => {
-    // By what has passed, so that a test may also jump.
+    // Advances by the passed time, so a test can jump as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
@@ -81,7 +81,7 @@ export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void
 
 export interface WorldOptions {
   readonly servers?: number
-  /** What is special about which server, from 1, as in a scenario. */
+  /** Special properties of servers by number, from 1, as in a scenario. */
   readonly special?: Record<string, object>
   readonly speed?: number
   readonly seed?: string

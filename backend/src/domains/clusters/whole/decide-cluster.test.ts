@@ -36,7 +36,7 @@ test('a creation goes through its phases in order', () => {
   expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now }, confirmed))).toBe('key')
   expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now, key_applied_at: now }, confirmed))).toBe('access')
   expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now, access_applied_at: now }))).toBe('watch')
-  // One that was taken over.
+  // A cluster that was taken over.
   expect(decideCluster(cluster(five(), { ready_at: now }))).toBe('key')
   expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now }))).toBe('access')
 })
@@ -56,9 +56,9 @@ test('workers leave first, then control planes one by one from the last', () => 
   const withoutWorkers = members.map((m) => (m.role === 'worker' ? { ...m, released_at: now } : m))
   expect(waitTurn(withoutWorkers[2]!, leaving(withoutWorkers))).toBeNull()
   expect(waitTurn(withoutWorkers[0]!, leaving(withoutWorkers))).toBe('Control planes leave etcd one by one: web-2 and web-3 first')
-  // Before etcd was begun there is nothing to leave in order.
+  // Before etcd exists there is nothing to leave.
   expect(waitTurn(withoutWorkers[0]!, { ...leaving(withoutWorkers), bootstrap: undefined })).toBeNull()
-  // A single server that is replaced waits for nobody.
+  // Replacing a single server waits for no other.
   expect(waitTurn(members[0]!, leaving(members, 'ready'))).toBeNull()
 })
 

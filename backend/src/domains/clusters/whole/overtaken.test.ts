@@ -11,7 +11,7 @@ import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { clusterRow, overtake, serverRow } from '../testing/overtake.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// A run has read what is wanted; a person's call commits; the run writes. One after another, because each holds rows that others would wait for.
+// A run has read the wanted state, a call commits, then the run writes. The tests run one after another, because each holds row locks.
 const world = await clusterWorld({ servers: 40, seed: 'overtaken' })
 const { admin } = world
 const { engine, db } = world.backend.platform
@@ -21,7 +21,7 @@ const ready = async (nodes: readonly Server[]) => {
   expect((await world.ended(operation.id)).status).toBe('done')
   return cluster
 }
-/** Takes an object as soon as nobody has it: it rests until it is run. */
+/** Claims an object as soon as it is free. It stays claimed until it is run. */
 const held = async (queue: string, key: string): Promise<Taken> =>
   (await world.until(
     () => claimNow(engine, queue, key),
@@ -113,7 +113,7 @@ test('two forced deletions both end, and what the first gave up is not retried',
 test('a forced deletion stops a reset that is about to be sent', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
-  // Half a second for each answer: between the intent and the order lie a certificate, an identity and a look.
+  // Each answer takes half a second. Between the intent and the order come a certificate, an identity check and a contact.
   await addFault(world.machine(nodes[1]!), { kind: 'delay', ms: 50_000 })
   await remove(cluster.id, 'false')
   await world.until(
@@ -165,7 +165,7 @@ test('a deletion whose cancel comes too late reports it once', { timeout: 60_000
   expect((await world.operation(deletion.id)).steps.filter((s) => !['done', 'skipped'].includes(s.status))).toEqual([])
 })
 
-/** A cluster of which one server is to be reset, by an operation that has not come far: nobody reaches the server. */
+/** A cluster with a running reset of an unreachable server. */
 const resetting = async () => {
   const nodes = world.take(3)
   const cluster = await ready(nodes)
@@ -247,7 +247,7 @@ test('a server that failed before all were Ready stays failed until a person tri
     () => world.server(early.id),
     (s) => s.status === 'ready',
   )
-  // As one is whose half hour is over a moment before it is Ready.
+  // Like a server whose half hour ends just before it is Ready.
   const failed = { failed_at: new Date(), failure: 'Not done after 30 min', node_ready_at: null }
   await db.updateTable('cluster_server').set(failed).where('node_id', '=', early.id).execute()
   await clearFaults(world.machine(late))
@@ -278,7 +278,7 @@ test('a failed server can be replaced by a server without a place, also one that
     code: 'operation_ended',
     error: `What is to be done with ${cluster.name} is another operation by now`,
   })
-  // The machine itself is put back, and takes the place of the one that took its place.
+  // The original machine is put back and replaces its replacement.
   const machine = world.machine(ill)
   machine.disk.change((state) => (state.identitySalt = ''))
   await clearFaults(machine)
@@ -287,7 +287,7 @@ test('a failed server can be replaced by a server without a place, also one that
     () => world.server(ill.id),
     (server) => server.cluster === null,
   )
-  // As a person and the next contact say.
+  // The result of a person's call and the next contact.
   const seen = { identity_state: 'confirmed', reachable: true, reason: null } as const
   await db.updateTable('server').set(seen).where('id', '=', ill.id).execute()
   const second = (await replace(spare!, ill)).answer!.operation

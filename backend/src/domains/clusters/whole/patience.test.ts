@@ -5,7 +5,7 @@ import { serverGet } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// The clock of this world jumps, so nothing else lives in it.
+// The clock of this world jumps, so no other test uses it.
 const world = await clusterWorld({ servers: 5 })
 
 test('a server that dies during its installation is named, times out and is replaced while the others continue', async () => {
@@ -23,7 +23,7 @@ test('a server that dies during its installation is named, times out and is repl
   expect(await world.cluster(cluster.id)).toMatchObject({ status: 'installing', reason: expect.stringContaining(dead.name) })
 
   world.backend.clock.advance(31 * 60_000)
-  // A token lives ten minutes, so everybody signs in again.
+  // Tokens last ten minutes, so users sign in again.
   const admin = await world.backend.signIn({ role: 'admin' })
   const read = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
   const failed = await world.until(() => read(operation.id), hasEnded)
@@ -36,7 +36,7 @@ test('a server that dies during its installation is named, times out and is repl
   const joined = await world.until(() => read(second.id), hasEnded)
   expect(joined).toMatchObject({ status: 'done' })
   expect(world.etcds(cluster.name)).toBe(1)
-  // It holds a configuration, so it stays taken until it was seen to hold none.
+  // It has a configuration, so it stays reserved until it was seen without one.
   expect((await admin.call(serverGet, { params: { id: dead.id } })).answer).toMatchObject({ cluster: { name: cluster.name } })
   world.machine(dead).lifecycle.powerOn()
   await world.until(

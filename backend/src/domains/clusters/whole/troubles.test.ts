@@ -20,7 +20,7 @@ const attention = async () => (await viewer.call(overviewGet)).answer!.attention
 test('a failure at a ready cluster without an operation shows at the cluster, in the overview and in events', async () => {
   const before = await cluster()
   expect(before.troubles).toEqual([])
-  // Its secrets are gone: it can't be watched.
+  // Without its secrets the cluster can't be watched.
   await inTransaction(db, (tx) => backend.platform.engine.wake(tx, clusterQueue, id))
   await backend.engine.settle()
   const after = await cluster()

@@ -26,7 +26,7 @@ test('a document of a newer Talos is kept with the machine, and not shown', () =
   expect(diff!.after).toContain('kind: QuantumLinkConfig')
   expect(diff!.after).toMatch(/# 4 lines not shown: Steelyard does not know this kind of document \(digest [0-9a-f]{12}\)/)
   expect(diff!.after).not.toContain('entangled')
-  // It is still there after a patch that goes onto it.
+  // It is still there after a patch is merged.
   const composed = compose(found, [{ id: 'p', name: 'p', weight: 500, body: 'machine:\n  sysctls:\n    a.b: "1"\n' }], { talosVersion: 'v1.13.9' })
   expect(composed.errors).toEqual([])
   expect(composed.yaml).toContain('passphrase: entangled')

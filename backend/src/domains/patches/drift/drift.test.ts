@@ -30,7 +30,7 @@ beforeAll(async () => {
   keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
 }, 120_000)
 
-/** As talosctl does: with an admin's certificate, past Steelyard. */
+/** Connects as talosctl does, with an admin's certificate and without Steelyard. */
 const outside = async <T>(act: (client: TalosClient) => Promise<T>): Promise<T> => {
   const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
   try {
@@ -131,7 +131,7 @@ test('a change after the person looked is not overwritten', async () => {
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
   expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  // Allowed for what was looked at, and changed before the order went out.
+  // Confirmed for one difference, which changed before the order was sent.
   const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
     await kept.allowOverwrite(tx, cluster.id, node.id, seen)
@@ -155,7 +155,7 @@ test('a difference that no patch can express becomes the base of the patches', a
   expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).answer).toMatchObject({ state: 'none' })
   expect((await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name)).toEqual(['static-system', 'default-node'])
   expect(await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } })).toMatchObject({ status: 404 })
-  // A patch of later goes onto it.
+  // A later patch is merged onto it.
   const later = await admin.call(patchCreate, { params: params(), body: { name: 'later', body: sysctl('vm.max_map_count', '262144') } })
   expect(later).toMatchObject({ status: 201 })
   const now = await world.until(held, (yaml) => yaml.includes('vm.max_map_count'))

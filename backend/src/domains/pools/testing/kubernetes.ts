@@ -34,18 +34,18 @@ const isPool = (o: Stored) => o.kind === 'CiliumLoadBalancerIPPool' || o.kind ==
 export class FakeKubernetes implements Kubernetes {
   readonly objects = new Map<string, Stored>()
   readonly services: FakeService[] = []
-  /** Every change that was asked for, in order: `apply <path>`, `remove <path>`. */
+  /** Every requested change, in order: `apply <path>`, `remove <path>`. */
   readonly changes: string[] = []
   providers: ('cilium' | 'metallb')[] = ['cilium']
-  /** It answers nothing. */
+  /** The API doesn't answer. */
   down: string | null = null
-  /** What an admission webhook says of pools. */
+  /** The message of an admission webhook that refuses pools. */
   refuse: string | null = null
-  /** The controller looks at pools. */
+  /** Runs the controller over the pools. */
   controller = true
-  /** Addresses that Services keep without a pool, as some load balancers let them. */
+  /** Addresses that Services keep without a pool, which some load balancers allow. */
   keeps: readonly string[] = []
-  /** Somebody's own controller undoes what is applied. */
+  /** Another controller reverts applied changes. */
   meddle: ((o: Stored) => void) | null = null
   /** Called before each request. */
   before: (what: string) => void | Promise<void> = () => undefined
@@ -110,7 +110,7 @@ export class FakeKubernetes implements Kubernetes {
     this.count()
   }
 
-  /** Somebody with a kubeconfig changes an object. */
+  /** A person with a kubeconfig changes an object. */
   edit(path: string, change: (o: Stored) => void): void {
     const o = this.objects.get(path)!
     change(o)
@@ -132,7 +132,7 @@ export class FakeKubernetes implements Kubernetes {
     })
   }
 
-  /** Services without an address get the first that is free in a pool that gives any; one whose pool is gone loses it. */
+  /** Services without an address get the first free one of an enabled pool; Services of a removed pool lose theirs. */
   private allocate(): void {
     const all = this.pools().map((o) => ({ gives: o.spec['disabled'] !== true && o.spec['autoAssign'] !== false, addresses: this.addresses(o) }))
     for (const s of this.services) if (s.ip !== null && !this.keeps.includes(s.ip) && !all.some((p) => p.addresses.includes(s.ip!))) s.ip = null

@@ -1,4 +1,4 @@
-/** A backend whose clusters are rows and whose Kubernetes APIs are in memory, for tests that break them; all else is the program itself. */
+/** A backend with clusters as rows and Kubernetes APIs in memory, which tests can break. Everything else is the real program. */
 import { beforeEach } from 'vitest'
 import { auditList, type AuditEntry } from '#contract/audit.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
@@ -16,25 +16,25 @@ export interface FakeCluster {
 export interface PoolWorld {
   readonly backend: Backend
   readonly datacenter: { id: string; code: string }
-  /** Signed in anew for each test: the clock moves on by minutes, and sessions end. */
+  /** Each test signs in again, because the clock advances by minutes and sessions end. */
   admin(): SignedIn
   signInAgain(): Promise<void>
   cluster(): Promise<FakeCluster>
-  /** A /28 of its own: 13 addresses to hand out beside the gateway. */
+  /** A new /28 with 13 assignable addresses beside the gateway. */
   subnet(more?: object): Promise<Subnet>
   put(clusterId: string, subnets: readonly { id: string }[], force?: boolean, by?: SignedIn): Promise<Called<typeof clusterSubnetsAssign>>
-  /** Answers the operation's id; throws where it was refused. */
+  /** Returns the operation's id. Throws on refusal. */
   assign(clusterId: string, subnets: readonly { id: string }[], force?: boolean): Promise<string>
   look(subnet: { id: string }): Promise<Subnet>
   operation(id: string): Promise<Operation>
-  /** Place of each step → its status. */
+  /** Key of each step → its status. */
   steps(operationId: string): Promise<Record<string, string>>
   audited(action: string, target: string): Promise<AuditEntry[]>
 }
 
-/** Where Cilium's pool of a subnet is. */
+/** Path of a subnet's Cilium pool. */
 export const pathOf = ({ id }: { id: string }): string => `/apis/cilium.io/v2/ciliumloadbalancerippools/subnet-${id}`
-/** An address of a subnet that `subnet()` made. */
+/** An address in a subnet made by `subnet()`. */
 export const hostOf = ({ cidr }: { cidr: string }, host: number): string => cidr.replace('.0/28', `.${host}`)
 
 export async function poolWorld(): Promise<PoolWorld> {

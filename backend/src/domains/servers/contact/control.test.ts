@@ -49,7 +49,7 @@ const backend = await startBackend({
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => ({ yaml: generated, context }),
       renderedConfig: async () => rendered,
-      // The same object: those who need it have taken it already.
+      // The same object, because its users hold it already.
       outside: Object.assign(domains.clusterCore.access.outside, {
         configs: async () =>
           rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
@@ -69,7 +69,7 @@ const { servers } = backend.domains
 let id = ''
 let params = { id }
 
-/** A cluster of one, made by hand: the configuration goes over the wire, the server installs, reboots and shows its secured API. */
+/** Makes a cluster of one server by hand: sends the configuration; the server installs, reboots and opens its secured API. */
 beforeAll(async () => {
   simulator = await startFleet({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200 })
   secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
@@ -236,7 +236,7 @@ test('adding a server of our own cluster by address succeeds as already register
     reason: '0 servers found, 1 listed already',
     steps: [{ status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id }],
   })
-  // Where the one that is listed does not answer to its cluster, something else may sit at its address.
+  // If the listed server doesn't answer with its cluster's certificate, another machine may have its address.
   await setReachable(false)
   expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may ask it') }] })
   await setReachable(true)
@@ -266,7 +266,7 @@ test('a reboot that was sent before the process died is followed and not sent ag
   const at = new Date(backend.clock.now())
   const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
   await backend.platform.db.insertInto('effect').values(effect).execute()
-  // It came back before anybody looked.
+  // It was back before the next contact.
   await backend.engine.run(70_000)
   expect(await untilEnded(told.id)).toMatchObject({ status: 'done' })
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
@@ -320,7 +320,7 @@ test('a reboot of a process that died is not done before the server was seen to 
 test('one lost answer does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
-  // The order itself is lost as well, so that the machine never restarts.
+  // The order is lost too, so the machine never restarts.
   await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
   const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
@@ -376,7 +376,7 @@ test('a shutdown ends when the server is off; later calls report that it is off'
   simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverCommands.serverShutdown, { params })
   await backend.engine.settle()
-  // One look that gets no answer tells of the network, not of the server.
+  // One contact without an answer says something about the network, not about the server.
   await addFault(machine, { kind: 'refuse', port: 'apid' })
   await backend.engine.run(2_000)
   expect(await operation(answer!.operation.id)).toMatchObject({ status: 'running', steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }] })
@@ -401,7 +401,7 @@ test('a preview without servers:write is merged by Steelyard alone, without a dr
   const viewer = await backend.signIn({ role: 'viewer' })
   const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
   const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
-  // It is off, so whoever asks it is told so.
+  // Calls to a server that is off report it.
   expect((await verdictFor(operator)).verdict).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('did not answer a dry run') as string })
   const preview = await verdictFor(viewer)
   expect(preview.verdict).toMatchObject({

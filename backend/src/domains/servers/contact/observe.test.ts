@@ -11,7 +11,7 @@ const { db } = backend.platform
 const { servers } = backend.domains
 const viewer = await backend.signIn({ role: 'viewer' })
 
-/** The hardware of every server here that doesn't say otherwise of itself: nothing else is known of two at once. */
+/** The default hardware of the servers in these tests. */
 const hardwareOf = new Map<string, { uuid: string; serial: string }>()
 const build = async (columns: { name?: string; address?: string } = {}) => {
   const hardware = { uuid: randomUUID(), serial: 'S1' }
@@ -57,7 +57,7 @@ const events = async () => {
 
 test('contacts change no version; those of ten seconds are published as one event', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
-  // Contacts of other tests are told with the next ones.
+  // Publishes the contacts of earlier tests first.
   backend.clock.advance(10_000)
   await servers.observe(ids.map((id) => seen(id)))
   const versions = await Promise.all(ids.map(async (id) => (await get(id)).version))
@@ -146,7 +146,7 @@ test('a reading of a machine does not apply to the machine that replaced it', as
   const taken = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
   expect(taken.answer!.identity).toMatchObject({ state: 'confirmed', uuid, fingerprint: null })
   backend.clock.advance(500)
-  // Asked as the old one: the new one is no other hardware any more.
+  // Contacted as the old server; the accepted hardware is no longer unexpected.
   await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
   expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
 })
@@ -185,7 +185,7 @@ test('transactions that commit out of order are not missed', async () => {
     await mayEnd.promise
   })
   await begun.promise
-  // Begun later, committed earlier, read by the list.
+  // Started later, committed earlier, and read by the list.
   const quick = await build({ name: 'quick-one-001' })
   const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
   expect(await names()).toContain('quick-one-001')

@@ -3,7 +3,7 @@ import { serverName } from '#contract/servers/servers.ts'
 import { newName } from './name.ts'
 
 test('every generated name follows the rules of server names', () => {
-  // Every first word with every second one's longest and shortest neighbour, by walking both lists in steps of their own.
+  // Walks both word lists with different steps, so each first word meets many second words.
   for (let i = 0; i < 20_000; i++) {
     const values = [(i * 0.6180339887) % 1, (i * 0.7548776662) % 1, (i * 0.569840291) % 1]
     const name = newName(() => values.shift()!)

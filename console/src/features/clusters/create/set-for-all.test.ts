@@ -60,7 +60,7 @@ test('one choice is set for every chosen server that has it, and says for how ma
   pick('Patch', 'The same new patch')
   const sent = () => bodyOf({ ...blank, servers: chosen }).servers.map((s) => s.patch)
   expect(sent()).toEqual([edge, edge, edge])
-  // A draft that is kept in the browser has it still.
+  // A draft stored in the browser still has it.
   expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify({ ...blank, servers: chosen }))).data?.servers['a']?.patch).toEqual(edge)
   pick('Patch', 'No new patch')
   expect(sent()).toEqual([undefined, undefined, undefined])
