@@ -180,18 +180,9 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
 /** The cluster column is informational; it must match. */
 function checkCluster(text: string | undefined, before: SubnetRow | null, wrong: Wrong): void {
   if (text === undefined) return
-  const named = text.split(separator).map((n) => n.trim())
-  if (
-    named
-      .filter((n) => n !== '')
-      .toSorted()
-      .join(separator) ===
-    (before?.clusters ?? [])
-      .map((c) => c.name)
-      .toSorted()
-      .join(separator)
-  )
-    return
+  const inOrder = (names: readonly string[]) => names.toSorted().join(separator)
+  const named = text.split(separator).flatMap((n) => n.trim() || [])
+  if (inOrder(named) === inOrder(before?.clusters.map((c) => c.name) ?? [])) return
   const now = before && before.clusters.length > 0 ? `it is assigned to ${clustersOf(before)}` : 'it is not assigned'
   wrong(
     'cluster',
