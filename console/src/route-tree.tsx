@@ -1,10 +1,10 @@
 // The URL tree: path, search params, crumb and guard of every page. What a page fetches and shows is in its file under routes/, which is loaded when it is needed.
-import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redirect, useRouterState } from '@tanstack/react-router'
-import type { PageModule, ParamsOf, SearchOf } from './api/page.ts'
+import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redirect, useRouter, useRouterState } from '@tanstack/react-router'
+import { useCallback, useState } from 'react'
+import type { PageModule, ParamsOf, SearchOf, SetSearch } from './api/page.ts'
 import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
 import { RootFrame } from './layout/frame/RootFrame.tsx'
-import { everyText, texts } from './lib/search.ts'
-import { useSearch } from './lib/use-search.ts'
+import { everyText, stringifySearch, texts } from './lib/search.ts'
 
 /** A text, in which `$id` stands for a path param; or the name of what the page has fetched by its id, in words around it. */
 export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
@@ -28,6 +28,36 @@ const at = <Parent extends AnyRoute, const Path extends string>(parent: Parent, 
 })
 
 /**
+ * The page's search params, and a setter: undefined or '' removes one. It replaces the history entry unless `push` is set.
+ * A change shows at once. The router would show it only after loading, and a controlled input would jump back until then.
+ */
+function useSearch<Search extends object>(): { search: Search; setSearch: SetSearch<Search> } {
+  const router = useRouter()
+  // The search of the page that is shown, not of the one that is loading.
+  const matched = useRouterState({ select: (state) => state.matches.at(-1)?.search })
+  const shown = matched as Search
+  // Valid only on top of the search it was made on. The next search that the router shows replaces it.
+  const [ahead, setAhead] = useState<{ on: object | undefined; search: Search }>()
+  const setSearch: SetSearch<Search> = useCallback(
+    (change, { push = false } = {}) => {
+      const { pathname, search: now } = router.state.location
+      const search = Object.fromEntries(Object.entries({ ...now, ...change }).filter(([, value]) => value !== undefined && value !== ''))
+      const href = pathname + stringifySearch(search)
+      const page = router.state.matches.at(-1)
+      if (page?.pathname === pathname) setAhead({ on: page.search, search: search as Search })
+      const go = async () => {
+        await router.navigate({ href, replace: !push, resetScroll: false })
+        // A refused navigation (a draft that is kept) changes nothing.
+        if (router.latestLocation.href !== href) setAhead(undefined)
+      }
+      void go()
+    },
+    [router],
+  )
+  return { search: ahead !== undefined && ahead.on === shown ? ahead.search : shown, setSearch }
+}
+
+/**
  * Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it.
  * A change of the search params alone loads beside the page that stands: as a dependency of the loader (`loaderDeps`) it would be another page to the router,
  * which on a slow line puts the pending page in its place and so drops what was typed and where the focus was.
@@ -36,7 +66,7 @@ function page<Route extends AnyRoute>(route: Route, importer: () => Promise<Page
   const Page = lazyRouteComponent(importer, 'Page')
   function Shown() {
     const params = useRouterState({ select: (state) => state.matches.at(-1)?.params ?? {} })
-    return <Page params={params} {...useSearch()} />
+    return <Page params={params} {...useSearch<SearchOf<Route>>()} />
   }
   route.update({
     loader: async ({ params, location }: { params: ParamsOf<Route>; location: { search: SearchOf<Route> } }) => {

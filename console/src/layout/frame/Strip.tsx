@@ -8,29 +8,24 @@ import css from './Strip.module.css'
 
 /** The strip at the bottom shows whether the page is live. Its right corner is free for the version label. */
 export function Strip() {
-  const { state, lastEventAt, since } = useStore(liveState)
+  const { state, lastEventAt, since: sinceAt } = useStore(liveState)
   const installation = useInstallation()
+  const since = sinceAt === null ? '' : `since ${clock(sinceAt)}`
+  const [tone, words] = (
+    {
+      live: ['ok', 'Live'],
+      silent: ['danger', `Not answering ${since}`],
+      polling: ['warn', 'No live updates, asking every 15 s'],
+      connecting: ['busy', 'Connecting'],
+    } as const
+  )[state]
   return (
     <footer className={css['strip']}>
       {/* Announces changes of the live state to screen readers. */}
       <span className={css['state']} role="status">
-        {state === 'live' ? (
-          <StatusDot quiet tone="ok">
-            Live
-          </StatusDot>
-        ) : state === 'silent' ? (
-          <StatusDot quiet tone="danger">
-            <b className="c-danger">Not answering{since !== null && ` since ${clock(since)}`}</b>
-          </StatusDot>
-        ) : state === 'polling' ? (
-          <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
-            No live updates, asking every 15 s
-          </StatusDot>
-        ) : (
-          <StatusDot quiet tone="busy">
-            Connecting
-          </StatusDot>
-        )}
+        <StatusDot quiet tone={tone} why={state === 'polling' ? since : undefined}>
+          {state === 'silent' ? <b className="c-danger">{words}</b> : words}
+        </StatusDot>
       </span>
       {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
       <span className="hide-sm">times in {zone()}</span>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type HTMLAttributes, type ReactNode, useEffect, useState } from 'react'
 import { reasonOf } from '../../lib/reason.ts'
 import { clock } from '../../lib/time.ts'
 import { Button } from '../inputs/Button.tsx'
@@ -16,45 +16,49 @@ export function Empty({ title, text, actions, boxed = false }: { title: ReactNod
   )
 }
 
-/** Nothing matches the filters. */
-export function NoMatch({ what = 'Nothing', onReset }: { what?: string; onReset: () => void }) {
-  return (
-    <div className={css['line']}>
-      <span>{what} matches these filters.</span>
-      <Button size="small" onClick={onReset}>
-        Reset filters
-      </Button>
-    </div>
-  )
+interface LineProps extends HTMLAttributes<HTMLDivElement> {
+  button: string
+  onPress: (() => void) | undefined
 }
 
-/** The page number is past the end of the list. */
-export function PastEnd({ onFirst }: { onFirst: () => void }) {
-  return (
-    <div className={css['line']}>
-      <span>The list ends before this page.</span>
-      <Button size="small" onClick={onFirst}>
-        First page
+/** A sentence, and a button that helps. */
+const Line = ({ children, button, onPress, className, ...rest }: LineProps) => (
+  <div {...rest} className={cx(css['line'], className)}>
+    <span>{children}</span>
+    {onPress && (
+      <Button size="small" onClick={onPress}>
+        {button}
       </Button>
-    </div>
-  )
+    )}
+  </div>
+)
+
+/** Nothing matches the filters. */
+export const NoMatch = ({ what = 'Nothing', onReset }: { what?: string; onReset: () => void }) => (
+  <Line button="Reset filters" onPress={onReset}>
+    {what} matches these filters.
+  </Line>
+)
+
+/** The page number is past the end of the list. */
+export const PastEnd = ({ onFirst }: { onFirst: () => void }) => (
+  <Line button="First page" onPress={onFirst}>
+    The list ends before this page.
+  </Line>
+)
+
+interface ErrorStateProps {
+  error: unknown
+  onRetry?: (() => void) | undefined
+  boxed?: boolean
 }
 
 /** An error in one part of the page. */
-export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: (() => void) | undefined; boxed?: boolean }) {
-  return (
-    <div className={cx(css['line'], boxed && css['boxed'])} role="alert">
-      <span>
-        <b>Something went wrong.</b> <span className="t2">{reasonOf(error)}</span>
-      </span>
-      {onRetry && (
-        <Button size="small" onClick={onRetry}>
-          Try again
-        </Button>
-      )}
-    </div>
-  )
-}
+export const ErrorState = ({ error, onRetry, boxed = false }: ErrorStateProps) => (
+  <Line button="Try again" onPress={onRetry} className={cx(boxed && css['boxed'])} role="alert">
+    <b>Something went wrong.</b> <span className="t2">{reasonOf(error)}</span>
+  </Line>
+)
 
 /** True after `ms`, so that quick answers show no spinner or skeleton. */
 export function useSlow(ms = 150): boolean {

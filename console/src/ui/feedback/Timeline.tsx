@@ -1,9 +1,10 @@
 import type { CSSProperties, ReactNode } from 'react'
+import { sentence } from '../../lib/text.ts'
 import { clock, duration } from '../../lib/time.ts'
 import { useNow } from '../../lib/use-now.ts'
 import css from './Timeline.module.css'
 import { cx } from '../cx.ts'
-import { Icon } from '../pictures/Icon.tsx'
+import { Icon, type IconName } from '../pictures/Icon.tsx'
 
 export type StepState = 'todo' | 'running' | 'waiting' | 'done' | 'failed' | 'skipped'
 
@@ -32,19 +33,10 @@ export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; lab
         const live = step.state === 'running' || step.state === 'waiting'
         const began = step.startedAt ? Date.parse(step.startedAt) : null
         const ended = step.endedAt ? Date.parse(step.endedAt) : live ? now : null
+        const icon = icons[step.state]
         return (
           <li key={step.key} className={cx(css['step'], css[step.state])} aria-current={live ? 'step' : undefined}>
-            <span className={css['i']}>
-              {step.state === 'done' ? (
-                <Icon name="check" size={12} />
-              ) : step.state === 'failed' ? (
-                <Icon name="close" size={12} />
-              ) : step.state === 'skipped' ? (
-                <Icon name="minus" size={12} />
-              ) : (
-                i + 1
-              )}
-            </span>
+            <span className={css['i']}>{icon === undefined ? i + 1 : <Icon name={icon} size={12} />}</span>
             <span className={css['title']}>
               {step.title}
               <span className="sr">, {word[step.state]}</span>
@@ -67,6 +59,8 @@ export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; lab
   )
 }
 
+/** A step without an icon has its number. */
+const icons: Partial<Record<StepState, IconName>> = { done: 'check', failed: 'close', skipped: 'minus' }
 const word: Record<StepState, string> = { todo: 'to do', running: 'running', waiting: 'waiting', done: 'done', failed: 'failed', skipped: 'skipped' }
 
 export interface MatrixRow {
@@ -87,7 +81,7 @@ export const Matrices = ({ children }: { children: ReactNode }) => (
       {(['done', 'running', 'waiting', 'failed', 'todo'] as const).map((state) => (
         <li key={state}>
           <i className={cx(css['cell'], css[`cell-${state}`])} />
-          {legend[state]}
+          {sentence(word[state])}
         </li>
       ))}
     </ul>
@@ -134,5 +128,3 @@ export function Matrix({ columns, rows, label }: { columns: readonly string[]; r
     </table>
   )
 }
-
-const legend = { done: 'Done', running: 'Running', waiting: 'Waiting', failed: 'Failed', todo: 'To do' }

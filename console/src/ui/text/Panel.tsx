@@ -30,44 +30,30 @@ export function Panel({ title, note, actions, flush = false, className, children
   )
 }
 
-interface KeyValueProps {
-  rows: readonly (readonly [key: ReactNode, value: ReactNode] | false | null | undefined)[]
+interface FactsProps {
+  rows: readonly (readonly [label: ReactNode, value: ReactNode] | false | null | undefined)[]
   className?: string
 }
 
 /** Facts in two columns: label and value. An absent value is an en dash, an unknown one the word "Unknown". */
-export function KeyValue({ rows, className }: KeyValueProps) {
-  return (
-    <dl className={cx(css['kv'], className)}>
-      {rows.map(
-        (row, i) =>
-          row && (
-            <div key={typeof row[0] === 'string' ? row[0] : i} className={css['pair']}>
-              <dt>{row[0]}</dt>
-              <dd>{row[1] === null || row[1] === undefined || row[1] === '' ? <span className="t3">–</span> : row[1]}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  )
-}
+export const KeyValue = ({ rows, className }: FactsProps) => <Pairs rows={rows} className={cx(css['kv'], className)} />
 
 /** A strip of the most important facts below an object's name. */
-export function Facts({ rows }: { rows: readonly (readonly [key: string, value: ReactNode] | false | null | undefined)[] }) {
-  return (
-    <dl className={css['facts']}>
-      {rows.map(
-        (row) =>
-          row && (
-            <div key={row[0]}>
-              <dt>{row[0]}</dt>
-              <dd>{row[1] ?? <span className="t3">–</span>}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  )
-}
+export const Facts = ({ rows }: FactsProps) => <Pairs rows={rows} className={cx(css['facts'])} />
+
+const Pairs = ({ rows, className }: FactsProps) => (
+  <dl className={className}>
+    {rows.map(
+      (row, i) =>
+        row && (
+          <div key={typeof row[0] === 'string' ? row[0] : i}>
+            <dt>{row[0]}</dt>
+            <dd>{row[1] === null || row[1] === undefined || row[1] === '' ? <span className="t3">–</span> : row[1]}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+)
 
 /** The header of an object's page: its name with a copy button, its status and its actions. */
 export function PageHeader({ name, status, actions, children }: { name: string; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
