@@ -113,10 +113,8 @@ export async function send(
 }
 
 /** Reads a successful answer. Throws CallError for any other. */
-export async function read<O extends Operation>(operation: O, response: Response): Promise<Answer<O>> {
-  const text = operation.media !== 'application/json'
-  return (await readAnswer(response, text)) as Answer<O>
-}
+export const read = async <O extends Operation>(operation: O, response: Response): Promise<Answer<O>> =>
+  (await readAnswer(response, operation.media !== 'application/json')) as Answer<O>
 
 /** Like `read`, without a declaration: text, JSON, or undefined if there is no content. */
 export async function readAnswer(response: Response, text = false): Promise<unknown> {

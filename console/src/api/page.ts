@@ -3,7 +3,7 @@ import type { AnyRoute, RegisteredRouter, RouteById, RouteIds } from '@tanstack/
 
 type Routes = RegisteredRouter['routeTree']
 /** Id of a route, such as "/infra/servers/$id/": an index route ends in a slash. */
-export type RouteId = RouteIds<Routes>
+type RouteId = RouteIds<Routes>
 
 export type ParamsOf<Route extends AnyRoute> = Route['types']['allParams']
 export type SearchOf<Route extends AnyRoute> = Route['types']['fullSearchSchema']
@@ -18,9 +18,5 @@ export interface PageModule<Route extends AnyRoute> {
   Page: (props: { params: ParamsOf<Route>; search: SearchOf<Route>; setSearch: SetSearch<SearchOf<Route>> }) => React.ReactNode
 }
 
-export type Params<Id extends RouteId> = ParamsOf<RouteById<Routes, Id>>
-export type Search<Id extends RouteId> = SearchOf<RouteById<Routes, Id>>
-/** Search params that an address may be given. */
-export type SearchChange<Id extends RouteId> = Change<Search<Id>>
 export type Load<Id extends RouteId> = NonNullable<PageModule<RouteById<Routes, Id>>['load']>
 export type PageProps<Id extends RouteId> = Parameters<PageModule<RouteById<Routes, Id>>['Page']>[0]

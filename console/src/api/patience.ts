@@ -10,17 +10,11 @@ const attemptMs = 8_000
 const slowMs = 3_000
 
 /** What is left of the 30 s. A refresh and the validation after it share one budget. */
-export interface Budget {
-  leftMs: number
-}
-export const patience = (): Budget => ({ leftMs: patienceMs })
+export const patience = () => ({ leftMs: patienceMs })
+export type Budget = ReturnType<typeof patience>
 
 /** The session waits for a decision: until when (ms since 1970), and why there is none yet. */
-export interface Undecided {
-  until: number
-  reason: string
-}
-export const undecided = createStore<Undecided | null>(null)
+export const undecided = createStore<{ until: number; reason: string } | null>(null)
 let waiting = 0
 
 const say = (budget: Budget, reason: string) => undecided.set({ until: Date.now() + budget.leftMs, reason })

@@ -3,17 +3,13 @@ import { useRouterState } from '@tanstack/react-router'
 import { overviewGet } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
 import { heldScopes } from '../../api/session.ts'
-import { isAt, menu, type MenuEntry, visible } from './menu.ts'
-
-export interface ShownEntry extends MenuEntry {
-  current: boolean
-  n: number | undefined
-}
+import { isAt, menu, visible } from './menu.ts'
 
 /** The menu for this user: with numbers and the current entry. */
-export function useMenu(): ShownEntry[] {
+export function useMenu() {
   const pathname = useRouterState({ select: (state) => state.location.pathname })
   const { data } = useQuery(query(overviewGet))
   const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
   return visible(menu, heldScopes() ?? []).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
 }
+export type ShownEntry = ReturnType<typeof useMenu>[number]

@@ -3,15 +3,10 @@ import { usePreferences } from '../../api/preferences.ts'
 import { createStore, useStore } from '../../lib/store.ts'
 import { setTheme, theme } from '../../lib/theme.ts'
 import type { Action } from '../../ui/actions.ts'
-
-export interface CommandGroup {
-  id: string
-  heading: string
-  actions: readonly Action[]
-}
+import type { PaletteGroup } from '../../ui/overlay/CommandPalette.tsx'
 
 /** Actions in ⌘K beside pages: each page and selection adds its own. */
-export const commandGroups = createStore<readonly CommandGroup[]>([])
+export const commandGroups = createStore<readonly (PaletteGroup & { id: string })[]>([])
 /** Whether the palette is open. */
 export const paletteOpen = createStore(false)
 

@@ -67,7 +67,7 @@ export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonEle
   /** Accessible name, also the tooltip. */
   label: string
   can?: Verdict | undefined
-  size?: 'small' | 'medium'
+  size?: 'small' | 'medium' | undefined
   iconSize?: 12 | 16 | 20
 }
 

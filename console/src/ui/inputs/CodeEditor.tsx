@@ -10,13 +10,6 @@ export interface CodeProblem {
   severity?: 'error' | 'warning' | 'info' | undefined
 }
 
-export interface CodeSuggestion {
-  label: string
-  type: string
-  text: string
-  is: 'key' | 'value'
-}
-
 export interface CodeHint {
   key: string
   type: string
@@ -37,7 +30,7 @@ export interface CodeEditorProps {
   readOnly?: boolean
   problems?: readonly CodeProblem[]
   /** Completions at a line and column, both from 0. */
-  suggest?: (lines: readonly string[], line: number, column: number) => readonly CodeSuggestion[]
+  suggest?: (lines: readonly string[], line: number, column: number) => readonly { label: string; type: string; text: string; is: 'key' | 'value' }[]
   /** Explains the key at a line, from 0. */
   explain?: (lines: readonly string[], line: number) => CodeHint | null
   ref?: Ref<CodeEditorHandle>

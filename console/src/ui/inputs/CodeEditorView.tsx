@@ -17,7 +17,7 @@ import { tags } from '@lezer/highlight'
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
 import { afterBack, indentBelow } from './editor-text.ts'
 import { nonce } from '../../lib/nonce.ts'
-import type { CodeEditorViewProps, CodeProblem } from './CodeEditor.tsx'
+import type { CodeEditorViewProps, CodeHint, CodeProblem } from './CodeEditor.tsx'
 import css from './CodeEditor.module.css'
 import { unrecorded } from '../text/unrecorded.ts'
 
@@ -249,7 +249,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
   return <div ref={host} className={css['editor']} {...unrecorded} />
 }
 
-function hintElement({ key, type, text, values }: { key: string; type: string; text: string; values: readonly string[] }): HTMLElement {
+function hintElement({ key, type, text, values }: CodeHint): HTMLElement {
   const part = (tag: string, name: string | undefined, content: string) => {
     const element = document.createElement(tag)
     element.className = name ?? ''

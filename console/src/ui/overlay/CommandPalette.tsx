@@ -23,6 +23,12 @@ export function matches(action: Pick<Action, 'label' | 'hint'>, search: string):
     .every((word) => text.includes(word))
 }
 
+const hints = [
+  ['move', '↑', '↓'],
+  ['open', '↵'],
+  ['close', 'esc'],
+] as const
+
 /** Index of the initially selected entry: the first that is enabled. -1 if there is none. */
 export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
 
@@ -128,16 +134,14 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
             {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `Nothing is called “${search.trim()}”.`}</p>}
           </div>
           <div className={css['foot']} aria-hidden="true">
-            <span>
-              <Kbd>↑</Kbd>
-              <Kbd>↓</Kbd>move
-            </span>
-            <span>
-              <Kbd>↵</Kbd>open
-            </span>
-            <span>
-              <Kbd>esc</Kbd>close
-            </span>
+            {hints.map(([does, ...keys]) => (
+              <span key={does}>
+                {keys.map((key) => (
+                  <Kbd key={key}>{key}</Kbd>
+                ))}
+                {does}
+              </span>
+            ))}
           </div>
         </Dialog.Content>
       </Dialog.Portal>

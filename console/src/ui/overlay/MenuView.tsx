@@ -102,7 +102,6 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
       )
     }
     const refused = item.can?.ok === false ? item.can.reason : null
-    const look = cx(css['item'], item.danger && refused === null && css['danger'])
     const inside = (
       <>
         {item.checked !== undefined && <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>}
@@ -115,28 +114,26 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
         {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}
       </>
     )
-    const pick = (event: Event) => {
+    const leaf = {
+      className: cx(css['item'], item.danger && refused === null && css['danger']),
+      'aria-disabled': refused !== null || undefined,
       // Not disabled for Radix, so that arrow keys reach it and screen readers read its reason.
-      if (refused !== null || item.stay) event.preventDefault()
-      if (refused === null) item.run?.()
+      onSelect: (event: Event) => {
+        if (refused !== null || item.stay) event.preventDefault()
+        if (refused === null) item.run?.()
+      },
     }
     if (item.checked !== undefined) {
       return (
-        <DropdownMenu.CheckboxItem key={item.label} className={look} checked={item.checked} aria-disabled={refused !== null || undefined} onSelect={pick}>
+        <DropdownMenu.CheckboxItem key={item.label} {...leaf} checked={item.checked}>
           {inside}
         </DropdownMenu.CheckboxItem>
       )
     }
-    if (item.to !== undefined && refused === null) {
-      return (
-        <DropdownMenu.Item key={item.label} className={look} asChild>
-          <a href={item.to}>{inside}</a>
-        </DropdownMenu.Item>
-      )
-    }
+    const isLink = item.to !== undefined && refused === null
     return (
-      <DropdownMenu.Item key={item.label} className={look} aria-disabled={refused !== null || undefined} onSelect={pick}>
-        {inside}
+      <DropdownMenu.Item key={item.label} {...leaf} asChild={isLink}>
+        {isLink ? <a href={item.to}>{inside}</a> : inside}
       </DropdownMenu.Item>
     )
   })

@@ -15,21 +15,12 @@ export interface Site {
   href?: string
 }
 
-interface Placed extends Site {
-  px: number
-  py: number
-  /** Anchor of the label, and its side of the anchor. */
-  lx: number
-  ly: number
-  end: boolean
-}
-
 const frame = { top: 6, height: height - 58 }
 /** Size of a label in px on the screen: wide with the second line, narrow without. */
 const labels = { wide: { width: 104, height: 36 }, narrow: { width: 64, height: 18 } }
 
 /** Places each label near its site without overlapping other labels, sites or the edge. `scale` is screen px per map unit. */
-export function placeLabels(sites: readonly Site[], scale = 1, size: { width: number; height: number } = labels.wide): Placed[] {
+export function placeLabels(sites: readonly Site[], scale = 1, size: { width: number; height: number } = labels.wide) {
   const label = { width: size.width / scale, height: size.height / scale }
   const taken: { left: number; right: number; top: number; bottom: number }[] = []
   const points = sites.map((site) => ({ site, px: x(site.longitude), py: y(site.latitude) }))
@@ -55,6 +46,7 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
     })
     const chosen = tries.find((t) => clear(rect(t))) ?? tries[0]!
     taken.push(rect(chosen))
+    // `lx` and `ly` anchor the label, which ends or begins there.
     return { ...site, px, py, ...chosen }
   })
 }

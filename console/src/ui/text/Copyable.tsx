@@ -74,22 +74,26 @@ export function CopyButton({ text }: { text: string }) {
 
 /** A command to run elsewhere. The button copies `command`; `shown` may abbreviate long parts; `what` names it: "Copy token". */
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
-  const { copied, copy } = useCopy()
   return (
     <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>
       <span className={css['prompt']} aria-hidden="true">
         {prompt}
       </span>
       <code title={command}>{shown}</code>
+      <CopyButton text={command} label={what === undefined ? 'Copy' : `Copy ${what}`} />
+    </div>
+  )
+}
+
+/** Copies a text and says so. */
+export function CopyButton({ text, label, size }: { text: string; label: string; size?: 'small' }) {
+  const { copied, copy } = useCopy()
+  return (
+    <>
       <span className={copied ? css['said'] : 'sr'} aria-live="polite">
         {copied ? 'Copied' : ''}
       </span>
-      <IconButton
-        icon={copied ? 'check' : 'copy'}
-        label={what === undefined ? 'Copy' : `Copy ${what}`}
-        className={copied ? css['copied'] : ''}
-        onClick={() => copy(command)}
-      />
-    </div>
+      <IconButton icon={copied ? 'check' : 'copy'} label={label} size={size} className={copied ? css['copied'] : ''} onClick={() => copy(text)} />
+    </>
   )
 }
