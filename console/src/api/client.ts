@@ -32,14 +32,7 @@ export async function authorized(
   options: CallOptions & { headers?: Record<string, string> } = {},
 ): Promise<Response> {
   const key = operation.method === 'POST' ? (options.key ?? newKey()) : undefined
-  const attempt = (token: string) =>
-    send(operation, ask, {
-      token,
-      signal: options.signal,
-      ...(key !== undefined && { key }),
-      version: options.version,
-      ...(options.headers && { headers: options.headers }),
-    })
+  const attempt = (token: string) => send(operation, ask, { ...options, token, key })
   const token = await tokenOr(null)
   let response = await attempt(token)
   if (response.status === 401) {

@@ -66,22 +66,22 @@ async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) =
   }
 }
 
-export interface Draft<T> {
-  value: T
+interface Draft {
+  value: unknown
   /** Milliseconds since the epoch. */
   savedAt: number
 }
 
 /** `name` identifies the form, such as "patch/{server}/{patch}". Validate the result: an older version of the page may have written it. */
-export function readDraft(userId: string, name: string): Promise<Draft<unknown> | undefined> {
+export function readDraft(userId: string, name: string): Promise<Draft | undefined> {
   // A form that mounts belongs to a user who has signed in again.
   if (forgotten === userId) forgotten = null
-  return ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft<unknown> | undefined>)
+  return ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft | undefined>)
 }
 
 export async function writeDraft(userId: string, name: string, value: unknown): Promise<void> {
   if (forgotten === userId) return
-  await ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft<unknown>, [userId, name]))
+  await ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft, [userId, name]))
 }
 
 export const removeDraft = (userId: string, name: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete([userId, name]))

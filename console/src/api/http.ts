@@ -73,7 +73,7 @@ export interface SendOptions {
   /** Time limit in ms. */
   limitMs?: number
   /** Idempotency-Key: a repeat with the same key gets the first answer. */
-  key?: string
+  key?: string | undefined
   /** If-Match: the version that the change is based on. */
   version?: number | undefined
   headers?: Record<string, string>
@@ -131,17 +131,14 @@ export async function readAnswer(response: Response, text = false): Promise<unkn
 async function problemOf(response: Response): Promise<CallError> {
   const retryAfter = Number(response.headers.get('retry-after'))
   const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
-  try {
-    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related }
-    if (typeof body.error !== 'string') throw new Error('not ours')
-    return new CallError(body.error, {
-      ...rest,
-      said: body.error !== '',
-      ...(typeof body.code === 'string' && { code: body.code }),
-      ...(body.fields && { fields: body.fields }),
-      ...(body.related && { related: body.related }),
-    })
-  } catch {
-    return new CallError(`Steelyard answered ${response.status}.`, rest)
-  }
+  const body = (await response.json().catch(() => null)) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related } | null
+  if (typeof body?.error !== 'string') return new CallError(`Steelyard answered ${response.status}.`, rest)
+  const { error, code, fields, related } = body
+  return new CallError(error, {
+    ...rest,
+    said: error !== '',
+    ...(typeof code === 'string' && { code }),
+    ...(fields && { fields }),
+    ...(related && { related }),
+  })
 }

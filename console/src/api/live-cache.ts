@@ -31,13 +31,8 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
   return false
 }
 
-interface Contacted {
-  id: string
-  talos: { last_contact_at: string | null; [more: string]: unknown }
-}
-
-const hasContact = (value: unknown): value is Contacted =>
-  typeof value === 'object' && value !== null && typeof (value as { talos?: unknown }).talos === 'object' && (value as { talos?: unknown }).talos !== null
+const hasContact = (value: unknown): value is { id: string; talos: { last_contact_at: string | null } } =>
+  typeof value === 'object' && value !== null && 'talos' in value && typeof value.talos === 'object' && value.talos !== null
 
 /** Writes contact times into the cache without fetching: a contact alone makes no event. `data` is {id → time}, alone or under `contacts`. */
 export function applyContacts(client: QueryClient, data: unknown): void {

@@ -22,13 +22,6 @@ export interface Token {
   sessionId: string
 }
 
-interface SessionRecord {
-  id: string
-  userId: string
-  createdAt: string
-  lastUsedAt: string
-}
-
 /** Storage keys of the tokens of one session. */
 interface UserTokens {
   accessToken: string
@@ -90,7 +83,7 @@ export function tokenBox(box: Box) {
       const entry: UserTokens = { accessToken: keys.token(claims.sid, 'access'), refreshToken: keys.token(claims.sid, 'refresh'), sessionId: claims.sid }
       put(keys.userTokens(who.id), [...list(who.id).filter((t) => t.sessionId !== claims.sid), entry])
       const at = new Date(now).toISOString()
-      put(keys.session(claims.sid), { id: claims.sid, userId: who.id, createdAt: at, lastUsedAt: at } satisfies SessionRecord)
+      put(keys.session(claims.sid), { id: claims.sid, userId: who.id, createdAt: at, lastUsedAt: at })
       put(keys.user, { id: who.id, email: who.email, name: who.name })
     },
 
@@ -101,7 +94,7 @@ export function tokenBox(box: Box) {
       if (old === null) throw new Error('There is no session to refresh')
       putToken(accessToken, 'access', endOf(claims, now), old.userId, old.sessionId)
       if (replacement !== undefined) putToken(replacement, 'refresh', old.expiresAt, old.userId, old.sessionId)
-      const record = readJson(box, keys.session(old.sessionId)) as SessionRecord | null
+      const record = readJson(box, keys.session(old.sessionId)) as object | null
       if (record !== null) put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })
     },
 

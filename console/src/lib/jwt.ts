@@ -1,23 +1,15 @@
-/** The claims of an access token that the console reads: when to refresh it, and what to disable. Only the server verifies it. */
-export interface Claims {
-  sub: string
-  sid: string
-  email: string
-  scopes: readonly string[]
-  /** Seconds since the epoch. */
-  exp: number
-  /** Seconds since the epoch; null where the token doesn't say when it was issued. */
-  iat: number | null
-}
-
 const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === 'string')
 
-/** Reads the payload of a signed token (RFC 7519). Throws "Invalid token" if it can't be read. */
-export function readClaims(token: unknown): Claims {
+/**
+ * Reads the claims of an access token (RFC 7519) that the console needs: when to refresh it, and what to disable. Only the server verifies it.
+ * Times are seconds since the epoch; `iat` is null where the token doesn't say when it was issued.
+ * @throws Error "Invalid token" if it can't be read
+ */
+export function readClaims(token: unknown) {
   if (typeof token !== 'string') throw new TypeError('Invalid token: not a string')
   const payload = token.split('.')[1]
   if (payload === undefined) throw new Error('Invalid token: no payload')
-  let claims: Partial<Record<keyof Claims, unknown>>
+  let claims: Partial<Record<'sub' | 'sid' | 'email' | 'scopes' | 'exp' | 'iat', unknown>>
   try {
     const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
     claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as typeof claims
@@ -36,3 +28,4 @@ export function readClaims(token: unknown): Claims {
     scopes: texts(scopes) ? scopes : [],
   }
 }
+export type Claims = ReturnType<typeof readClaims>

@@ -9,11 +9,10 @@ import { useStore } from '../../lib/store.ts'
 import { hasThemeHere, setTheme } from '../../lib/theme.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
 import { closeDialogs } from '../../ui/overlay/dialogs.ts'
-import { StaleBand } from '../../ui/feedback/States.tsx'
 import css from './AppLayout.module.css'
 import { paletteOpen } from '../search/commands.ts'
 import { Header } from '../navigation/Header.tsx'
-import { useSessionWait } from './pages.tsx'
+import { SessionBand } from './pages.tsx'
 import { Sidebar } from '../navigation/Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
@@ -64,12 +63,6 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       <DialogHost />
     </QueryClientProvider>
   )
-}
-
-/** Shows above the page that the session is waiting to be renewed. */
-function SessionBand() {
-  const wait = useSessionWait()
-  return wait !== null && <StaleBand boxed>{wait}</StaleBand>
 }
 
 /** Applies the user's saved theme in a browser without one. */

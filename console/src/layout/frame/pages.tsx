@@ -1,6 +1,6 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import type { Query } from '@tanstack/react-query'
-import { type ReactNode, useEffect } from 'react'
+import { useCallback, useEffect } from 'react'
 import { liveState } from '../../api/live-state.ts'
 import { undecided } from '../../api/patience.ts'
 import { report } from '../../api/report.ts'
@@ -12,26 +12,26 @@ import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
 import { SkeletonRows, StaleBand } from '../../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
-/** Sentences about the wait for a decision about the session, or nothing. */
-export function useSessionWait(): ReactNode {
+/** Says that the session waits to be confirmed, and for how long. */
+export function SessionBand() {
   const wait = useStore(undecided)
-  if (wait === null) return null
   return (
-    <>
-      Your session can not be confirmed: {wait.reason} It is tried again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts are
-      kept.
-    </>
+    wait && (
+      <StaleBand boxed>
+        Your session can not be confirmed: {wait.reason} It is tried again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts
+        are kept.
+      </StaleBand>
+    )
   )
 }
 
 /** Shown while the session is validated. */
 export function LoadingScreen() {
-  const wait = useSessionWait()
   return (
     <main className={css['loading']}>
       <h1 className="sr">Steelyard</h1>
       <p role="status">Loading...</p>
-      {wait !== null && <StaleBand boxed>{wait}</StaleBand>}
+      <SessionBand />
     </main>
   )
 }
@@ -83,16 +83,20 @@ export function NotFoundPage() {
 /** Whether an error may pass by itself: no answer, or a server error. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
+const failed = { predicate: (query: Query) => query.state.status === 'error' }
 
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   useEffect(() => report(error), [error])
-  const again = async () => {
-    // Drops the failed answers, so that the page fetches them again.
-    const { queryClient } = await import('../../api/query.ts')
-    await queryClient.resetQueries({ predicate: (query) => query.state.status === 'error' })
+  const show = useCallback(async () => {
     reset()
     await router.invalidate()
+  }, [reset, router])
+  const again = async () => {
+    const { queryClient } = await import('../../api/query.ts')
+    // Drops the failed answers, so that the page fetches them again.
+    await queryClient.resetQueries(failed)
+    await show()
   }
   useEffect(() => {
     if (!mayPass(error)) return undefined
@@ -100,14 +104,11 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
     const timer = setInterval(async () => {
       if (document.hidden) return
       const { queryClient } = await import('../../api/query.ts')
-      const failed = { predicate: (query: Query) => query.state.status === 'error' }
       await queryClient.refetchQueries(failed)
-      if (queryClient.getQueryCache().findAll(failed).length > 0) return
-      reset()
-      await router.invalidate()
+      if (queryClient.getQueryCache().findAll(failed).length === 0) await show()
     }, lookAgainMs)
     return () => clearInterval(timer)
-  }, [error, reset, router])
+  }, [error, show])
   return (
     <section className={css['page']} role="alert">
       <h1>Something went wrong</h1>

@@ -1,6 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
-import { operationList } from '#contract/operations.ts'
-import { query } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
 import { initials } from '../../lib/text.ts'
 import { Kbd } from '../../ui/inputs/Button.tsx'
@@ -25,15 +22,10 @@ export function Header() {
         <span>Go to or do anything</span>
         <Kbd>{mac ? '⌘K' : 'Ctrl K'}</Kbd>
       </button>
-      <Running />
+      <RunningOperations />
       <Profile />
     </header>
   )
-}
-
-function Running() {
-  const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
-  return data === undefined || data.total === 0 ? null : <RunningOperations operations={data.items} total={data.total} />
 }
 
 function Profile() {

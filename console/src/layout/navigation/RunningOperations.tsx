@@ -1,5 +1,7 @@
-import { type Operation, operationTitle } from '#contract/operations.ts'
+import { useQuery } from '@tanstack/react-query'
+import { type Operation, operationList, operationTitle } from '#contract/operations.ts'
 import { count, counted } from '#contract/words.ts'
+import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { nowOf, phaseCount, phasesOf } from '../../lib/phases.ts'
 import { duration } from '../../lib/time.ts'
@@ -18,17 +20,19 @@ export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target
 }
 
 /** The header's list of running operations: how many, and what each does. */
-export function RunningOperations({ operations, total }: { operations: readonly Operation[]; total: number }) {
+export function RunningOperations() {
+  const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
+  if (data === undefined || data.total === 0) return null
   return (
     <Popover
       label="Operations in progress"
       align="end"
       width="360px"
       trigger={
-        <button type="button" className={css['ops']} aria-label={counted(total, 'running operation')}>
+        <button type="button" className={css['ops']} aria-label={counted(data.total, 'running operation')}>
           <Spinner className="c-accent" />
           <span className="num">
-            {count(total)}
+            {count(data.total)}
             <span className={css['word']}> running</span>
           </span>
         </button>
@@ -36,7 +40,7 @@ export function RunningOperations({ operations, total }: { operations: readonly 
     >
       {(close) => (
         <ul className={css['list']}>
-          {operations.map((operation) => (
+          {data.items.map((operation) => (
             <Running key={operation.id} operation={operation} onGo={close} />
           ))}
         </ul>

@@ -10,6 +10,7 @@ import { type ShownEntry, useMenu } from './use-menu.ts'
 /** Left of everything: 16.25 rem, or 5.25 rem with icons only below `lg`. An entry with a submenu opens a second column. */
 export function Sidebar() {
   const entries = useMenu()
+  const pathname = useRouterState({ select: (state) => state.location.pathname })
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
   const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
   return (
@@ -28,7 +29,13 @@ export function Sidebar() {
           </button>
         </div>
       </aside>
-      {submenu && <Submenu entries={submenu} />}
+      {submenu && (
+        <nav className={css['sub']} aria-label="Pages of the section" data-submenu="">
+          {submenu.map((entry) => (
+            <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} />
+          ))}
+        </nav>
+      )}
     </>
   )
 }
@@ -47,16 +54,5 @@ function Entry({ entry, current, n }: { entry: MenuEntry; current: boolean; n?: 
       <span>{entry.label}</span>
       {n !== undefined && <span className={css['count']}>{count(n)}</span>}
     </a>
-  )
-}
-
-function Submenu({ entries }: { entries: readonly MenuEntry[] }) {
-  const pathname = useRouterState({ select: (state) => state.location.pathname })
-  return (
-    <nav className={css['sub']} aria-label="Pages of the section" data-submenu="">
-      {entries.map((entry) => (
-        <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} />
-      ))}
-    </nav>
   )
 }

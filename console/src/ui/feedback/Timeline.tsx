@@ -46,12 +46,12 @@ export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; lab
             <time className={cx(css['time'], css['at'])} dateTime={step.startedAt ?? undefined}>
               {step.startedAt ? clock(step.startedAt) : ''}
             </time>
-            {(step.reason !== undefined && step.reason !== null) || step.more !== undefined ? (
+            {(step.reason || step.more) && (
               <div className={css['more']}>
                 {step.reason && <p>{step.reason}</p>}
                 {step.more}
               </div>
-            ) : null}
+            )}
           </li>
         )
       })}

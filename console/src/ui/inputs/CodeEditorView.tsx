@@ -11,7 +11,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
-import { Compartment, EditorState } from '@codemirror/state'
+import { Compartment, EditorState, type Text } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
@@ -84,10 +84,7 @@ const look = EditorView.theme({
 const linesOf = (state: EditorState): string[] => state.doc.toString().split('\n')
 
 /** Range of a problem in the document. A problem without a line is shown at the first. */
-export function rangeOf(
-  doc: { lines: number; line: (n: number) => { from: number; to: number; text: string } },
-  problem: CodeProblem,
-): { from: number; to: number } {
+function rangeOf(doc: Text, problem: CodeProblem): { from: number; to: number } {
   const line = doc.line(Math.max(1, Math.min(doc.lines, problem.line ?? 1)))
   const indent = line.text.length - line.text.trimStart().length
   const from = Math.min(line.to, line.from + (problem.column ? problem.column - 1 : indent))

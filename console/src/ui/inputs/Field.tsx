@@ -144,24 +144,17 @@ export interface SelectOption<Value extends string> {
 /** Sets apart what is said more quietly: an option takes no styles, and of plain spaces only one is shown. */
 const emSpace = '\u2003'
 
-/** One of a list: the browser's own select, in our clothes, so that keyboard, touch and screen readers have what they know. */
-export function Select<Value extends string>({
-  value,
-  options,
-  onValue,
-  size = 'medium',
-  mono,
-  placeholder,
-  className,
-  ...rest
-}: {
+interface SelectProps<Value extends string> extends Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value' | 'size' | 'onChange'> {
   value: Value | ''
   options: readonly SelectOption<Value>[]
   onValue: (value: Value) => void
   size?: 'small' | 'medium' | 'large'
   mono?: boolean
   placeholder?: string
-} & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value' | 'size' | 'onChange'>) {
+}
+
+/** One of a list: the browser's own select, in our clothes, so that keyboard, touch and screen readers have what they know. */
+export function Select<Value extends string>({ value, options, onValue, size = 'medium', mono, placeholder, className, ...rest }: SelectProps<Value>) {
   const field = useField()
   return (
     <span className={cx(css['select'], css[`select-${size}`], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>

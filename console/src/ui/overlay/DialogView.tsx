@@ -1,5 +1,5 @@
 import { Dialog } from 'radix-ui'
-import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type MouseEvent, useEffect, useRef } from 'react'
 import { IconButton } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
 import type { ShapeProps } from './Dialog.tsx'
@@ -60,12 +60,6 @@ const keepFocus = (event: MouseEvent): void => {
   if (event.target === event.currentTarget) event.preventDefault()
 }
 
-const centre = (content: ReactNode) => (
-  <div className={css['centre']} role="presentation" onMouseDown={keepFocus}>
-    {content}
-  </div>
-)
-
 export default function DialogView({ sheet, open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   const hold = useHold(open, locked)
   const drag = useDragAway('bottom', onClose)
@@ -96,7 +90,13 @@ export default function DialogView({ sheet, open, onClose, title, footer, width,
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className={css['scrim']} onMouseDown={keepFocus} />
-        {sheet ? content : centre(content)}
+        {sheet ? (
+          content
+        ) : (
+          <div className={css['centre']} role="presentation" onMouseDown={keepFocus}>
+            {content}
+          </div>
+        )}
       </Dialog.Portal>
     </Dialog.Root>
   )

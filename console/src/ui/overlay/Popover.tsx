@@ -41,12 +41,10 @@ export function Popover({ label, trigger, align = 'start', width, children }: Po
     const [box, anchor] = [panel.current, root.current]
     const put = () => place(box, anchor.getBoundingClientRect(), align)
     put()
-    window.addEventListener('resize', put)
-    document.addEventListener('scroll', put, true)
-    return () => {
-      window.removeEventListener('resize', put)
-      document.removeEventListener('scroll', put, true)
-    }
+    const ended = new AbortController()
+    window.addEventListener('resize', put, { signal: ended.signal })
+    document.addEventListener('scroll', put, { capture: true, signal: ended.signal })
+    return () => ended.abort()
   }, [open, align])
   return (
     <span className={css['root']} ref={root}>

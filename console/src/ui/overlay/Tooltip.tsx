@@ -33,12 +33,10 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
     if (at === null) return undefined
     const close = () => setAt(null)
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && close()
-    document.addEventListener('keydown', onKey)
-    document.addEventListener('scroll', close, true)
-    return () => {
-      document.removeEventListener('keydown', onKey)
-      document.removeEventListener('scroll', close, true)
-    }
+    const ended = new AbortController()
+    document.addEventListener('keydown', onKey, { signal: ended.signal })
+    document.addEventListener('scroll', close, { capture: true, signal: ended.signal })
+    return () => ended.abort()
   }, [at])
   const given = children.props
   const child = cloneElement(children, {

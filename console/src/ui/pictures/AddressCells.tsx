@@ -23,18 +23,15 @@ function rowLabel(stretch: Stretch, index: number): string {
   return stretch.bits <= 8 ? octets[3]! : octets.slice(stretch.bits <= 16 ? 2 : 1).join('.')
 }
 
-/** The cells of a stretch. Rendered once; the selected cell is a separate ring above them. */
-export const AddressCells = memo(function AddressCells({
-  id,
-  runs,
-  stretch,
-  columns,
-}: {
+interface AddressCellsProps {
   id: string
   runs: readonly DrawnRun[]
   stretch: Stretch
   columns: number
-}) {
+}
+
+/** The cells of a stretch. Rendered once; the selected cell is a separate ring above them. */
+export const AddressCells = memo(function AddressCells({ id, runs, stretch, columns }: AddressCellsProps) {
   const cells = useMemo(() => cellsOf(runs, stretch), [runs, stretch])
   const rows = useMemo(() => Array.from({ length: Math.ceil(cells.length / columns) }, (_, r) => cells.slice(r * columns, (r + 1) * columns)), [cells, columns])
   const single = blockBits(stretch) === 0

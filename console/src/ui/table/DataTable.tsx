@@ -106,7 +106,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
   const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
   const count = rows?.length ?? 0
-  const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
+  const openRows = open.size === 0 ? [] : (rows ?? []).flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
+  const view = useWindow({ body, count, openRows })
 
   // Stable props, so that rows don't re-render during scrolling.
   const toggleOpen = useCallback(
@@ -248,10 +249,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
 }
 
-function indexesOf<Row>(rows: readonly Row[], rowKey: (row: Row) => string, keys: ReadonlySet<string>): number[] {
-  return keys.size === 0 ? [] : rows.flatMap((row, i) => (keys.has(rowKey(row)) ? [i] : []))
-}
-
 const Space = ({ height, span }: { height: number; span: number }) => (
   <tr aria-hidden="true" className={css['space']}>
     <td colSpan={span} style={{ height }} />
@@ -280,20 +277,15 @@ function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
         ) : (
           column.head
         )}
-        {help && column.help !== undefined && <Help text={column.help} />}
+        {help && column.help !== undefined && (
+          <Tooltip text={column.help} delay={0}>
+            <button type="button" className={css['help']} aria-label={column.help}>
+              <Icon name="help" size={12} />
+            </button>
+          </Tooltip>
+        )}
       </span>
     </th>
-  )
-}
-
-/** A help icon whose tooltip has no delay. */
-function Help({ text }: { text: string }) {
-  return (
-    <Tooltip text={text} delay={0}>
-      <button type="button" className={css['help']} aria-label={text}>
-        <Icon name="help" size={12} />
-      </button>
-    </Tooltip>
   )
 }
 

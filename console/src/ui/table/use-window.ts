@@ -43,12 +43,12 @@ export function useWindow({ body, count, openRows }: WindowParts) {
       cancelAnimationFrame(frame)
       frame = requestAnimationFrame(update)
     }
-    document.addEventListener('scroll', later, { capture: true, passive: true })
-    window.addEventListener('resize', later)
+    const ended = new AbortController()
+    document.addEventListener('scroll', later, { capture: true, passive: true, signal: ended.signal })
+    window.addEventListener('resize', later, { signal: ended.signal })
     return () => {
       cancelAnimationFrame(frame)
-      document.removeEventListener('scroll', later, { capture: true })
-      window.removeEventListener('resize', later)
+      ended.abort()
     }
   }, [update, whole])
 
