@@ -80,13 +80,13 @@ export function Command({ command, shown = command, prompt = '$', what }: { comm
         {prompt}
       </span>
       <code title={command}>{shown}</code>
-      <CopyButton text={command} label={what === undefined ? 'Copy' : `Copy ${what}`} />
+      <CopyIcon text={command} label={what === undefined ? 'Copy' : `Copy ${what}`} />
     </div>
   )
 }
 
-/** Copies a text and says so. */
-export function CopyButton({ text, label, size }: { text: string; label: string; size?: 'small' }) {
+/** An icon that copies a text and says so. */
+export function CopyIcon({ text, label, size }: { text: string; label: string; size?: 'small' }) {
   const { copied, copy } = useCopy()
   return (
     <>

@@ -1,4 +1,4 @@
-import { CopyButton } from './Copyable.tsx'
+import { CopyIcon } from './Copyable.tsx'
 import css from './Snippet.module.css'
 import { unrecorded } from './unrecorded.ts'
 
@@ -8,7 +8,7 @@ export function Snippet({ title, text, wrap = false }: { title: string; text: st
     <section className={css['snippet']} aria-label={title} {...unrecorded}>
       <header>
         <h3 className="label">{title}</h3>
-        <CopyButton text={text} label={`Copy ${title.toLowerCase()}`} size="small" />
+        <CopyIcon text={text} label={`Copy ${title.toLowerCase()}`} size="small" />
       </header>
       <pre className={wrap ? css['wrap'] : undefined} tabIndex={0} aria-label={title}>
         {text}
