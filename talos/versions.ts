@@ -62,12 +62,9 @@ export const since = {
   plainClusterId: '1.14',
 } as const satisfies Record<string, Minor>
 
-export interface SupportedPair {
-  talos: string
-  kubernetes: string
-}
-
 /** Versions offered for a new cluster, newest first: each Talos tag with its default Kubernetes version. */
+export type SupportedPair = { talos: string; kubernetes: string }
+
 export const supportedPairs: readonly SupportedPair[] = minors.map((m) => ({ talos: m.version, kubernetes: m.kubernetes })).toReversed()
 
 /** Parses `v1.13.9`, `1.13` and the like. Default: the newest minor in `minors`. Throws an Error for other text. */

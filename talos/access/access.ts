@@ -91,13 +91,8 @@ export function talosconfig(options: Credentials & { context: string; endpoints:
   )
 }
 
-export interface ReadTalosconfig extends Credentials {
-  readonly context: string
-  readonly endpoints: readonly string[]
-}
-
 /** The current context of a talosconfig. Throws an Error with a sentence for the user. */
-export function readTalosconfig(text: string): ReadTalosconfig {
+export function readTalosconfig(text: string) {
   const root = yaml(text, 'talosconfig')
   const contexts = mapAt(root, 'contexts')
   const name = textOf(root?.['context']) ?? Object.keys(contexts ?? {})[0]

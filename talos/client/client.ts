@@ -23,16 +23,7 @@ import { gunzipSync } from 'node:zlib'
 
 export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
 
-export interface Service {
-  id: string
-  /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
-  state: string
-  /** undefined where the service has no health check or hasn't answered one yet. */
-  healthy: boolean | undefined
-  message: string
-  /** The last event of the service's history. */
-  lastEvent: { message: string; at: Date | undefined } | undefined
-}
+export type Service = Awaited<ReturnType<TalosClient['services']>>[number]
 
 /**
  * What a service says of itself. Its health check says it; a service that was never healthy, or failed before it ran, has only the last event of its
@@ -40,22 +31,7 @@ export interface Service {
  */
 export const messageOf = (s: Service): string | null => s.message || (s.healthy === true ? null : s.lastEvent?.message || null)
 
-export interface EtcdMember {
-  /** Decimal; more than a number can hold. */
-  id: string
-  hostname: string
-  peerUrls: string[]
-  clientUrls: string[]
-  learner: boolean
-}
-
-export interface EtcdStatus {
-  memberId: string
-  leaderId: string
-  sizeBytes: number
-  learner: boolean
-  errors: string[]
-}
+export type EtcdMember = Awaited<ReturnType<TalosClient['etcdMembers']>>[number]
 
 export interface ResetOptions {
   /** Drain and leave etcd first; refused by the machine where that can't be done. */
@@ -114,7 +90,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       }
     },
 
-    async services(options: CallOptions = {}): Promise<Service[]> {
+    async services(options: CallOptions = {}) {
       const { messages } = await unary(connection, options, (o) => machine.serviceList({}, o))
       return one(messages, 'ServiceList')
         .services.slice(0, maxItems)
@@ -122,9 +98,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
           const last = s.events?.events.at(-1)
           return {
             id: text(s.id),
+            /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
             state: text(s.state),
+            /** Undefined where the service has no health check or hasn't answered one yet. */
             healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
             message: messageText(s.health?.lastMessage ?? '', 1_000),
+            /** The last event of the service's history. */
             lastEvent:
               last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
           }
@@ -196,11 +175,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       one(messages, 'BlockDeviceWipe')
     },
 
-    async etcdMembers(options: CallOptions = {}): Promise<EtcdMember[]> {
+    async etcdMembers(options: CallOptions = {}) {
       const { messages } = await unary(connection, options, (o) => machine.etcdMemberList({}, o))
       return one(messages, 'EtcdMemberList')
         .members.slice(0, maxItems)
         .map((m) => ({
+          /** Decimal; more than a number can hold. */
           id: m.id.toString(),
           hostname: text(m.hostname),
           peerUrls: m.peerUrls.slice(0, 16).map((u) => text(u)),
@@ -209,7 +189,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
         }))
     },
 
-    async etcdStatus(options: CallOptions = {}): Promise<EtcdStatus> {
+    async etcdStatus(options: CallOptions = {}) {
       const { messages } = await unary(connection, options, (o) => machine.etcdStatus({}, o))
       const status = one(messages, 'EtcdStatus').memberStatus
       if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')

@@ -39,12 +39,7 @@ const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
 const maintenanceName = 'maintenance-service.talos.dev'
 
-export interface ReadCertificate {
-  pem: string
-  /** Base64 of the SHA-256 of the public key (SubjectPublicKeyInfo), as Talos prints it on the machine's console. */
-  fingerprint: string
-  mode: 'maintenance' | 'secured'
-}
+export type ReadCertificate = ReturnType<typeof shownBy>
 
 /** For unverified peers. Shared, because creating a context costs more than a handshake. */
 const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion }) }
@@ -81,12 +76,14 @@ export async function connectUnknown(target: Target, options: ConnectOptions = {
   }
 }
 
-function shownBy(socket: TLSSocket): ReadCertificate {
+function shownBy(socket: TLSSocket) {
   const certificate = peerCertificate(socket)
+  const mode: 'maintenance' | 'secured' = certificate.subject === `CN=${maintenanceName}` ? 'maintenance' : 'secured'
   return {
     pem: certificate.toString(),
+    /** Base64 of the SHA-256 of the public key (SubjectPublicKeyInfo), as Talos prints it on the machine's console. */
     fingerprint: fingerprintOf(certificate),
-    mode: certificate.subject === `CN=${maintenanceName}` ? 'maintenance' : 'secured',
+    mode,
   }
 }
 
@@ -211,16 +208,8 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
 
 type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
 
-interface Session extends SessionManager {
-  /** Why the connection ended, or undefined. */
-  failure: () => unknown
-  /** Aborted when the connection has ended. */
-  ended: AbortSignal
-  close: () => void
-}
-
 /** One HTTP/2 session on a connected socket. It isn't reopened: after its end, calls fail. `refusal` explains an end before the first answer. */
-function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Session {
+function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
   const authority = `https://${host}:${target.port ?? apiPort}`
   const session = connectHttp2(authority, { createConnection: () => socket, settings: { enablePush: false } })
@@ -269,14 +258,16 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Sess
       return stream
     },
     notifyResponseByteRead: () => {},
+    /** Why the connection ended, or undefined. */
     failure: () => failure,
+    /** Aborted when the connection has ended. */
     ended: ended.signal,
     close: () => {
       fail(new TalosError('cancelled', 'the client was closed'))
       ended.abort()
       tearDown()
     },
-  }
+  } satisfies SessionManager & Record<string, unknown>
 }
 
 function peerCertificate(socket: TLSSocket): X509Certificate {

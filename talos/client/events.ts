@@ -22,30 +22,22 @@ import { messageText, text } from './text.ts'
 /** Talos's stages of a machine, in its own words. */
 export type Stage = 'unknown' | 'booting' | 'installing' | 'maintenance' | 'running' | 'rebooting' | 'shutting_down' | 'resetting' | 'upgrading'
 
-export interface UnmetCondition {
-  name: string
-  reason: string
-}
+export type UnmetCondition = { name: string; reason: string }
 
-export interface EventOrigin {
-  /** Grows with time; a later read can start after it (`tail_id`). */
-  id: string
-  /** The call that caused it; empty for events without a call. */
-  actorId: string
-}
-
-/** An event of a machine. Names are Talos's in lower case. */
-export type TalosEvent = EventOrigin &
-  (
-    | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }
-    | { kind: 'sequence'; sequence: string; action: 'noop' | 'start' | 'stop'; error: string }
-    | { kind: 'phase'; phase: string; action: 'start' | 'stop' }
-    | { kind: 'task'; task: string; action: 'start' | 'stop' }
-    | { kind: 'service'; service: string; action: string; message: string; healthy: boolean | undefined }
-    | { kind: 'config_error'; error: string }
-    | { kind: 'address'; hostname: string; addresses: string[] }
-    | { kind: 'other'; type: string }
-  )
+/**
+ * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused it; empty for events without a call.
+ * Names are Talos's in lower case.
+ */
+export type TalosEvent = { id: string; actorId: string } & (
+  | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }
+  | { kind: 'sequence'; sequence: string; action: 'noop' | 'start' | 'stop'; error: string }
+  | { kind: 'phase'; phase: string; action: 'start' | 'stop' }
+  | { kind: 'task'; task: string; action: 'start' | 'stop' }
+  | { kind: 'service'; service: string; action: string; message: string; healthy: boolean | undefined }
+  | { kind: 'config_error'; error: string }
+  | { kind: 'address'; hostname: string; addresses: string[] }
+  | { kind: 'other'; type: string }
+)
 
 /** Stage by number, of the resource as well as of the event: both count alike. */
 export function stageOf(number: number): Stage {

@@ -1,3 +1,4 @@
+import type { DiscoveredVolumeSpec } from '../proto/gen/definitions/block_pb.ts'
 import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import { resources } from './resources.ts'
@@ -11,12 +12,6 @@ export interface Installation {
   readonly state: 'none' | 'half' | 'whole'
   /** The kernel's name of the disk with META, without `/dev/`, or null. */
   readonly disk: string | null
-}
-
-interface Volume {
-  readonly name: string
-  readonly partitionLabel: string
-  readonly parent: string
 }
 
 export async function readInstallation(client: TalosClient, options: CallOptions = {}): Promise<Installation> {
@@ -33,7 +28,7 @@ export async function readInstallation(client: TalosClient, options: CallOptions
 }
 
 /** What is on the disk with META by its partitions: EFI has a file system where the loader was written to it, older installations boot from BOOT (Talos `internal/pkg/partition/format.go`). */
-export function installationOn(disk: string, volumes: readonly Volume[]): Installation {
+export function installationOn(disk: string, volumes: readonly Pick<DiscoveredVolumeSpec, 'name' | 'partitionLabel' | 'parent'>[]): Installation {
   const own = volumes.filter((v) => v.parent === disk)
   // A list that doesn't even show META says nothing about the rest.
   const isKnown = own.some((v) => v.partitionLabel === 'META')

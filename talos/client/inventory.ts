@@ -12,109 +12,20 @@ import { count, maxItems, type CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import type { Resource } from './state.ts'
 import { TalosError } from './errors.ts'
-import { type Stage, stageOf, type UnmetCondition, unmetOf } from './events.ts'
+import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
 import { contentsOf, type Volume } from './disk-content.ts'
 import { addressText, hardwareAddressText, text } from './text.ts'
 
-export interface Identity {
-  /** Lower case, as SMBIOS or Talos's own override gives it. */
-  uuid: string
-  serial: string
-  manufacturer: string
-  product: string
-}
+export type Identity = Awaited<ReturnType<typeof readIdentity>>
+export type Inventory = Awaited<ReturnType<typeof readInventory>>
+export type Disk = Inventory['disks'][number]
+export type Status = Awaited<ReturnType<typeof readStatus>>
+/** `unmet` is what the machine waits for before it is ready. */
+export type MachineStatus = ReturnType<typeof machineStatus>
 
-export interface Processor {
-  id: string
-  socket: string
-  manufacturer: string
-  product_name: string
-  cpu_cores: number
-  thread_count: number
-  /** MHz */
-  max_speed: number
-}
-
-export interface MemoryModule {
-  id: string
-  /** Bytes. */
-  size: number
-  manufacturer: string
-  device_locator: string
-}
-
-export interface Disk {
-  /** The kernel's name: `sda`, `nvme0n1`. */
-  id: string
-  /** Bytes. */
-  size: number
-  io_size: number
-  pretty_size: string
-  type: 'NVME' | 'SSD' | 'HDD' | 'SD' | 'UNKNOWN'
-  model: string
-  /** Empty where the disk has none. */
-  serial: string
-  /** Empty where the disk has none. */
-  wwid: string
-  /** The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …, `nvme-of` over a network; empty if unknown. */
-  transport: string
-  readonly: boolean
-  /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
-  content: string
-}
-
-export interface NetworkInterface {
-  id: string
-  link_state: boolean
-  driver: string
-  product: string
-  vendor: string
-  /** `aa:bb:cc:dd:ee:ff`, of the hardware also where a bond has lent it another. */
-  hardware_addr: string
-}
-
-export interface Route {
-  /** Network in CIDR notation; empty for a default route. */
-  destination: string
-  gateway: string
-  link: string
-  metric: number
-}
-
-export interface Inventory {
-  /** The machine's own addresses that others reach it by, without prefix length. */
-  node_addresses: string[]
-  processors: Processor[]
-  memory: MemoryModule[]
-  disks: Disk[]
-  interfaces: NetworkInterface[]
-  /** Addresses in CIDR notation by link name, those of links that are no hardware too. */
-  linkAddresses: Record<string, string[]>
-  routes: Route[]
-  /** Fields whose lists were truncated. */
-  truncated: string[]
-}
-
-export interface MachineStatus {
-  stage: Stage
-  ready: boolean
-  /** What the machine waits for before it is ready. */
-  unmet: UnmetCondition[]
-}
-
-export interface Status extends MachineStatus {
-  /** `v1.13.9` */
-  version: string
-  /** Image Factory's id of the running image; undefined for an image of Talos's own. */
-  schematic: string | undefined
-  hostname: string
-  /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
-  systemDisk: string | undefined
-}
-
-/** Identity of the machine. Throws TalosError, also if it has no UUID. */
-export async function readIdentity(client: TalosClient, options: CallOptions = {}): Promise<Identity> {
+/** Identity of the machine; the UUID in lower case, as SMBIOS or Talos's own override gives it. Throws TalosError, also if it has no UUID. */
+export async function readIdentity(client: TalosClient, options: CallOptions = {}) {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
   const uuid = text(system?.uuid ?? '').toLowerCase()
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid)) throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
@@ -122,7 +33,7 @@ export async function readIdentity(client: TalosClient, options: CallOptions = {
 }
 
 /** The machine's hardware and addresses. Throws TalosError. */
-export async function readInventory(client: TalosClient, options: CallOptions = {}): Promise<Inventory> {
+export async function readInventory(client: TalosClient, options: CallOptions = {}) {
   const truncated: string[] = []
   const all = async <Desc extends DescMessage>(
     field: string,
@@ -149,6 +60,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     if (address !== undefined) (linkAddresses[text(spec.linkName)] ??= []).push(address)
   }
   return {
+    /** The machine's own addresses that others reach it by, without prefix length. */
     node_addresses: nodeAddresses,
     // An empty socket or slot is a resource with an empty specification.
     processors: processors
@@ -160,8 +72,10 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
         product_name: text(spec.productName),
         cpu_cores: spec.coreCount === 0 ? spec.coreEnabled : spec.coreCount,
         thread_count: spec.threadCount,
+        /** MHz */
         max_speed: spec.maxSpeed,
       })),
+    /** Sizes in bytes. */
     memory: memory
       .filter(({ spec }) => spec.size > 0)
       .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
@@ -172,29 +86,33 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
       driver: text(spec.driver),
       product: text(spec.product),
       vendor: text(spec.vendor),
+      /** `aa:bb:cc:dd:ee:ff`, of the hardware also where a bond has lent it another. */
       hardware_addr: hardwareAddress(spec),
     })),
+    /** Addresses in CIDR notation by link name, those of links that are no hardware too. */
     linkAddresses,
     routes: routes
       .filter(({ spec }) => spec.gateway !== undefined && spec.gateway.ip.length > 0)
       .map(({ spec }) => ({
+        /** Network in CIDR notation; empty for a default route. */
         destination: prefixText(spec.destination) ?? '',
         gateway: addressText(spec.gateway!.ip) ?? '',
         link: text(spec.outLinkName),
         metric: spec.priority,
       })),
+    /** Fields whose lists were truncated. */
     truncated,
   }
 }
 
 /** The machine's disks with their current content. Throws TalosError. */
-export async function readDisks(client: TalosClient, options: CallOptions = {}): Promise<Disk[]> {
+export async function readDisks(client: TalosClient, options: CallOptions = {}) {
   const [disks, volumes] = await Promise.all([client.list(resources.disk, { ...options, keep: isDiskOrStack }), readVolumes(client, options)])
   return disksOf(disks.items, volumes)
 }
 
 /** What Talos found on the block devices. Undefined if it doesn't report it, or if the list was truncated. */
-async function readVolumes(client: TalosClient, options: CallOptions): Promise<Volume[] | undefined> {
+async function readVolumes(client: TalosClient, options: CallOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
   return found.items.map(({ id, spec }) => ({
@@ -211,29 +129,33 @@ async function readVolumes(client: TalosClient, options: CallOptions): Promise<V
 /** Beside the disks those that lie on others, such as RAID and LVM: they tell what the disks below are part of. */
 const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
-const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined): Disk[] => {
+const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined) => {
   const contents = contentsOf(
     volumes ?? [],
     disks.map(({ id, spec }) => ({ id, parts: spec.secondaryDisks })),
   )
   return disks.filter(isHardware).map(({ id, spec }) => ({
+    /** The kernel's name: `sda`, `nvme0n1`. */
     id,
+    /** Bytes. */
     size: count(spec.size, 'disk size'),
     io_size: count(spec.ioSize, 'disk I/O size'),
     pretty_size: text(spec.prettySize),
     type: diskType(spec),
     model: text(spec.model),
+    /** Empty where the disk has none, as is `wwid`. */
     serial: text(spec.serial),
     wwid: text(spec.wwid),
-    // The kernel reports `nvme` for both; the driver's path distinguishes them (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
+    // The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …; empty if unknown. It reports `nvme` also over a network; the driver's path tells (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
     transport: spec.busPath.includes('nvme-fabrics') ? 'nvme-of' : text(spec.transport),
     readonly: spec.readonly,
+    /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
     content: contents.get(id) ?? '',
   }))
 }
 
 /** Current status of the machine. Fields that its Talos version lacks are empty. Throws TalosError. */
-export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
+export async function readStatus(client: TalosClient, options: CallOptions = {}) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisk, extensions] = await Promise.all([
     client.get(resources.machineStatus, 'machine', options),
@@ -246,9 +168,12 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
   const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
   return {
     ...machineStatus(machine.spec),
+    /** `v1.13.9` */
     version: text(version?.version ?? ''),
+    /** Image Factory's id of the running image; undefined for an image of Talos's own. */
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),
+    /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
     systemDisk: systemDisk === undefined || systemDisk.devPath === '' ? undefined : text(systemDisk.devPath),
   }
 }
@@ -264,7 +189,7 @@ async function readAddresses(client: TalosClient, options: CallOptions): Promise
   return []
 }
 
-function machineStatus(spec: MachineStatusSpec): MachineStatus {
+function machineStatus(spec: MachineStatusSpec) {
   return { stage: stageOf(spec.stage), ready: spec.status?.ready ?? false, unmet: unmetOf(spec.status?.unmetConditions ?? []) }
 }
 
@@ -274,7 +199,7 @@ function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
 }
 
 /** As Talos's own StorageService derives it from the same facts (`internal/app/storaged`). */
-function diskType(disk: DiskSpec): Disk['type'] {
+function diskType(disk: DiskSpec) {
   if (disk.transport === 'nvme') return 'NVME'
   if (disk.transport === 'mmc') return 'SD'
   if (disk.rotational) return 'HDD'

@@ -15,16 +15,7 @@ const lineLength = 300
 const readLength = 4_000
 
 /** What fails on a machine, with its last log lines. */
-export interface Trouble {
-  /** The machine's own words; null if nothing fails in this boot. */
-  readonly reason: string | null
-  /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
-  readonly isInstallSkipped: boolean
-  /** The last message of Talos or the installer in the running sequence, or null. */
-  readonly last: string | null
-  /** Oldest first, safe to show; lines that repeat stand there once. */
-  readonly lines: readonly string[]
-}
+export type Trouble = ReturnType<typeof troubleIn>
 
 /**
  * What fails in this boot. A reboot clears events and log. The log is read first, because the event stream
@@ -80,7 +71,7 @@ function lineOf(raw: string): Line {
   }
 }
 
-export function troubleIn(log: string, events: readonly TalosEvent[] = []): Trouble {
+export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   const raw = log.split('\n').filter((line) => line.trim() !== '')
   const lines = raw.map((line) => ({ ...lineOf(line), raw: line })).filter(({ said }) => !ofACall.test(said))
   const reason = toldInLog(lines) ?? toldInEvents(events)
@@ -88,9 +79,13 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []): Trou
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(({ said, isOfKernel }) => !isOfKernel && said !== '')?.said.replace(/^\[talos\] /, '')
   return {
+    /** The machine's own words; null if nothing fails in this boot. */
     reason: reason === null ? null : messageText(reason, 1_000).trim(),
+    /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
     isInstallSkipped,
+    /** The last message of Talos or the installer in the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
+    /** Oldest first, safe to show; lines that repeat stand there once. */
     lines: shown(current),
   }
 }

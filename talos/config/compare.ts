@@ -4,29 +4,22 @@
  * compared as they are written.
  */
 import { parseAllDocuments, stringify } from 'yaml'
-import { type ConfigDocument, decodeDocuments, documentId } from './decode.ts'
+import { decodeDocuments, documentId } from './decode.ts'
 import { emit } from './emit.ts'
 import { encodeDocument } from './encode.ts'
 import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode, treeOf } from './tree.ts'
 
-/** Images that a configuration names, as they are written there: `registry.k8s.io/kube-apiserver:v1.36.3`. What isn't set is left out. */
-export interface MachineImages {
-  readonly install?: string
-  readonly kubelet?: string
-  readonly apiServer?: string
-  readonly controllerManager?: string
-  readonly scheduler?: string
-  readonly proxy?: string
-}
-
-const imagePaths: Readonly<Record<keyof MachineImages, readonly string[]>> = {
-  install: ['machine', 'install', 'image'],
-  kubelet: ['machine', 'kubelet', 'image'],
-  apiServer: ['cluster', 'apiServer', 'image'],
-  controllerManager: ['cluster', 'controllerManager', 'image'],
-  scheduler: ['cluster', 'scheduler', 'image'],
-  proxy: ['cluster', 'proxy', 'image'],
-}
+/** Paths of the images that a configuration names. */
+const imagePaths = {
+  install: 'machine.install.image',
+  kubelet: 'machine.kubelet.image',
+  apiServer: 'cluster.apiServer.image',
+  controllerManager: 'cluster.controllerManager.image',
+  scheduler: 'cluster.scheduler.image',
+  proxy: 'cluster.proxy.image',
+} as const
+/** Images as a configuration names them: `registry.k8s.io/kube-apiserver:v1.36.3`. What isn't set is left out. */
+export type MachineImages = { readonly [name in keyof typeof imagePaths]?: string }
 const imageNames = Object.keys(imagePaths) as (keyof MachineImages)[]
 
 /** A patch's main document with those images in it. */
@@ -35,7 +28,7 @@ export function withImages(document: Readonly<Record<string, unknown>>, images: 
     const map = typeof node === 'object' && node !== null ? (node as Record<string, unknown>) : {}
     return { ...map, [key!]: rest.length === 0 ? value : put(map[key!], rest, value) }
   }
-  return imageNames.reduce<Record<string, unknown>>((all, name) => (images[name] === undefined ? all : put(all, imagePaths[name], images[name])), {
+  return imageNames.reduce<Record<string, unknown>>((all, name) => (images[name] === undefined ? all : put(all, imagePaths[name].split('.'), images[name])), {
     ...document,
   })
 }
@@ -57,29 +50,8 @@ const secretPaths = [
   'cluster.aescbcEncryptionSecret',
 ] as const
 
-/** A document of a configuration. */
-export interface ComparedDocument {
-  /** `v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`. */
-  readonly id: string
-  /** In Talos's own form; as it was written, with sorted keys, where the model doesn't know it. */
-  readonly yaml: string
-  readonly known: boolean
-}
-
-export interface Compared {
-  readonly same: boolean
-  readonly documents: readonly { readonly id: string; readonly before: ComparedDocument | null; readonly after: ComparedDocument | null }[]
-  /** All images that the second names, where any of them differs from the first; else null. */
-  readonly images: MachineImages | null
-  /** Paths of keys, tokens and authorities that differ: `machine.ca`. */
-  readonly secrets: readonly string[]
-}
-
-interface Read {
-  readonly id: string
-  readonly root: MapNode
-  readonly document: ConfigDocument | null
-}
+type Read = ReturnType<typeof readOne>
+export type Compared = ReturnType<typeof compareConfigs>
 
 /** Talos takes anchors and aliases, which our own texts never have. */
 function rootsOf(text: string): MapNode[] {
@@ -103,7 +75,7 @@ function rootsOf(text: string): MapNode[] {
   }
 }
 
-function readOne(root: MapNode): Read {
+function readOne(root: MapNode) {
   const { documents, problems } = decodeDocuments([root], {})
   const [document] = documents
   if (document !== undefined && problems.length === 0) return { id: documentId(document), root: encodeDocument(document), document }
@@ -135,7 +107,7 @@ const mainOf = (all: readonly Read[]): MapNode | undefined => all.find((d) => d.
 
 function imagesOfRoot(main: MapNode | undefined): MachineImages {
   const found = imageNames.flatMap((name) => {
-    const image = textAt(main, ...imagePaths[name])
+    const image = textAt(main, ...imagePaths[name].split('.'))
     return image === undefined || image === '' ? [] : [[name, image] as const]
   })
   return Object.fromEntries(found)
@@ -147,14 +119,16 @@ export const imagesOf = (config: string): MachineImages => imagesOfRoot(mainOf(r
 /**
  * @param before the configuration sent to the machine, or last known
  * @param after its current configuration
+ * @returns documents by id (`v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`) in Talos's own form, or as they were written, with sorted keys, where the model
+ * doesn't know them; the images of the second, where any differs from the first; paths of keys, tokens and authorities that differ
  * @throws ConfigError if one of them is invalid YAML
  */
-export function compareConfigs(before: string, after: string): Compared {
+export function compareConfigs(before: string, after: string) {
   const [from, to] = [rootsOf(before).map(readOne), rootsOf(after).map(readOne)]
   const [imagesBefore, imagesAfter] = [imagesOfRoot(mainOf(from)), imagesOfRoot(mainOf(to))]
   const changed = imageNames.filter((name) => imagesAfter[name] !== undefined && imagesBefore[name] !== undefined && imagesAfter[name] !== imagesBefore[name])
   const equalised = from.map((d) =>
-    d.id === 'v1alpha1' ? { ...d, root: changed.reduce((root, name) => withText(root, imagePaths[name], imagesAfter[name]!), d.root) } : d,
+    d.id === 'v1alpha1' ? { ...d, root: changed.reduce((root, name) => withText(root, imagePaths[name].split('.'), imagesAfter[name]!), d.root) } : d,
   )
   const ids = [...new Set([...equalised, ...to].map((d) => d.id))]
   const documents = ids.flatMap((id) => {
@@ -243,7 +217,7 @@ function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | u
  */
 export function patchBetween({ documents }: Compared): string | null {
   const parts: string[] = []
-  const value = (d: ComparedDocument): Plain => plain(rootsOf(d.yaml)[0]!) as Plain
+  const value = ({ yaml }: { yaml: string }): Plain => plain(rootsOf(yaml)[0]!) as Plain
   for (const { before, after } of documents) {
     if (before?.yaml === after?.yaml) continue
     if ([before, after].some((d) => d !== null && !d.known)) return null

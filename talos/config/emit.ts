@@ -4,16 +4,10 @@
  */
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
-export interface Emitted {
-  yaml: string
-  /** Layer of each line, the first line first. */
-  sources: string[]
-}
-
 const step = 4
 
-/** Writes documents, separated by `---`. */
-export function emit(documents: readonly MapNode[]): Emitted {
+/** Writes documents, separated by `---`. `sources` are the layers of the lines, the first line first. */
+export function emit(documents: readonly MapNode[]) {
   const lines: string[] = []
   const sources: string[] = []
   const put = (text: string, source: string) => {

@@ -15,17 +15,13 @@ export interface Layer {
   body: string
 }
 
-export interface Merged {
-  yaml: string
-  /** Every line, from 1, with the name of its layer; the base's own lines are `generated`. */
-  sources: { line: number; layer: string }[]
-}
+export type Merged = ReturnType<typeof mergePatches>
 
 /**
  * Applies layers in their order. Throws ConfigError with the first layer that can't be applied, its name and the places in it.
  * The rules are Talos's, each with its test in `merge.test.ts`.
  */
-export function mergePatches(base: string, layers: readonly Layer[]): Merged {
+export function mergePatches(base: string, layers: readonly Layer[]) {
   const documents = loadDocuments(base, generatedLayer)
   for (const { name, body } of layers) {
     try {
@@ -35,6 +31,7 @@ export function mergePatches(base: string, layers: readonly Layer[]): Merged {
     }
   }
   const { yaml, sources } = emit(documents.map(encodeDocument))
+  // Every line, from 1, with the name of its layer; the base's own lines are `generated`.
   return { yaml, sources: sources.map((layer, i) => ({ line: i + 1, layer })) }
 }
 

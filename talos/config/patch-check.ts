@@ -67,13 +67,8 @@ export const patchLimits = { bytes: 64 * 1024, nodes: 5000, depth: 32, documents
 
 const tooMany = `A patch can have ${patchLimits.nodes} values at most`
 
-export interface PatchError {
-  message: string
-  /** From 1. */
-  line: number
-  column?: number
-  path?: string
-}
+/** `line` is from 1. */
+export type PatchError = ConfigProblem & { line: number }
 
 /** Problems of a patch's body, by line. Never throws because of the text. Takes about 100 ms at most. */
 export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, type webcrypto } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 
 /** A certificate and its private key, both PEM. */
@@ -48,18 +48,12 @@ export function standardKey(pem: string): string {
   return pem.replaceAll('ED25519 PRIVATE KEY-----', 'PRIVATE KEY-----')
 }
 
-export interface SigningKeys {
-  privateKey: webcrypto.CryptoKey
-  publicKey: webcrypto.CryptoKey
-  algorithm: { name: 'Ed25519' } | { name: 'ECDSA'; hash: 'SHA-256'; namedCurve: 'P-256' }
-}
-
 /** The WebCrypto key pair and its signature algorithm. Throws for keys that Talos doesn't sign with. */
-export function signingKeys(pem: string): SigningKeys {
+export function signingKeys(pem: string) {
   const key = readKey(pem)
   const kind = kindOf(key)
   if (kind === 'rsa4096') throw new Error('No certificate is signed with an RSA key here')
-  const algorithm: SigningKeys['algorithm'] = kind === 'ed25519' ? { name: 'Ed25519' } : { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' }
+  const algorithm = kind === 'ed25519' ? { name: 'Ed25519' } : { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' }
   return {
     privateKey: key.toCryptoKey(algorithm, true, ['sign']),
     publicKey: createPublicKey(key).toCryptoKey(algorithm, true, ['verify']),
