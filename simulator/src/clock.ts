@@ -3,27 +3,16 @@ export class Interrupted extends Error {
   override name = 'Interrupted'
 }
 
-/**
- * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time. Instants (certificates,
- * events, logs) are real, because clients compare them with their own clock.
- */
-export interface Clock {
-  /** Wall-clock time in milliseconds since 1970. */
-  now: () => number
-  /** Simulated milliseconds since the simulator started. */
-  elapsed(): number
-  readonly speed: number
-  /** Takes effect at once, also for current sleeps. */
-  setSpeed(speed: number): void
-  /** Sleeps simulated milliseconds; rejects with `Interrupted` when the signal aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-}
-
 export const MIN_SPEED = 0.01
 export const MAX_SPEED = 10_000
 
-/** `wall` is injected so that tests can hold the instants. */
-export const createClock = (initialSpeed = 1, wall: () => number = Date.now): Clock => {
+export type Clock = ReturnType<typeof createClock>
+
+/**
+ * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time. Instants (certificates, events, logs) are real, because clients
+ * compare them with their own clock. `wall` is injected so that tests can hold the instants.
+ */
+export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => {
   let speed = initialSpeed
   let anchorReal = performance.now()
   let anchorSimulated = 0
@@ -31,19 +20,23 @@ export const createClock = (initialSpeed = 1, wall: () => number = Date.now): Cl
   const elapsed = (): number => anchorSimulated + (performance.now() - anchorReal) * speed
 
   return {
+    /** Wall-clock time in milliseconds since 1970. */
     now: wall,
+    /** Simulated milliseconds since the simulator started. */
     elapsed,
     get speed() {
       return speed
     },
-    setSpeed(next) {
+    /** Takes effect at once, also for current sleeps. */
+    setSpeed(next: number): void {
       if (!(next >= MIN_SPEED && next <= MAX_SPEED)) throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
       anchorSimulated = elapsed()
       anchorReal = performance.now()
       speed = next
       for (const again of rearm) again()
     },
-    sleep(ms, signal) {
+    /** Sleeps simulated milliseconds; rejects with `Interrupted` when the signal aborts. */
+    sleep(ms: number, signal?: AbortSignal): Promise<void> {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(new Interrupted())
         const due = elapsed() + ms

@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** A repeatable source of choices: the same seed gives the same fleet, byte for byte, on every machine. */
-export interface Random {
-  /** A number in [0, 1). */
-  next(): number
-  /** A whole number in [low, high], both ends included. */
-  int(low: number, high: number): number
-  pick<T>(items: readonly [T, ...T[]]): T
-  hex(length: number): string
-}
+export type Random = ReturnType<typeof seeded>
 
-/** mulberry32 over a hashed seed: not for secrets, only for hardware and faults that must replay. */
-export const seeded = (seed: string): Random => {
+/**
+ * A repeatable source of choices: the same seed gives the same fleet, byte for byte, on every machine. mulberry32 over a hashed seed: not for secrets, only for
+ * hardware and faults that must replay.
+ */
+export const seeded = (seed: string) => {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0)
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -21,9 +16,11 @@ export const seeded = (seed: string): Random => {
   }
   const int = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))
   return {
+    /** A number in [0, 1). */
     next,
+    /** A whole number in [low, high], both ends included. */
     int,
-    pick: (items) => items[int(0, items.length - 1)] ?? items[0],
-    hex: (length) => Array.from({ length }, () => int(0, 15).toString(16)).join(''),
+    pick: <T>(items: readonly [T, ...T[]]): T => items[int(0, items.length - 1)] ?? items[0],
+    hex: (length: number): string => Array.from({ length }, () => int(0, 15).toString(16)).join(''),
   }
 }

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type * as z from 'zod/mini'
-import { createClock, type Clock } from './clock.ts'
+import { createClock } from './clock.ts'
 import { EtcdRegistry } from './cluster/etcd.ts'
 import { openControl } from './control/serve.ts'
 import { startFactory, type Factory } from './factory/serve.ts'
@@ -33,27 +33,7 @@ export interface SimulatorOptions {
   say?: (line: string) => void
 }
 
-export interface Simulator {
-  servers: readonly Machine[]
-  /** Finds a server by name, address or UUID. Throws if there is none. */
-  server(which: string): Machine
-  places: readonly Place[]
-  clock: Clock
-  world: World
-  scenario: Scenario
-  /** Path of the control socket. */
-  control: string
-  /** The simulated image factory. */
-  factory: Factory
-  /** Boots machines outside of the scenario, all at once. Resolves when they are on. They persist across starts. */
-  boot(wish: z.input<typeof bootSchema>): Promise<Machine[]>
-  /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns it. */
-  move(machine: Machine, address?: string): Promise<string>
-  /** Removes a machine outside of the scenario. */
-  remove(machine: Machine): Promise<void>
-  /** Stops everything, like a power cut of the site: only the disks keep their state. */
-  stop(): Promise<void>
-}
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 
 /** Servers that start at the same time, so that thousands of sockets don't flood the system's queue. */
 const BATCH = 200
@@ -62,7 +42,7 @@ const BATCH = 200
  * Starts simulated servers in this process. Resolves when every unconfigured server with power answers in maintenance.
  * Rejects with `ScenarioError`, or with the system's error if an address isn't available.
  */
-export const startSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
+export const startSimulator = async (options: SimulatorOptions) => {
   const scenario = parseScenario({
     ...(typeof options.scenario === 'object' ? options.scenario : {}),
     ...(options.servers !== undefined && { servers: options.servers }),
@@ -115,28 +95,34 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
       machines.splice(machines.indexOf(machine), 1)
     },
   })
-  const simulator: Simulator = {
-    servers: machines,
-    server(which) {
+  const simulator = {
+    servers: machines as readonly Machine[],
+    /** Finds a server by name, address or UUID. Throws if there is none. */
+    server(which: string): Machine {
       const found = machines.find(({ plan, disk }) => plan.name === which || plan.address === which || disk.identity.uuid === which)
       if (!found) throw new Error(`There is no simulated server ${which}`)
       return found
     },
-    get places() {
+    get places(): Place[] {
       return [...new Map(machines.map(({ plan: { place } }) => [place.code, place])).values()]
     },
     clock,
     world,
     scenario,
+    /** Path of the control socket. */
     control: join(dataDir, 'control.sock'),
-    get factory() {
+    get factory(): Factory {
       if (!factory) throw new Error('The image factory has not started yet')
       return factory
     },
-    boot: (wish) => growth.boot(bootSchema.parse(wish)),
-    move: (machine, address) => growth.move(machine, address),
-    remove: (machine) => growth.remove(machine),
-    async stop() {
+    /** Boots machines outside of the scenario, all at once. Resolves when they are on. They persist across starts. */
+    boot: (wish: z.input<typeof bootSchema>) => growth.boot(bootSchema.parse(wish)),
+    /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns it. */
+    move: (machine: Machine, address?: string) => growth.move(machine, address),
+    /** Removes a machine outside of the scenario. */
+    remove: (machine: Machine) => growth.remove(machine),
+    /** Stops everything, like a power cut of the site: only the disks keep their state. */
+    async stop(): Promise<void> {
       await control.close()
       await factory?.stop()
       await stopServers()

@@ -3,16 +3,7 @@ import type { EtcdRegistry } from './cluster/etcd.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'
-
-/** The API of machines on port 50000. Injected, because its handlers depend on machines in turn. */
-export interface Api {
-  /** Opens the API of maintenance, for anybody. */
-  openMaintenance(machine: Machine): Promise<void>
-  /** Opens the API for holders of the cluster's certificates. Resolves when the machine has its own certificate. */
-  openSecured(machine: Machine, signal: AbortSignal): Promise<void>
-  /** Renews the certificate, for instance after new names. */
-  renewSecured(machine: Machine): Promise<void>
-}
+import type * as apid from './wire/apid.ts'
 
 /** What all simulated servers share: time, network, and the data of their clusters. */
 export interface World {
@@ -21,7 +12,8 @@ export interface World {
   etcd: EtcdRegistry
   /** The load balancer of new clusters. */
   loadBalancer: LoadBalancer
-  api: Api
+  /** The API of machines on port 50000. Injected, because its handlers depend on machines in turn. */
+  api: Pick<typeof apid, 'openMaintenance' | 'openSecured' | 'renewSecured'>
   /** Added to the third byte of every address. */
   subnetOffset: number
   /** A schematic of the image factory; undefined if it is unknown. */

@@ -9,38 +9,7 @@ export interface Pair {
 }
 
 /** The parts of a validated configuration that the simulated server uses. */
-export interface NodeConfig {
-  role: 'controlplane' | 'worker'
-  token: string
-  talosCa: Pair | null
-  acceptedCas: string[]
-  certSans: string[]
-  hostname: string | null
-  kubeletVersion: string
-  nodeLabels: Record<string, string>
-  nodeTaints: Record<string, string>
-  install: { disk: string; selector: Record<string, unknown> | null; image: string; wipe: boolean }
-  cluster: {
-    id: string
-    name: string
-    secret: string
-    endpoint: string
-    token: string
-    discovery: boolean
-    ca: Pair | null
-    acceptedCas: string[]
-    etcdCa: Pair | null
-    aggregatorCa: Pair | null
-    serviceAccountKey: string | null
-    apiServerVersion: string
-    apiServerSans: string[]
-    apiServerPort: number
-    serviceSubnet: string
-    podSubnet: string
-    scheduleOnControlPlanes: boolean
-  }
-  virtualAddresses: { address: string; link: string }[]
-}
+export type NodeConfig = NonNullable<ReturnType<typeof readNodeConfig>>
 
 /** The static pods of a control plane. */
 export const STATIC_PODS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
@@ -64,7 +33,7 @@ const pair = (value: unknown): Pair | null => {
 }
 
 /** Reads a complete configuration; null for one without its v1alpha1 document. */
-export const readNodeConfig = (loaded: Loaded): NodeConfig | null => {
+export const readNodeConfig = (loaded: Loaded) => {
   if (!loaded.v1alpha1) return null
   const machine = object(loaded.v1alpha1.machine)
   const cluster = object(loaded.v1alpha1.cluster)
@@ -73,8 +42,9 @@ export const readNodeConfig = (loaded: Loaded): NodeConfig | null => {
   const install = object(machine.install)
   const kubelet = object(machine.kubelet)
   const controlPlane = object(cluster.controlPlane)
+  const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type)) ? 'controlplane' : 'worker'
   return {
-    role: ['controlplane', 'init'].includes(text(machine.type)) ? 'controlplane' : 'worker',
+    role,
     token: text(machine.token),
     talosCa: pair(machine.ca),
     acceptedCas: list(machine.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),

@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Invalid } from './schematic.ts'
 
-/** An extension as `GET /version/<v>/extensions/official` returns it. */
-export interface ExtensionInfo {
-  name: string
-  ref: string
-  digest: string
-  author: string
-  description: string
-}
-
 /** Not found: the factory answers 404. */
 export class Missing extends Error {
   override name = 'Missing'
@@ -44,27 +35,20 @@ export const versionOf = (text: string): string => {
   return version
 }
 
-interface Listed {
-  tier: 'core' | 'extra' | 'contrib'
-  does: string
-  version: string
-  /** First Talos minor with this extension. */
-  since: number
-}
-
-const entry = (tier: Listed['tier'], version: string, does: string, since = 10): Listed => ({ tier, version, does, since })
-const { core, extra, contrib } = {
-  core: (version: string, does: string, since?: number) => entry('core', version, does, since),
-  extra: (version: string, does: string, since?: number) => entry('extra', version, does, since),
-  contrib: (version: string, does: string, since?: number) => entry('contrib', version, does, since),
-}
+/** Extensions of a tier. `since` is the first Talos minor that has one. */
+const tier =
+  (name: 'core' | 'extra' | 'contrib') =>
+  (version: string, does: string, since = 10) => ({ tier: name, version, does, since })
+const core = tier('core')
+const extra = tier('extra')
+const contrib = tier('contrib')
 /** The extension has Talos's version, like kernel modules. */
 const OF_TALOS = ''
 const NVIDIA_LTS = '580.159.03'
 const NVIDIA = '595.58.03'
 
 /** Names and tiers are those of siderolabs/extensions, release-1.12 to release-1.14; the descriptions are the simulation's own. */
-const EXTENSIONS: Readonly<Record<string, Listed>> = {
+const EXTENSIONS: Readonly<Record<string, ReturnType<typeof core>>> = {
   'amazon-ena': core('2.16.1', 'Driver of the Elastic Network Adapter.'),
   'amd-ucode': core('20260810', 'Microcode updates for AMD processors.'),
   amdgpu: core('20260810', 'Firmware and kernel modules for AMD graphics.'),
@@ -166,25 +150,25 @@ const ALIASES: Readonly<Record<string, string>> = {
   'amdgpu-firmware': 'amdgpu',
 }
 
-/** The extensions of a version. The digests are hashes of name and version. */
-export const extensionsOf = (version: string): ExtensionInfo[] => {
+/** The extensions of a version, as `GET /version/<v>/extensions/official` returns them. The digests are hashes of name and version. */
+export const extensionsOf = (version: string) => {
   const minor = Number(version.split('.')[1])
   return Object.entries(EXTENSIONS)
     .filter(([, { since }]) => since <= minor)
-    .map(([short, { tier, does, version: own }]) => {
+    .map(([short, { tier: group, does, version: own }]) => {
       const ref = `ghcr.io/siderolabs/${short}:${own === OF_TALOS ? version : own}`
       return {
         name: `siderolabs/${short}`,
         ref,
         digest: `sha256:${createHash('sha256').update(`simulated ${ref} ${version}`).digest('hex')}`,
         author: 'Sidero Labs',
-        description: `[${tier}] ${does}\n`,
+        description: `[${group}] ${does}\n`,
       }
     })
 }
 
 /** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos doesn't have one */
-export const resolveExtensions = (names: readonly string[], version: string): { name: string; version: string; description: string }[] => {
+export const resolveExtensions = (names: readonly string[], version: string) => {
   const known = extensionsOf(version)
   return names.map((name) => {
     const short = name.replace(/^siderolabs\//, '')

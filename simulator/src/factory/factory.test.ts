@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
-import { startFactory, type Factory, type FactoryOptions } from './serve.ts'
+import { startFactory, type Factory } from './serve.ts'
 import { readSchematic } from './schematic.ts'
 
-const factory = async (options: FactoryOptions = {}): Promise<Factory> => {
+const factory = async (options: Parameters<typeof startFactory>[0] = {}): Promise<Factory> => {
   const started = await startFactory(options)
   onTestFinished(() => started.stop())
   return started

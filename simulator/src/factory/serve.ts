@@ -20,27 +20,6 @@ export const factoryFaultSchema = z.discriminatedUnion('kind', [
 ])
 export type FactoryFault = z.infer<typeof factoryFaultSchema>
 
-export interface Factory {
-  /** Without a trailing slash. */
-  readonly url: string
-  /** Sets a fault, or clears it with null. Resolves when it has effect. */
-  fault(fault: z.input<typeof factoryFaultSchema> | null): Promise<void>
-  readonly faulty: FactoryFault | null
-  /** Number of answered calls, and of those that posted a schematic. */
-  readonly counters: { calls: number; schematics: number }
-  /** A known schematic, or undefined. */
-  schematic(id: string): Schematic | undefined
-  /** All known schematics, the latest last. */
-  readonly schematics: Schematic[]
-  stop(): Promise<void>
-}
-
-export interface FactoryOptions {
-  /** File for the schematics and the port. Without it both are lost on stop. */
-  file?: string
-  port?: number
-}
-
 interface Kept {
   port: number
   schematics: string[]
@@ -50,15 +29,16 @@ const MAX_BODY_BYTES = 1024 * 1024
 /** Every answer says that this is not a factory of Sidero Labs. */
 const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
 
-/** Starts an image factory on 127.0.0.1. It reuses its port on the next start, so that links keep working. Rejects if a requested port is taken. */
-export const startFactory = async (options: FactoryOptions = {}): Promise<Factory> => {
+/** Starts an image factory on 127.0.0.1. `file` holds the schematics and the port; without it both are lost on stop. It reuses its port on the next start, so that links keep working. Rejects if a requested port is taken. */
+export const startFactory = async (options: { file?: string; port?: number } = {}): Promise<Factory> => {
   const kept = options.file === undefined ? null : (readState(options.file) as Kept | null)
-  const factory = new SimulatedFactory(options.file, kept?.schematics ?? [])
+  const factory = new Factory(options.file, kept?.schematics ?? [])
   await factory.start(options.port ?? kept?.port ?? 0, options.port !== undefined)
   return factory
 }
 
-class SimulatedFactory implements Factory {
+export class Factory {
+  /** Number of answered calls, and of those that posted a schematic. */
   readonly counters = { calls: 0, schematics: 0 }
   readonly #file: string | undefined
   readonly #schematics = new Map<string, Schematic>()
@@ -73,6 +53,7 @@ class SimulatedFactory implements Factory {
     for (const text of ['customization: {}\n', ...texts]) this.#add(readSchematic(text))
   }
 
+  /** Without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
   }
@@ -81,10 +62,12 @@ class SimulatedFactory implements Factory {
     return this.#fault
   }
 
+  /** A known schematic, or undefined. */
   schematic(id: string): Schematic | undefined {
     return this.#schematics.get(id)
   }
 
+  /** All known schematics, the latest last. */
   get schematics(): Schematic[] {
     return [...this.#schematics.values()]
   }
@@ -99,6 +82,7 @@ class SimulatedFactory implements Factory {
     this.#write()
   }
 
+  /** Sets a fault, or clears it with null. Resolves when it has effect. */
   async fault(given: z.input<typeof factoryFaultSchema> | null): Promise<void> {
     this.#fault = given === null ? null : factoryFaultSchema.parse(given)
     if (this.#fault?.kind === 'down') await this.#close()

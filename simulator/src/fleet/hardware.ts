@@ -1,18 +1,11 @@
 import { seeded, type Random } from '../random.ts'
 import { type MediaKind, mediaDisk } from './media.ts'
-import { CPU, DIMM, DISK, NIC, type DiskKind, type MemoryKind, type NicKind, type Processor } from './parts.ts'
+import { CPU, DIMM, DISK, NIC, type MemoryKind, type NicKind, type Processor } from './parts.ts'
 
 /** Hardware of a simulated server. Identifiers look like the maker's but are invented. */
-export interface Hardware {
-  model: ModelName
-  manufacturer: string
-  product: string
-  sku: string
-  sockets: { name: string; processor: Processor; serial: string }[]
-  memory: { locator: string; bank: string; module: MemoryKind | null; serial: string }[]
-  disks: Disk[]
-  links: Link[]
-}
+export type Hardware = ReturnType<typeof hardwareOf>
+export type Link = Hardware['links'][number]
+export type Identity = ReturnType<typeof identityOf>
 
 export interface Disk {
   name: string
@@ -26,20 +19,6 @@ export interface Disk {
   busPath: string
 }
 
-export interface Link {
-  name: string
-  index: number
-  mac: string
-  up: boolean
-  nic: NicKind
-  busPath: string
-}
-
-export interface Identity {
-  uuid: string
-  serial: string
-}
-
 interface Model {
   manufacturer: string
   product: string
@@ -48,7 +27,8 @@ interface Model {
   sockets: number
   socketName: (index: number) => string
   memory: { module: MemoryKind; slots: number; filled: number; locator: (slot: number) => [locator: string, bank: string] }
-  disks: readonly (readonly [DiskKind, number])[]
+  /** Number of disks by kind. */
+  disks: Partial<Record<keyof typeof DISK, number>>
   nics: readonly NicKind[]
   serial: (random: Random) => string
 }
@@ -71,10 +51,7 @@ const MODELS = {
     sockets: 1,
     socketName: () => 'CPU',
     memory: { module: DIMM.samsungDdr5x32, slots: 12, filled: 12, locator: amdSlot },
-    disks: [
-      [DISK.pm9a3, 2],
-      [DISK.pm9a3x4, 2],
-    ],
+    disks: { pm9a3: 2, pm9a3x4: 2 },
     nics: [NIC.connectx6lx],
     serial: (r) => `S${r.int(100_000, 999_999)}X3${r.int(100_000, 999_999)}`,
   },
@@ -86,10 +63,7 @@ const MODELS = {
     sockets: 2,
     socketName: (i) => `CPU${i + 1}`,
     memory: { module: DIMM.micronDdr4x32, slots: 32, filled: 16, locator: intelSlot },
-    disks: [
-      [DISK.intelS4510, 2],
-      [DISK.kioxiaCd6, 2],
-    ],
+    disks: { intelS4510: 2, kioxiaCd6: 2 },
     nics: [NIC.e810xxv],
     serial: (r) => code(r, 7),
   },
@@ -101,10 +75,7 @@ const MODELS = {
     sockets: 2,
     socketName: (i) => `Proc ${i + 1}`,
     memory: { module: DIMM.micronDdr5x16, slots: 24, filled: 24, locator: (slot) => [`PROC ${Math.floor(slot / 12) + 1} DIMM ${(slot % 12) + 1}`, ''] },
-    disks: [
-      [DISK.pm9a3, 2],
-      [DISK.micron7450, 1],
-    ],
+    disks: { pm9a3: 2, micron7450: 1 },
     nics: [NIC.bcm57414],
     serial: (r) => `CZ2${r.int(10, 49)}${code(r, 5)}`,
   },
@@ -116,10 +87,7 @@ const MODELS = {
     sockets: 2,
     socketName: (i) => `CPU ${i + 1}`,
     memory: { module: DIMM.hynixDdr4x16, slots: 32, filled: 16, locator: (slot) => [`DIMM ${slot + 1}`, `Bank ${slot + 1}`] },
-    disks: [
-      [DISK.microns5300, 2],
-      [DISK.exos16, 2],
-    ],
+    disks: { microns5300: 2, exos16: 2 },
     nics: [NIC.connectx5, NIC.i350],
     serial: (r) => `J30${code(r, 5)}`,
   },
@@ -131,7 +99,7 @@ const MODELS = {
     sockets: 1,
     socketName: () => 'P0',
     memory: { module: DIMM.samsungDdr4x64, slots: 16, filled: 8, locator: (slot) => [`DIMM_P0_${letter(Math.floor(slot / 2))}${slot % 2}`, `BANK ${slot}`] },
-    disks: [[DISK.solidigmP5520, 2]],
+    disks: { solidigmP5520: 2 },
     nics: [NIC.connectx6dx],
     serial: (r) => `GJH6N${r.int(1000, 9999)}A${r.int(1000, 9999)}`,
   },
@@ -143,10 +111,7 @@ const MODELS = {
     sockets: 2,
     socketName: (i) => `CPU${i + 1}`,
     memory: { module: DIMM.hynixDdr5x64, slots: 32, filled: 16, locator: intelSlot },
-    disks: [
-      [DISK.intelS4510, 2],
-      [DISK.micron7450, 4],
-    ],
+    disks: { intelS4510: 2, micron7450: 4 },
     nics: [NIC.e810c],
     serial: (r) => code(r, 7),
   },
@@ -158,10 +123,7 @@ const MODELS = {
     sockets: 2,
     socketName: (i) => `CPU${i + 1}`,
     memory: { module: DIMM.hynixDdr5x64, slots: 24, filled: 24, locator: amdPairSlot(12) },
-    disks: [
-      [DISK.pm9a3, 2],
-      [DISK.micron7450, 4],
-    ],
+    disks: { pm9a3: 2, micron7450: 4 },
     nics: [NIC.connectx6dx],
     serial: (r) => `S${r.int(100_000, 999_999)}X4${r.int(100_000, 999_999)}`,
   },
@@ -173,7 +135,7 @@ const MODELS = {
     sockets: 1,
     socketName: () => 'AM5',
     memory: { module: DIMM.kingstonDdr5x32, slots: 4, filled: 4, locator: (slot) => [`DIMM ${slot % 2}`, `P0 CHANNEL ${letter(Math.floor(slot / 2))}`] },
-    disks: [[DISK.pm9a3, 2]],
+    disks: { pm9a3: 2 },
     nics: [NIC.bcm57414],
     serial: (r) => `M80-GC0${r.int(10_000, 99_999)}`,
   },
@@ -186,7 +148,7 @@ export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
 export const modelName = (name: ModelName): string => `${MODELS[name].manufacturer} ${MODELS[name].product}`
 
 /** UUID (version 4) and serial number of a server, derived from the seed only, so that unused servers cost nothing. */
-export const identityOf = (seed: string, index: number, model: ModelName, salt = ''): Identity => {
+export const identityOf = (seed: string, index: number, model: ModelName, salt = '') => {
   const random = seeded(`${seed}/identity/${index}/${salt}`)
   const hex = random.hex(32)
   const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${'89ab'[Number.parseInt(hex.slice(16, 17), 16) % 4]}${hex.slice(17, 20)}-${hex.slice(20)}`
@@ -194,7 +156,7 @@ export const identityOf = (seed: string, index: number, model: ModelName, salt =
 }
 
 /** The hardware of a server. `missingDisks` leaves the bays empty, so Talos can't be installed. */
-export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {}): Hardware => {
+export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {}) => {
   const model: Model = MODELS[name]
   const random = seeded(`${seed}/hardware/${index}`)
   const sockets = Array.from({ length: model.sockets }, (_, socket) => ({
@@ -235,14 +197,13 @@ export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefi
 }
 
 const disksOf = (model: Model, random: Random): Disk[] => {
-  const disks: Disk[] = []
-  let nvme = 0
-  let sata = 0
-  for (const [kind, count] of model.disks) {
-    for (let unit = 0; unit < count; unit++) {
+  const slots = { nvme: 0, sata: 0 }
+  return Object.entries(model.disks).flatMap(([name, count]) => {
+    const kind = DISK[name as keyof typeof DISK]
+    return Array.from({ length: count }, () => {
       const isNvme = kind.transport === 'nvme'
-      const slot = isNvme ? nvme++ : sata++
-      disks.push({
+      const slot = slots[kind.transport]++
+      return {
         name: isNvme ? `nvme${slot}n1` : `sd${letter(slot).toLowerCase()}`,
         model: kind.model,
         serial: kind.serial(random),
@@ -254,29 +215,27 @@ const disksOf = (model: Model, random: Random): Disk[] => {
         busPath: isNvme
           ? `/pci0000:40/0000:40:01.${slot + 1}/0000:${(65 + slot).toString(16)}:00.0/nvme`
           : `/pci0000:00/0000:00:17.0/ata${slot + 1}/host${slot}/target${slot}:0:0/${slot}:0:0:0/`,
-      })
-    }
-  }
-  return disks
+      }
+    })
+  })
 }
 
-const linksOf = (model: Model, random: Random): Link[] => {
-  const links: Link[] = []
-  for (const [card, nic] of model.nics.entries()) {
+const linksOf = (model: Model, random: Random) => {
+  let index = 2
+  return model.nics.flatMap((nic, card) => {
     const bus = 0x81 + card * 0x10
     const base = random.int(0, 0xff_ff_00)
-    for (let port = 0; port < nic.ports; port++) {
+    return Array.from({ length: nic.ports }, (_, port) => {
       const tail = (base + port).toString(16).padStart(6, '0')
-      links.push({
+      return {
         name: `enp${bus}s0f${port}${nic.driver === 'mlx5_core' || nic.driver === 'bnxt_en' ? 'np' + port : ''}`,
-        index: links.length + 2,
+        index: index++,
         mac: `${nic.oui}:${tail.slice(0, 2)}:${tail.slice(2, 4)}:${tail.slice(4)}`,
         // The first port of the first card has the management network. The second is cabled only in some racks.
         up: card === 0 && (port === 0 || random.next() < 0.5),
         nic,
         busPath: `0000:${bus.toString(16)}:00.${port}`,
-      })
-    }
-  }
-  return links
+      }
+    })
+  })
 }

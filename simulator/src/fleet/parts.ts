@@ -1,67 +1,22 @@
 import type { Random } from '../random.ts'
 
-/** Hardware parts with the names, identifiers and sizes that their makers give them (data sheets and the PCI ID list), as Talos reports them. */
-export interface Processor {
-  manufacturer: string
-  product: string
-  cores: number
-  threads: number
-  maxSpeedMhz: number
-  baseSpeedMhz: number
-  partNumber: string
-}
+// Hardware parts with the names, identifiers and sizes that their makers give them (data sheets and the PCI ID list), as Talos reports them.
 
-export interface MemoryKind {
-  manufacturer: string
-  product: string
-  sizeMib: number
-  speed: number
-}
-
-export interface DiskKind {
-  model: string
-  sizeBytes: number
-  transport: 'nvme' | 'sata'
-  rotational: boolean
-  /** First half of the world-wide name: the maker's own registered prefix. */
-  wwn: string
-  serial: (random: Random) => string
-}
-
-export interface NicKind {
-  vendor: string
-  product: string
-  vendorId: string
-  productId: string
-  driver: string
-  firmware: string
-  oui: string
-  ports: number
-  speedMegabits: number
-}
+export type Processor = ReturnType<typeof processor>
+export type MemoryKind = (typeof DIMM)[keyof typeof DIMM]
+export type NicKind = ReturnType<ReturnType<typeof cards>>
 
 const digits = (random: Random, count: number): string => Array.from({ length: count }, () => random.int(0, 9)).join('')
 const upper = (random: Random, count: number): string =>
   Array.from({ length: count }, () => '0123456789ABCDEFGHJKLMNPRSTUVWXY'.charAt(random.int(0, 31))).join('')
 
-const epyc = (model: string, cores: number, maxSpeedMhz: number, baseSpeedMhz: number, partNumber: string): Processor => ({
-  manufacturer: 'Advanced Micro Devices, Inc.',
-  product: `AMD EPYC ${model} ${cores}-Core Processor`,
-  cores,
-  threads: cores * 2,
-  maxSpeedMhz,
-  baseSpeedMhz,
-  partNumber,
-})
-const xeon = (model: string, cores: number, maxSpeedMhz: number, baseSpeedMhz: number): Processor => ({
-  manufacturer: 'Intel(R) Corporation',
-  product: `Intel(R) Xeon(R) ${model}`,
-  cores,
-  threads: cores * 2,
-  maxSpeedMhz,
-  baseSpeedMhz,
-  partNumber: '',
-})
+const processor = (manufacturer: string, product: string, cores: number, maxSpeedMhz: number, baseSpeedMhz: number, partNumber: string) => {
+  return { manufacturer, product, cores, threads: cores * 2, maxSpeedMhz, baseSpeedMhz, partNumber }
+}
+const epyc = (model: string, cores: number, maxMhz: number, baseMhz: number, partNumber: string): Processor =>
+  processor('Advanced Micro Devices, Inc.', `AMD EPYC ${model} ${cores}-Core Processor`, cores, maxMhz, baseMhz, partNumber)
+const xeon = (model: string, cores: number, maxMhz: number, baseMhz: number): Processor =>
+  processor('Intel(R) Corporation', `Intel(R) Xeon(R) ${model}`, cores, maxMhz, baseMhz, '')
 
 export const CPU = {
   epyc9354p: epyc('9354P', 32, 3800, 3250, '100-000000805'),
@@ -72,7 +27,7 @@ export const CPU = {
   xeon6338: xeon('Gold 6338 CPU @ 2.00GHz', 32, 3200, 2000),
   xeon4314: xeon('Silver 4314 CPU @ 2.40GHz', 16, 3400, 2400),
   xeon6430: xeon('Gold 6430', 32, 3400, 2100),
-} satisfies Record<string, Processor>
+}
 
 export const DIMM = {
   samsungDdr5x32: { manufacturer: 'Samsung', product: 'M321R4GA3BB6-CQKET', sizeMib: 32_768, speed: 4800 },
@@ -82,11 +37,16 @@ export const DIMM = {
   micronDdr4x32: { manufacturer: 'Micron Technology', product: '36ASF4G72PZ-3G2R1', sizeMib: 32_768, speed: 3200 },
   hynixDdr4x16: { manufacturer: 'SK Hynix', product: 'HMA82GR7DJR8N-XN', sizeMib: 16_384, speed: 3200 },
   samsungDdr4x64: { manufacturer: 'Samsung', product: 'M393A8G40BB4-CWE', sizeMib: 65_536, speed: 3200 },
-} satisfies Record<string, MemoryKind>
+}
 
-type DiskRow = [model: string, sizeBytes: number, wwn: string, serial: (random: Random) => string]
-const nvme = (...[model, sizeBytes, wwn, serial]: DiskRow): DiskKind => ({ model, sizeBytes, transport: 'nvme', rotational: false, wwn, serial })
-const sata = (...[model, sizeBytes, wwn, serial]: DiskRow): DiskKind => ({ model, sizeBytes, transport: 'sata', rotational: false, wwn, serial })
+/** `wwn` is the first half of the world-wide name: the maker's own registered prefix. */
+const disk =
+  (transport: 'nvme' | 'sata', rotational = false) =>
+  (model: string, sizeBytes: number, wwn: string, serial: (random: Random) => string) => {
+    return { model, sizeBytes, transport, rotational, wwn, serial }
+  }
+const nvme = disk('nvme')
+const sata = disk('sata')
 
 export const DISK = {
   pm9a3: nvme('SAMSUNG MZQL21T9HCJR-00A07', 1_920_383_410_176, '36344830', (r) => `S64GNE0T${digits(r, 6)}`),
@@ -96,13 +56,12 @@ export const DISK = {
   solidigmP5520: nvme('SOLIDIGM SSDPF2KX038T1', 3_840_755_982_336, '01000000', (r) => `PHAX${digits(r, 6)}3P8CGN`),
   intelS4510: sata('INTEL SSDSC2KB480G8', 480_103_981_056, '55cd2e41', (r) => `PHYF${digits(r, 6)}480BGN`),
   microns5300: sata('Micron_5300_MTFDDAK960TDS', 960_197_124_096, '500a0751', (r) => `2031${upper(r, 8)}`),
-  exos16: { ...sata('ST16000NM001G-2KK103', 16_000_900_661_248, '5000c500', (r) => `ZL2${upper(r, 5)}`), rotational: true },
-} satisfies Record<string, DiskKind>
+  exos16: disk('sata', true)('ST16000NM001G-2KK103', 16_000_900_661_248, '5000c500', (r) => `ZL2${upper(r, 5)}`),
+}
 
 /** Network cards of one maker and driver, with two ports each. */
 const cards =
-  (vendor: string, vendorId: string, driver: string) =>
-  (product: string, productId: string, firmware: string, oui: string, speedMegabits: number): NicKind => {
+  (vendor: string, vendorId: string, driver: string) => (product: string, productId: string, firmware: string, oui: string, speedMegabits: number) => {
     return { vendor, product, vendorId, productId, driver, firmware, oui, ports: 2, speedMegabits }
   }
 const mellanox = cards('Mellanox Technologies', '0x15b3', 'mlx5_core')
@@ -118,4 +77,4 @@ export const NIC = {
   e810c: intel('Ethernet Controller E810-C for QSFP', '0x1592', '4.40 0x8001c96c 1.3534.0', '40:a6:b7', 100_000),
   bcm57414: broadcom('BCM57414 NetXtreme-E 10Gb/25Gb RDMA Ethernet Controller', '0x16d7', '226.0.145.1/pkg 226.1.107.1', 'bc:97:e1', 25_000),
   i350: intelGigabit('I350 Gigabit Network Connection', '0x1521', '1.63, 0x800009fa', '3c:ec:ef', 1_000),
-} satisfies Record<string, NicKind>
+}

@@ -1,27 +1,16 @@
-/** Where simulated datacenters stand. Country codes are ISO 3166-1, city codes the place part of UN/LOCODE; coordinates are of the city. */
-export interface Place {
-  code: string
-  countryCode: string
-  country: string
-  cityCode: string
-  city: string
-  index: number
-  tier: 1 | 2 | 3 | 4
-  certifications: string[]
-  latitude: number
-  longitude: number
-}
+/** Where a simulated datacenter stands. Country codes are ISO 3166-1, city codes the place part of UN/LOCODE; coordinates are of the city. */
+export type Place = ReturnType<typeof place>
 
 const place = (
   countryCode: string,
   country: string,
   cityCode: string,
   city: string,
-  tier: Place['tier'],
+  tier: 1 | 2 | 3 | 4,
   certifications: string[],
   latitude: number,
   longitude: number,
-): Place => ({ code: `${countryCode}-${cityCode}-1`, countryCode, country, cityCode, city, index: 1, tier, certifications, latitude, longitude })
+) => ({ code: `${countryCode}-${cityCode}-1`, countryCode, country, cityCode, city, index: 1, tier, certifications, latitude, longitude })
 
 export const PLACES: readonly Place[] = [
   place('PL', 'Poland', 'POZ', 'Poznań', 3, ['ISO 27001', 'EN 50600'], 52.406374, 16.925168),

@@ -8,13 +8,10 @@ import { Refusal, badRequest } from './refusal.ts'
 
 type Body = Record<string, unknown>
 
-export interface User {
-  name: string
-  groups: string[]
-}
+export type User = ReturnType<typeof userOf>
 
 /** The caller by client certificate: common name and organizations. Anonymous calls are refused, as Talos configures it. */
-export const userOf = (socket: TLSSocket): User => {
+export const userOf = (socket: TLSSocket) => {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
   if (!certificate) throw new Refusal(401, 'Unauthorized', 'Unauthorized')
   const name = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? ''

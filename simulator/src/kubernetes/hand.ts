@@ -4,32 +4,15 @@ import type { World } from '../world.ts'
 import { mergePatch } from './changing/patch.ts'
 import { setLoadBalancer } from './balancing/controller.ts'
 import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
-import { formatAddress, addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
+import { formatAddress } from './balancing/ranges.ts'
+import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
 import { Objects, type Target } from './objects.ts'
 import { notFound, Refusal } from './refusal.ts'
 
 type Body = Record<string, unknown>
 
-export interface ShownCluster {
-  simulated: true
-  id: string
-  name: string
-  hasQuorum: boolean
-  loadBalancer: LoadBalancer | null
-  services: { namespace: string; name: string; type: string; addresses: string[] }[]
-  pools: { name: string; spec: Body; status: Body }[]
-}
-
 /** Changes in a simulated cluster by somebody else: Services that are added and removed, objects that are changed or deleted. */
-export interface Hand {
-  show(): ShownCluster
-  setLoadBalancer(wanted: LoadBalancer): void
-  addService(wish: ServiceOptions): void
-  removeService(namespace: string, name: string): void
-  /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of its kind. */
-  edit(plural: string, name: string, change: Body): void
-  remove(plural: string, name: string): void
-}
+export type Hand = ReturnType<typeof handOf>
 
 export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
 
@@ -40,7 +23,7 @@ export const handOn = (world: World, which: string): Hand | undefined => {
   return cluster && handOf(world, cluster)
 }
 
-const handOf = (world: World, cluster: EtcdCluster): Hand => {
+const handOf = (world: World, cluster: EtcdCluster) => {
   const objects = (): Objects => {
     if (!cluster.hasQuorum) throw new Refusal(409, 'Conflict', 'etcdserver: no leader')
     return new Objects(cluster, world.clock.now)
@@ -52,20 +35,21 @@ const handOf = (world: World, cluster: EtcdCluster): Hand => {
   }
   return {
     show: () => show(cluster, new Objects(cluster, world.clock.now)),
-    setLoadBalancer: (wanted) => setLoadBalancer(cluster, objects(), wanted),
-    addService: (wish) => addService(objects(), wish),
-    removeService: (namespace, name) => void objects().remove({ kind: SERVICES, namespace, name }),
-    edit(plural, name, change) {
+    setLoadBalancer: (wanted: LoadBalancer) => setLoadBalancer(cluster, objects(), wanted),
+    addService: (service: ServiceOptions) => addService(objects(), service),
+    removeService: (namespace: string, name: string) => void objects().remove({ kind: SERVICES, namespace, name }),
+    /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of its kind. */
+    edit(plural: string, name: string, change: Body) {
       const place = target(plural, name)
       const { metadata, ...rest } = objects().get(place)
       const { resourceVersion: _, ...kept } = object(metadata)
       objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
     },
-    remove: (plural, name) => void objects().remove(target(plural, name)),
+    remove: (plural: string, name: string) => void objects().remove(target(plural, name)),
   }
 }
 
-const show = (cluster: EtcdCluster, objects: Objects): ShownCluster => {
+const show = (cluster: EtcdCluster, objects: Objects) => {
   const { state } = cluster
   const loadBalancer = state.kubernetes.loadBalancer ?? null
   const kind = loadBalancer === 'cilium' ? CILIUM_POOLS : loadBalancer === 'metallb' ? METALLB_POOLS : null

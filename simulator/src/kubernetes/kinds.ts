@@ -1,22 +1,12 @@
-/** Kinds of the simulated API server. A CustomResourceDefinition adds custom ones. */
-export interface ResourceKind {
-  group: string
-  version: string
-  plural: string
-  kind: string
-  namespaced: boolean
-  /** Its status is a subresource, which only controllers write. */
-  hasStatus: boolean
-  shortNames: readonly string[]
-  /** Categories that kubectl can list by one name: `all`. */
-  categories: readonly string[]
-}
+/** A kind of the simulated API server. A CustomResourceDefinition adds custom ones. */
+export type ResourceKind = ReturnType<typeof kinds>[number]
 
-/** Each entry is `plural:Kind`, then its short names, then `all` where it is one of those. */
-const kinds = (group: string, version: string, namespaced: boolean, list: string): ResourceKind[] =>
+/** Each entry is `plural:Kind`, then its short names, then the category `all`, which kubectl can list, where it is one of those. */
+const kinds = (group: string, version: string, namespaced: boolean, list: string) =>
   list.split(' ').map((entry) => {
     const [plural = '', kind = '', ...more] = entry.split(':')
     const shortNames = more.filter((name) => name !== 'all')
+    // A status is a subresource, which only controllers write.
     return { group, version, plural, kind, namespaced, hasStatus: plural === 'services', shortNames, categories: more.includes('all') ? ['all'] : [] }
   })
 

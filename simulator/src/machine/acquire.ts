@@ -75,20 +75,11 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
   }
 }
 
-/** Values of the machine for a download URL; empty ones are not known yet. */
-export interface Variables {
-  uuid: string
-  serial: string
-  mac: string
-  hostname: string
-  code: string
-}
-
 /**
  * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in any case; a query with variables is rewritten with sorted keys, one that
  * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
  */
-export const populate = (source: string, variables: Variables): { url: string; missing: string[] } => {
+export const populate = (source: string, variables: Machine['announced']): { url: string; missing: string[] } => {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []
   const values = parseQuery(query)
   const missing: string[] = []
@@ -141,17 +132,12 @@ const escape = (text: string): string =>
     .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+')
 
-export interface Downloaded {
-  status: number
-  body: Buffer
-}
-
 const MAX_REDIRECTS = 10
 const MAX_BYTES = 32 * 1024 * 1024
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /** One GET from the machine's own address, following redirects. Rejects with Talos's kind of message if there is no answer. */
-const download = async (url: string, localAddress: string, signal: AbortSignal): Promise<Downloaded> => {
+const download = async (url: string, localAddress: string, signal: AbortSignal) => {
   let target = new URL(url)
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const { status, body, location } = await get(target, localAddress, signal)
@@ -161,7 +147,7 @@ const download = async (url: string, localAddress: string, signal: AbortSignal):
   throw new Error(`stopped after ${MAX_REDIRECTS} redirects`)
 }
 
-const get = (url: URL, localAddress: string, signal: AbortSignal): Promise<Downloaded & { location: string | undefined }> =>
+const get = (url: URL, localAddress: string, signal: AbortSignal): Promise<{ status: number; body: Buffer; location: string | undefined }> =>
   new Promise((resolve, reject) => {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`)
     const call = (url.protocol === 'https:' ? overHttps : overHttp)(

@@ -6,18 +6,6 @@ import { identityOf, type Identity } from '../fleet/hardware.ts'
 import type { Spot, ServerPlan } from '../fleet/plan.ts'
 import { readState, writeState } from '../store.ts'
 
-export interface Counters {
-  boots: number
-  applies: number
-  installs: number
-  failedInstalls: number
-  reboots: number
-  resets: number
-  bootstrapCalls: number
-  /** Bootstrap calls that made an etcd cluster. The sum over a cluster must never exceed one. */
-  bootstraps: number
-}
-
 /** State that survives a power cut: disks, firmware and the simulation's counters. */
 export interface Persisted {
   power: 'on' | 'off'
@@ -43,7 +31,9 @@ export interface Persisted {
   counters: Counters
 }
 
-const NOTHING: Counters = { boots: 0, applies: 0, installs: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
+/** `bootstraps` are the calls that made an etcd cluster. The sum over a cluster must never exceed one. */
+const NOTHING = { boots: 0, applies: 0, installs: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
+type Counters = typeof NOTHING
 
 export class MachineDisk {
   readonly state: Persisted

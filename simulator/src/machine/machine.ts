@@ -12,7 +12,6 @@ import { kernelCommandLine } from '../factory/assets.ts'
 import type { ServerIdentity } from '../wire/certificates.ts'
 import { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
-import type { Variables } from './acquire.ts'
 import { MachineDisk } from './disk.ts'
 import { kernelArgument } from './kernel-line.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -159,8 +158,8 @@ export class Machine {
     return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
-  /** The machine's values for its configuration URL. */
-  get announced(): Variables {
+  /** The machine's values for its configuration URL; empty ones are not known yet. */
+  get announced() {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce
     // Without a configuration only the kernel argument gives a host name.

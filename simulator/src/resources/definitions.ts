@@ -173,23 +173,11 @@ AcquireConfigStatuses.v1alpha1.talos.dev runtime AcquireConfigStatus: acquirecon
 Services.v1alpha1.talos.dev runtime Service: svc service | Running {.running}, Healthy {.healthy}, Health Unknown {.unknown}
 `
 
-export interface Definition {
-  type: string
-  namespace: string
-  displayType: string
-  /** Only os:admin reads these. */
-  sensitive: boolean
-  /** First simulated Talos minor with the type. */
-  since: number
-  aliases: string[]
-  /** All names that clients may use. */
-  allAliases: string[]
-  printColumns: { name: string; jsonPath: string }[]
-}
+export type Definition = ReturnType<typeof definition>
 
 const LINE = /^([A-Za-z0-9.]+)([!-]*)(?:\+(\d+))? (\S+) (\S+):([^|]*)(?:\| (.*))?$/
 
-const definition = (line: string): Definition => {
+const definition = (line: string) => {
   const [, type = '', marks = '', since = 12, namespace = '', displayType = '', names = '', columns = ''] = LINE.exec(line) ?? []
   if (type === '') throw new Error(`no definition of a resource: ${line}`)
   const aliases = names.split(' ').filter((name) => name !== '')
@@ -199,9 +187,12 @@ const definition = (line: string): Definition => {
     type,
     namespace,
     displayType,
+    /** Only os:admin reads these. */
     sensitive: marks.includes('!'),
+    /** First simulated Talos minor with the type. */
     since: Number(since),
     aliases,
+    /** All names that clients may use. */
     allAliases: [...own, ...aliases],
     printColumns: columns
       .split(/(?<=\}), /)

@@ -8,7 +8,6 @@ export interface Item {
   id: string
   proto: () => Uint8Array
   yaml: () => string
-  labels?: Record<string, string>
 }
 
 /** A type of resource, and how to list a machine's. */
@@ -32,12 +31,10 @@ export const item = <Desc extends DescMessage>(
   schema: Desc,
   init: MessageInitShape<Desc>,
   yaml: object | ((spec: object) => object) = {},
-  labels?: Record<string, string>,
 ): Item => ({
   id,
   proto: () => toBinary(schema, create(schema, init)),
   yaml: () => yamlOf(typeof yaml === 'function' ? yaml(plain(init) as object) : { ...(plain(init) as object), ...yaml }),
-  ...(labels && { labels }),
 })
 
 /** Fields whose name in Talos's YAML isn't that of the protobuf. */

@@ -40,7 +40,6 @@ const read = (machine: Machine, kind: Kind): Resource[] => {
         phase: 'running',
         created: timestampFromMs(known.created),
         updated: timestampFromMs(known.updated),
-        labels: item.labels ?? {},
       },
       spec: { protoSpec: item.proto(), yamlSpec: yaml },
     })

@@ -31,15 +31,10 @@ const FILE_MODE = 0o644
 /** In the form of Go's os.FileMode. */
 const FOLDER_MODE = 0x80000000 + 0o755
 
-interface Program {
-  name: string
-  namespace: string
-  pid: number
-  memoryBytes: number
-}
+type Program = ReturnType<typeof programs>[number]
 
 /** Running services and static pods. Process ids are stable until the next boot. */
-const programs = (machine: Machine): Program[] => {
+const programs = (machine: Machine) => {
   const services = machine.services.all.map(({ id, state }) => ({ name: id, namespace: SYSTEM, runs: state === 'Running' }))
   const pods = STATIC_PODS.map((name) => ({ name, namespace: KUBERNETES, runs: machine.apiServerUp }))
   return [...services, ...pods].flatMap(({ name, namespace, runs }, index) => {

@@ -3,8 +3,8 @@ import { ask as control } from '../../control/ask.ts'
 import { cluster, fleet, rack, until } from '../../testing/fleet.ts'
 import { APPLY, as, type Ask } from '../../testing/kubernetes.ts'
 import type { Simulator } from '../../start.ts'
-import { handOn, type Hand, type ShownCluster } from '../hand.ts'
-import { formatAddress, parseAddress, parseCidr, rangeText } from './services.ts'
+import { handOn, type Hand } from '../hand.ts'
+import { formatAddress, parseAddress, parseCidr, rangeText } from './ranges.ts'
 
 const POOLS = '/apis/cilium.io/v2/ciliumloadbalancerippools'
 const METALLB = '/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools'
@@ -30,7 +30,8 @@ const apply = (ask: Ask, path: string, spec: object): ReturnType<Ask> => {
 }
 
 /** Addresses of Services by name. */
-const given = (shown: ShownCluster): Record<string, string> => Object.fromEntries(shown.services.map(({ name, addresses }) => [name, addresses.join()]))
+const given = (shown: ReturnType<Hand['show']>): Record<string, string> =>
+  Object.fromEntries(shown.services.map(({ name, addresses }) => [name, addresses.join()]))
 
 test('IPv4 and IPv6 addresses are parsed, counted and formatted', () => {
   for (const text of ['203.0.113.7', '0.0.0.0', '2001:db8::1', '::', '2001:db8:0:1::ffff', '1:2:3:4:5:6:7:8'])

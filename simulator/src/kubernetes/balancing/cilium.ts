@@ -2,23 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { list, object, text } from '../../config/shape.ts'
 import type { Objects, Target } from '../objects.ts'
 import { CILIUM_POOLS } from './definitions.ts'
-import {
-  type Address,
-  contains,
-  formatAddress,
-  overlap,
-  parseCidr,
-  parseRange,
-  type Range,
-  rangeText,
-  sizeOf,
-  byAge,
-  ingressOf,
-  requestedBy,
-  same,
-  type Service,
-  servicesOf,
-} from './services.ts'
+import { type Address, contains, formatAddress, overlap, parseCidr, parseRange, type Range, rangeText, sizeOf } from './ranges.ts'
+import { byAge, ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
 
 type Body = Record<string, unknown>
 
@@ -31,19 +16,7 @@ interface Condition {
   message: string
 }
 
-interface Pool {
-  target: Target
-  name: string
-  generation: number
-  status: Body
-  conditions: Condition[]
-  ranges: Range[]
-  /** Reserved addresses at the ends of networks. */
-  reserved: Address[]
-  disabled: boolean
-  conflicting: boolean
-  selector: Body | null
-}
+type Pool = ReturnType<typeof poolOf>
 
 const REQUEST = 'cilium.io/IPAMRequestSatisfied'
 const CONFLICT = 'cilium.io/PoolConflict'
@@ -76,7 +49,7 @@ export const balanceCilium = (objects: Objects, now: number): void => {
   for (const pool of pools) count(objects, pool, taken, at)
 }
 
-const poolOf = (body: Body): Pool => {
+const poolOf = (body: Body) => {
   const metadata = object(body.metadata)
   const spec = object(body.spec)
   const ranges = list(spec.blocks)
@@ -91,6 +64,7 @@ const poolOf = (body: Body): Pool => {
     status: object(body.status),
     conditions,
     ranges,
+    /** Reserved addresses at the ends of networks. */
     reserved:
       spec.allowFirstLastIPs === 'No'
         ? ranges.filter(isWide).flatMap(({ from, to, family }) => [

@@ -6,54 +6,42 @@ export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
 export const METALLB_NAMESPACE = 'metallb-system'
 
-interface Definition {
-  group: string
-  versions: string[]
-  plural: string
-  kind: string
-  namespaced: boolean
-  /** Fields of `spec` in its schema. */
-  spec: string[]
+/** `spec` has the fields of its schema. */
+const definition = (group: string, versions: string[], plural: string, kind: string, namespaced: boolean, spec: string) => {
+  return { group, versions, plural, kind, namespaced, spec: spec.split(' ') }
 }
 
-const CILIUM: Definition[] = [
-  {
-    group: 'cilium.io',
-    versions: ['v2', 'v2alpha1'],
-    plural: 'ciliumloadbalancerippools',
-    kind: 'CiliumLoadBalancerIPPool',
-    namespaced: false,
-    spec: ['allowFirstLastIPs', 'blocks', 'disabled', 'serviceSelector'],
-  },
-  {
-    group: 'cilium.io',
-    versions: ['v2alpha1'],
-    plural: 'ciliuml2announcementpolicies',
-    kind: 'CiliumL2AnnouncementPolicy',
-    namespaced: false,
-    spec: ['externalIPs', 'interfaces', 'loadBalancerIPs', 'nodeSelector', 'serviceSelector'],
-  },
+const CILIUM = [
+  definition(
+    'cilium.io',
+    ['v2', 'v2alpha1'],
+    'ciliumloadbalancerippools',
+    'CiliumLoadBalancerIPPool',
+    false,
+    'allowFirstLastIPs blocks disabled serviceSelector',
+  ),
+  definition(
+    'cilium.io',
+    ['v2alpha1'],
+    'ciliuml2announcementpolicies',
+    'CiliumL2AnnouncementPolicy',
+    false,
+    'externalIPs interfaces loadBalancerIPs nodeSelector serviceSelector',
+  ),
 ]
-const METALLB: Definition[] = [
-  {
-    group: 'metallb.io',
-    versions: ['v1beta1'],
-    plural: 'ipaddresspools',
-    kind: 'IPAddressPool',
-    namespaced: true,
-    spec: ['addresses', 'autoAssign', 'avoidBuggyIPs', 'serviceAllocation'],
-  },
-  {
-    group: 'metallb.io',
-    versions: ['v1beta1'],
-    plural: 'l2advertisements',
-    kind: 'L2Advertisement',
-    namespaced: true,
-    spec: ['interfaces', 'ipAddressPoolSelectors', 'ipAddressPools', 'nodeSelectors', 'serviceSelectors'],
-  },
+const METALLB = [
+  definition('metallb.io', ['v1beta1'], 'ipaddresspools', 'IPAddressPool', true, 'addresses autoAssign avoidBuggyIPs serviceAllocation'),
+  definition(
+    'metallb.io',
+    ['v1beta1'],
+    'l2advertisements',
+    'L2Advertisement',
+    true,
+    'interfaces ipAddressPoolSelectors ipAddressPools nodeSelectors serviceSelectors',
+  ),
 ]
 
-const DEFINITIONS: Record<LoadBalancer, Definition[]> = { cilium: CILIUM, metallb: METALLB, none: [] }
+const DEFINITIONS: Record<LoadBalancer, ReturnType<typeof definition>[]> = { cilium: CILIUM, metallb: METALLB, none: [] }
 
 /** The custom resource definitions of a load balancer. */
 export const definitionsOf = (which: LoadBalancer): Record<string, unknown>[] =>
@@ -82,7 +70,7 @@ export const definitionsOf = (which: LoadBalancer): Record<string, unknown>[] =>
     status: { acceptedNames: { plural, kind }, conditions: [{ type: 'Established', status: 'True', reason: 'InitialNamesAccepted' }] },
   }))
 
-const kindOf = ({ group, versions, plural, kind, namespaced }: Definition): ResourceKind => ({
+const kindOf = ({ group, versions, plural, kind, namespaced }: ReturnType<typeof definition>): ResourceKind => ({
   group,
   version: versions[0] ?? '',
   plural,

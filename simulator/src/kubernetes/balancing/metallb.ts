@@ -1,32 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { object, text, list } from '../../config/shape.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
 import { METALLB_NAMESPACE, METALLB_POOLS } from './definitions.ts'
-import {
-  type Address,
-  contains,
-  type Range,
-  sizeOf,
-  overlap,
-  parseCidr,
-  parseRange,
-  ingressOf,
-  requestedBy,
-  same,
-  type Service,
-  servicesOf,
-} from './services.ts'
+import { type Address, contains, type Range, sizeOf, overlap, parseCidr, parseRange } from './ranges.ts'
+import { ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
 
 type Body = Record<string, unknown>
 
-interface Pool {
-  target: Target
-  name: string
-  status: Body
-  ranges: Range[]
-  autoAssign: boolean
-  avoidBuggy: boolean
-}
+type Pool = ReturnType<typeof poolOf>
 
 const FROM_POOL = 'metallb.io/ip-allocated-from-pool'
 const WANTED_POOL = 'metallb.io/address-pool'
@@ -58,7 +39,7 @@ export const balanceMetallb = (objects: Objects): void => {
   for (const pool of pools) count(objects, pool, taken)
 }
 
-const poolOf = (body: Body): Pool => {
+const poolOf = (body: Body) => {
   const name = text(object(body.metadata).name)
   const spec = object(body.spec)
   return {
