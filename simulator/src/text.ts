@@ -51,34 +51,18 @@ export const table = (answer: unknown, hidden: readonly string[] = []): string =
   return lists.map(([name, items]) => `${name} (simulated)\n${rows(items.filter(isObject).map((item) => shown(name, item, hidden)))}`).join('\n\n')
 }
 
-const SHOWN: Record<string, string[]> = {
-  clusters: ['name', 'hasQuorum', 'loadBalancer', 'services', 'pools'],
-  servers: [
-    'name',
-    'address',
-    'datacenter',
-    'power',
-    'stage',
-    'machineType',
-    'talosVersion',
-    'installedVersion',
-    'hostname',
-    'faults',
-    'applies',
-    'installs',
-    'failedInstalls',
-    'reboots',
-    'resets',
-    'bootstrapCalls',
-    'bootstraps',
-  ],
+const SHOWN: Record<string, string> = {
+  clusters: 'name hasQuorum loadBalancer services pools',
+  servers:
+    'name address datacenter power stage machineType talosVersion installedVersion hostname faults ' +
+    'applies installs failedInstalls reboots resets bootstrapCalls bootstraps',
 }
 
 /** The shown fields of an object, by its kind. */
 const shown = (what: string, item: Record<string, unknown>, hidden: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     Object.entries(item)
-      .filter(([key]) => (SHOWN[what]?.includes(key) ?? true) && !hidden.includes(key))
+      .filter(([key]) => (SHOWN[what]?.split(' ').includes(key) ?? true) && !hidden.includes(key))
       .map(([key, value]) => [key, short(value)]),
   )
 

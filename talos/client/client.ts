@@ -5,14 +5,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { createClient, type Transport } from '@connectrpc/connect'
 import type { Data } from '../proto/gen/common/common_pb.ts'
-import {
-  ApplyConfigurationRequest_Mode,
-  ApplyConfigurationRequest_ModeSchema,
-  MachineService,
-  RebootRequest_Mode,
-  ResetPartitionSpecSchema,
-  ResetRequest_WipeMode,
-} from '../proto/gen/machine/machine_pb.ts'
+import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
@@ -51,7 +44,7 @@ export interface TalosClient extends ReturnType<typeof talosClient> {}
 const workDeadlineMs = 60_000
 
 export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
-  const machine = createClient(MachineService, connection.transport)
+  const machine = createClient(proto.MachineService, connection.transport)
   const storage = createClient(StorageService, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
@@ -115,12 +108,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
      * what would, and Talos gives no warnings; it tells it with all secrets, so it is not to be shown. A refusal is `invalid_argument` with Talos's reasons, a line each.
      */
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
-      const mode = ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof ApplyConfigurationRequest_Mode]
+      const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
       const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
       const { messages } = await unary(connection, work(options), (o) => machine.applyConfiguration(request, o))
       const answer = one(messages, 'ApplyConfiguration')
       return {
-        mode: enumWord(ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
+        mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
         warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),
         details: messageText(answer.modeDetails, 64 * 1024),
       }
@@ -136,7 +129,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
-      const mode = RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof RebootRequest_Mode]
+      const mode = proto.RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof proto.RebootRequest_Mode]
       const { messages } = await unary(connection, options, (o) => machine.reboot({ mode }, o))
       return { actorId: text(one(messages, 'Reboot').actorId) }
     },
@@ -157,8 +150,8 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       const request = {
         graceful: how.graceful,
         reboot: how.reboot,
-        mode: ResetRequest_WipeMode[(how.mode ?? 'all').toUpperCase() as keyof typeof ResetRequest_WipeMode],
-        systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(ResetPartitionSpecSchema, { label, wipe: true })),
+        mode: proto.ResetRequest_WipeMode[(how.mode ?? 'all').toUpperCase() as keyof typeof proto.ResetRequest_WipeMode],
+        systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(proto.ResetPartitionSpecSchema, { label, wipe: true })),
         userDisksToWipe: [...(how.userDisks ?? [])],
       }
       const { messages } = await unary(connection, work(options), (o) => machine.reset(request, o))

@@ -1,20 +1,5 @@
 import { type DescEnum, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
-import {
-  AddressEventSchema,
-  ConfigLoadErrorEventSchema,
-  ConfigValidationErrorEventSchema,
-  type Event,
-  MachineStatusEvent_MachineStageSchema,
-  MachineStatusEventSchema,
-  PhaseEvent_ActionSchema,
-  PhaseEventSchema,
-  SequenceEvent_ActionSchema,
-  SequenceEventSchema,
-  ServiceStateEvent_ActionSchema,
-  ServiceStateEventSchema,
-  TaskEvent_ActionSchema,
-  TaskEventSchema,
-} from '../proto/gen/machine/machine_pb.ts'
+import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { maxItems } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { messageText, text } from './text.ts'
@@ -41,11 +26,11 @@ export type TalosEvent = { id: string; actorId: string } & (
 
 /** Stage by number, of the resource as well as of the event: both count alike. */
 export function stageOf(number: number): Stage {
-  return enumWord(MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
+  return enumWord(proto.MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
 }
 
 /** Parses an event; undefined for the empty one that opens the stream. Throws TalosError if it is malformed. */
-export function readEvent(event: Event): TalosEvent | undefined {
+export function readEvent(event: proto.Event): TalosEvent | undefined {
   const url = event.data?.typeUrl ?? ''
   if (url === '') return undefined
   // `talos/runtime/machine.MachineStatusEvent`: not the prefix that the protobuf library knows.
@@ -61,45 +46,45 @@ export function readEvent(event: Event): TalosEvent | undefined {
   }
   switch (type) {
     case 'machine.MachineStatusEvent': {
-      const { stage, status } = read(MachineStatusEventSchema)
+      const { stage, status } = read(proto.MachineStatusEventSchema)
       return { ...origin, kind: 'machine_status', stage: stageOf(stage), ready: status?.ready ?? false, unmet: unmetOf(status?.unmetConditions ?? []) }
     }
     case 'machine.SequenceEvent': {
-      const { sequence, action, error } = read(SequenceEventSchema)
+      const { sequence, action, error } = read(proto.SequenceEventSchema)
       return {
         ...origin,
         kind: 'sequence',
         sequence: text(sequence),
-        action: enumWord(SequenceEvent_ActionSchema, action, 'noop') as 'noop' | 'start' | 'stop',
+        action: enumWord(proto.SequenceEvent_ActionSchema, action, 'noop') as 'noop' | 'start' | 'stop',
         error: messageText(error?.message ?? ''),
       }
     }
     case 'machine.PhaseEvent': {
-      const { phase, action } = read(PhaseEventSchema)
-      return { ...origin, kind: 'phase', phase: text(phase), action: enumWord(PhaseEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
+      const { phase, action } = read(proto.PhaseEventSchema)
+      return { ...origin, kind: 'phase', phase: text(phase), action: enumWord(proto.PhaseEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
     }
     case 'machine.TaskEvent': {
-      const { task, action } = read(TaskEventSchema)
-      return { ...origin, kind: 'task', task: text(task), action: enumWord(TaskEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
+      const { task, action } = read(proto.TaskEventSchema)
+      return { ...origin, kind: 'task', task: text(task), action: enumWord(proto.TaskEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
     }
     case 'machine.ServiceStateEvent': {
-      const { service, action, message, health } = read(ServiceStateEventSchema)
+      const { service, action, message, health } = read(proto.ServiceStateEventSchema)
       const healthy = health === undefined || health.unknown ? undefined : health.healthy
       return {
         ...origin,
         kind: 'service',
         service: text(service),
-        action: enumWord(ServiceStateEvent_ActionSchema, action, String(action)),
+        action: enumWord(proto.ServiceStateEvent_ActionSchema, action, String(action)),
         message: messageText(message),
         healthy,
       }
     }
     case 'machine.ConfigLoadErrorEvent':
-      return { ...origin, kind: 'config_error', error: messageText(read(ConfigLoadErrorEventSchema).error) }
+      return { ...origin, kind: 'config_error', error: messageText(read(proto.ConfigLoadErrorEventSchema).error) }
     case 'machine.ConfigValidationErrorEvent':
-      return { ...origin, kind: 'config_error', error: messageText(read(ConfigValidationErrorEventSchema).error) }
+      return { ...origin, kind: 'config_error', error: messageText(read(proto.ConfigValidationErrorEventSchema).error) }
     case 'machine.AddressEvent': {
-      const { hostname, addresses } = read(AddressEventSchema)
+      const { hostname, addresses } = read(proto.AddressEventSchema)
       return { ...origin, kind: 'address', hostname: text(hostname), addresses: addresses.slice(0, maxItems).map((a) => text(a)) }
     }
     default:

@@ -10,21 +10,8 @@ import { MemberSpecSchema as EtcdMemberSpecSchema } from '../proto/gen/definitio
 import { LayerSchema } from '../proto/gen/definitions/extensions_pb.ts'
 import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '../proto/gen/definitions/hardware_pb.ts'
 import { NodenameSpecSchema, NodeStatusSpecSchema, StaticPodStatusSpecSchema } from '../proto/gen/definitions/k8s_pb.ts'
-import {
-  AddressStatusSpecSchema,
-  HostnameStatusSpecSchema,
-  LinkStatusSpecSchema,
-  NodeAddressSpecSchema,
-  RouteStatusSpecSchema,
-} from '../proto/gen/definitions/network_pb.ts'
-import {
-  DiagnosticSpecSchema,
-  KernelCmdlineSpecSchema,
-  MachineStatusSpecSchema,
-  MetaKeySpecSchema,
-  SecurityStateSpecSchema,
-  VersionSpecSchema,
-} from '../proto/gen/definitions/runtime_pb.ts'
+import * as network from '../proto/gen/definitions/network_pb.ts'
+import * as runtime from '../proto/gen/definitions/runtime_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '../proto/gen/definitions/time_pb.ts'
 import { ServiceSpecSchema } from '../proto/gen/definitions/v1alpha1_pb.ts'
 
@@ -51,26 +38,26 @@ export const resources = {
   discoveredVolume: kind('runtime', 'DiscoveredVolumes.block.talos.dev', DiscoveredVolumeSpecSchema),
   volumeStatus: kind('runtime', 'VolumeStatuses.block.talos.dev', VolumeStatusSpecSchema),
 
-  link: kind('network', 'LinkStatuses.net.talos.dev', LinkStatusSpecSchema),
+  link: kind('network', 'LinkStatuses.net.talos.dev', network.LinkStatusSpecSchema),
   /** id `<link>/<address>/<prefix length>` */
-  address: kind('network', 'AddressStatuses.net.talos.dev', AddressStatusSpecSchema),
+  address: kind('network', 'AddressStatuses.net.talos.dev', network.AddressStatusSpecSchema),
   /** ids `default`, `current`, `routed`, each also with `-no-k8s` and `-only-k8s` once Kubernetes runs */
-  nodeAddress: kind('network', 'NodeAddresses.net.talos.dev', NodeAddressSpecSchema),
-  route: kind('network', 'RouteStatuses.net.talos.dev', RouteStatusSpecSchema),
+  nodeAddress: kind('network', 'NodeAddresses.net.talos.dev', network.NodeAddressSpecSchema),
+  route: kind('network', 'RouteStatuses.net.talos.dev', network.RouteStatusSpecSchema),
   /** id `hostname` */
-  hostname: kind('network', 'HostnameStatuses.net.talos.dev', HostnameStatusSpecSchema),
+  hostname: kind('network', 'HostnameStatuses.net.talos.dev', network.HostnameStatusSpecSchema),
 
   /** id `machine` */
-  machineStatus: kind('runtime', 'MachineStatuses.runtime.talos.dev', MachineStatusSpecSchema),
+  machineStatus: kind('runtime', 'MachineStatuses.runtime.talos.dev', runtime.MachineStatusSpecSchema),
   /** id `version` */
-  version: kind('runtime', 'Versions.runtime.talos.dev', VersionSpecSchema),
+  version: kind('runtime', 'Versions.runtime.talos.dev', runtime.VersionSpecSchema),
   /** id `securitystate` */
-  securityState: kind('runtime', 'SecurityStates.talos.dev', SecurityStateSpecSchema),
+  securityState: kind('runtime', 'SecurityStates.talos.dev', runtime.SecurityStateSpecSchema),
   extension: kind('runtime', 'ExtensionStatuses.runtime.talos.dev', LayerSchema),
   /** id `cmdline` */
-  kernelCmdline: kind('runtime', 'KernelCmdlines.runtime.talos.dev', KernelCmdlineSpecSchema),
-  diagnostic: kind('runtime', 'Diagnostics.runtime.talos.dev', DiagnosticSpecSchema),
-  metaKey: kind('runtime', 'MetaKeys.runtime.talos.dev', MetaKeySpecSchema),
+  kernelCmdline: kind('runtime', 'KernelCmdlines.runtime.talos.dev', runtime.KernelCmdlineSpecSchema),
+  diagnostic: kind('runtime', 'Diagnostics.runtime.talos.dev', runtime.DiagnosticSpecSchema),
+  metaKey: kind('runtime', 'MetaKeys.runtime.talos.dev', runtime.MetaKeySpecSchema),
   service: kind('runtime', 'Services.v1alpha1.talos.dev', ServiceSpecSchema),
   /** id `node` */
   timeStatus: kind('runtime', 'TimeStatuses.v1alpha1.talos.dev', TimeStatusSpecSchema),

@@ -238,21 +238,12 @@ function checkNode(report: Report): void {
 }
 
 /** Fields of the kubelet's configuration that Talos sets itself (`pkg/machinery/kubelet`). */
-const ownedByTalos = new Set([
-  'apiVersion',
-  'authentication',
-  'authorization',
-  'cgroupRoot',
-  'kind',
-  'kubeletCgroups',
-  'port',
-  'protectKernelDefaults',
-  'resolvConf',
-  'rotateCertificates',
-  'systemCgroups',
-  'staticPodPath',
-  'seccompDefault',
-])
+const ownedByTalos = new Set(
+  (
+    'apiVersion authentication authorization cgroupRoot kind kubeletCgroups port protectKernelDefaults resolvConf rotateCertificates ' +
+    'systemCgroups staticPodPath seccompDefault'
+  ).split(' '),
+)
 
 function checkEncryption(report: Report): void {
   for (const partition of ['state', 'ephemeral']) {

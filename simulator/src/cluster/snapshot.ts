@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-import { object, text } from '../config/shape.ts'
+import { type Body, object, text } from '../config/shape.ts'
 import { boltDatabase, type Entries } from './bolt.ts'
 import { clientUrl, peerUrl, type EtcdCluster, type Member } from './etcd.ts'
-
-type Body = Record<string, unknown>
 
 /** Storage keys of kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
 const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }

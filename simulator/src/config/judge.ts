@@ -169,17 +169,8 @@ const judgeFeatures = (machine: Record<string, unknown>, errors: string[]): void
     errors.push('feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true (.machine.features.hostDNS)')
 }
 
-const KUBELET_FIELDS = [
-  'authentication',
-  'authorization',
-  'clusterDNS',
-  'clusterDomain',
-  'containerRuntimeEndpoint',
-  'port',
-  'rotateCertificates',
-  'staticPodPath',
-  'tlsMinVersion',
-]
+const KUBELET_FIELDS =
+  'authentication authorization clusterDNS clusterDomain containerRuntimeEndpoint port rotateCertificates staticPodPath tlsMinVersion'.split(' ')
 
 const judgeNode = (machine: Record<string, unknown>, type: string, errors: string[]): void => {
   for (const key of KUBELET_FIELDS)

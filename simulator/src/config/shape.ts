@@ -75,10 +75,13 @@ export const mismatches = (value: unknown, known: Fields): { unknown: Path[]; wr
   return { unknown, wrong }
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** An object of YAML or JSON. */
+export type Body = Record<string, unknown>
+
+export const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value if it is an object, else an empty one. */
-export const object = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})
+export const object = (value: unknown): Body => (isObject(value) ? value : {})
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''

@@ -1,12 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { list, object, text, isObject } from '../config/shape.ts'
+import { type Body, list, object, text, isObject } from '../config/shape.ts'
 import { organizationsOf } from '../wire/peer.ts'
 import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
 import { Refusal, badRequest } from './refusal.ts'
-
-type Body = Record<string, unknown>
 
 export type User = ReturnType<typeof userOf>
 

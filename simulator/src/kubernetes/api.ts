@@ -1,6 +1,6 @@
 import { parse } from 'yaml'
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { isObject, object, text } from '../config/shape.ts'
+import { type Body, isObject, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import { about } from './discovery.ts'
 import { authorize, type User, review, reviewAt } from './access.ts'
@@ -25,8 +25,6 @@ export interface Request {
 }
 
 export type Answer = { status: number; json: unknown } | { status: number; plain: string } | { watch: Watch }
-
-type Body = Record<string, unknown>
 
 const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
 

@@ -1,10 +1,8 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { object, text } from '../config/shape.ts'
+import { type Body, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
-
-type Body = Record<string, unknown>
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 const ROLES: Readonly<Record<string, readonly object[]>> = {

@@ -1,7 +1,7 @@
 import { apiVersionOf, type ResourceKind } from './kinds.ts'
 import { Refusal } from './refusal.ts'
 import { REVIEWS } from './access.ts'
-import { isObject, list, object } from '../config/shape.ts'
+import { type Body, isObject, list, object } from '../config/shape.ts'
 import type { Objects } from './objects.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -73,8 +73,6 @@ const resourcesOf = (kinds: readonly ResourceKind[], group: string, version: str
   if (resources.length + reviews.length === 0) throw absent()
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group, version }), resources: [...resources, ...reviews] }
 }
-
-type Body = Record<string, unknown>
 
 const UNDESCRIBED = 'This simulated API server does not describe the fields of this kind.'
 

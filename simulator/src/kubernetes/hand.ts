@@ -1,5 +1,5 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { list, object, text } from '../config/shape.ts'
+import { type Body, list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
 import { mergePatch } from './changing/patch.ts'
 import { setLoadBalancer } from './balancing/controller.ts'
@@ -8,8 +8,6 @@ import { formatAddress } from './balancing/ranges.ts'
 import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
 import { Objects, type Target } from './objects.ts'
 import { notFound, Refusal } from './refusal.ts'
-
-type Body = Record<string, unknown>
 
 /** Changes in a simulated cluster by somebody else: Services that are added and removed, objects that are changed or deleted. */
 export type Hand = ReturnType<typeof handOf>

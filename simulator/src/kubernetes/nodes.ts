@@ -1,13 +1,11 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { object, text } from '../config/shape.ts'
+import { type Body, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { NodeConfig } from '../config/node-config.ts'
 import type { World } from '../world.ts'
 import { builtIn } from './kinds.ts'
 import { Objects } from './objects.ts'
 import { randomBytes } from 'node:crypto'
-
-type Body = Record<string, unknown>
 
 const NODES = builtIn('nodes')
 /** Names the machine of a node. A node can outlive its machine's membership. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { EtcdCluster, StoredObject } from '../cluster/etcd.ts'
-import { isObject, list, object, text } from '../config/shape.ts'
+import { type Body, isObject, list, object, text } from '../config/shape.ts'
 import { applyFields, defaulted, normal, withoutStatus } from './changing/apply.ts'
 import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind } from './kinds.ts'
 import { METALLB_POOLS } from './balancing/definitions.ts'
@@ -15,8 +15,6 @@ export interface Target {
   namespace: string
   name: string
 }
-
-type Body = Record<string, unknown>
 
 /** The objects of a cluster, persisted in its etcd before each answer. */
 export class Objects {

@@ -1,4 +1,4 @@
-import { list, object, text } from '../config/shape.ts'
+import { type Body, list, object, text } from '../config/shape.ts'
 import type { ResourceKind } from './kinds.ts'
 
 const SECOND = 1
@@ -32,8 +32,6 @@ export const ageOf = (at: unknown, now: number): string => {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) ? '<unknown>' : humanDuration(now - time)
 }
-
-type Body = Record<string, unknown>
 
 interface Column {
   name: string

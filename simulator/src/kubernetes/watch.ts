@@ -1,4 +1,4 @@
-import { object, text } from '../config/shape.ts'
+import { type Body, object, text } from '../config/shape.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import type { Target } from './objects.ts'
 import { apiVersionOf, type ResourceKind } from './kinds.ts'
@@ -60,7 +60,6 @@ export const historyOf = (cluster: EtcdCluster): History => {
   return found
 }
 
-type Body = Record<string, unknown>
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /** Receiver of a watch's events. */

@@ -1,13 +1,4 @@
-import {
-  MachineStatusEventSchema,
-  MachineStatusEvent_MachineStage as Stages,
-  PhaseEventSchema,
-  PhaseEvent_Action,
-  SequenceEventSchema,
-  SequenceEvent_Action,
-  TaskEventSchema,
-  TaskEvent_Action,
-} from '#talos/proto/gen/machine/machine_pb.ts'
+import * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import { Code } from '#talos/proto/gen/common/common_pb.ts'
 import type { Stage } from '../fleet/faults.ts'
 import type { Journal } from './journal.ts'
@@ -70,7 +61,7 @@ export class StageTracker {
     this.#sequence = sequence
     this.#phase = null
     this.#phaseNumber = 0
-    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.START }, actorId)
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.START }, actorId)
     this.#journal.kernel(`[talos] ${sequence} sequence: ${PHASES[sequence]} phase(s)`)
     const stage = BY_SEQUENCE[sequence]
     if (stage) this.#to(stage, actorId)
@@ -78,10 +69,10 @@ export class StageTracker {
 
   /** Reports at boot that an installed Talos skips the install sequence. */
   skipInstall(): void {
-    this.#journal.event(SequenceEventSchema, { sequence: 'install', action: SequenceEvent_Action.START })
+    this.#journal.event(proto.SequenceEventSchema, { sequence: 'install', action: proto.SequenceEvent_Action.START })
     this.#journal.kernel('[talos] install sequence: 0 phase(s)')
     this.#journal.kernel('[talos] install sequence: done: 1.2µs')
-    this.#journal.event(SequenceEventSchema, { sequence: 'install', action: SequenceEvent_Action.STOP })
+    this.#journal.event(proto.SequenceEventSchema, { sequence: 'install', action: proto.SequenceEvent_Action.STOP })
   }
 
   stopSequence(actorId = ''): void {
@@ -89,7 +80,7 @@ export class StageTracker {
     if (!sequence) return
     this.endPhase()
     this.#sequence = null
-    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP }, actorId)
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
     this.#journal.kernel(`[talos] ${sequence} sequence: done: 1.2s`)
     if (sequence === 'boot') this.#to('running', actorId)
   }
@@ -103,9 +94,9 @@ export class StageTracker {
     }
     this.#phase = null
     this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
-    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP }, actorId)
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
     const told = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
-    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.NOOP, error: { message: told, code: Code.FATAL } }, actorId)
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: told, code: Code.FATAL } }, actorId)
     this.#sequence = null
     if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
   }
@@ -113,8 +104,8 @@ export class StageTracker {
   /** Refuses a sequence while another one runs. */
   refuseSequence(sequence: Sequence, actorId = ''): void {
     this.#journal.event(
-      SequenceEventSchema,
-      { sequence, action: SequenceEvent_Action.NOOP, error: { message: 'sequence is already running', code: Code.LOCKED } },
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: 'sequence is already running', code: Code.LOCKED } },
       actorId,
     )
   }
@@ -122,7 +113,7 @@ export class StageTracker {
   phase(phase: string, actorId = ''): void {
     this.endPhase()
     this.#phase = phase
-    this.#journal.event(PhaseEventSchema, { phase, action: PhaseEvent_Action.START }, actorId)
+    this.#journal.event(proto.PhaseEventSchema, { phase, action: proto.PhaseEvent_Action.START }, actorId)
     this.#phaseNumber++
     const of = this.#sequence === null ? this.#phaseNumber : PHASES[this.#sequence]
     this.#journal.kernel(`[talos] phase ${phase} (${this.#phaseNumber}/${of}): 1 tasks(s)`)
@@ -133,12 +124,12 @@ export class StageTracker {
 
   endPhase(): void {
     if (!this.#phase) return
-    this.#journal.event(PhaseEventSchema, { phase: this.#phase, action: PhaseEvent_Action.STOP })
+    this.#journal.event(proto.PhaseEventSchema, { phase: this.#phase, action: proto.PhaseEvent_Action.STOP })
     this.#phase = null
   }
 
   task(task: string, running: boolean): void {
-    this.#journal.event(TaskEventSchema, { task, action: running ? TaskEvent_Action.START : TaskEvent_Action.STOP })
+    this.#journal.event(proto.TaskEventSchema, { task, action: running ? proto.TaskEvent_Action.START : proto.TaskEvent_Action.STOP })
     if (task === 'runningMaintenance') this.#to(running ? 'maintenance' : 'booting')
   }
 
@@ -172,8 +163,11 @@ export class StageTracker {
 
   #announce(actorId = ''): void {
     this.#journal.event(
-      MachineStatusEventSchema,
-      { stage: Stages[stageWord(this.#stage)], status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) } },
+      proto.MachineStatusEventSchema,
+      {
+        stage: proto.MachineStatusEvent_MachineStage[stageWord(this.#stage)],
+        status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) },
+      },
       actorId,
     )
   }

@@ -1,20 +1,5 @@
-import {
-  AddressStatusSpecSchema,
-  HostnameStatusSpecSchema,
-  LinkStatusSpecSchema,
-  NodeAddressSpecSchema,
-  ResolverStatusSpecSchema,
-  RouteStatusSpecSchema,
-  StatusSpecSchema,
-} from '#talos/proto/gen/definitions/network_pb.ts'
-import {
-  NethelpersDuplex,
-  NethelpersFamily,
-  NethelpersLinkType,
-  NethelpersOperationalState,
-  NethelpersPort,
-  NethelpersScope,
-} from '#talos/proto/gen/definitions/enums_pb.ts'
+import * as network from '#talos/proto/gen/definitions/network_pb.ts'
+import * as enums from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Link } from '../fleet/hardware.ts'
 import { ipBytes, item, kind, macBytes, type Item, type Kind } from './resource.ts'
@@ -28,15 +13,15 @@ const BROADCAST = 'ff:ff:ff:ff:ff:ff'
 const linkStatuses = (machine: Machine): Item[] => [
   item(
     'lo',
-    LinkStatusSpecSchema,
+    network.LinkStatusSpecSchema,
     {
       index: 1,
-      type: NethelpersLinkType.LINK_LOOPBCK,
+      type: enums.NethelpersLinkType.LINK_LOOPBCK,
       mtu: 65_536,
-      operationalState: NethelpersOperationalState.OPER_STATE_UNKNOWN,
+      operationalState: enums.NethelpersOperationalState.OPER_STATE_UNKNOWN,
       linkState: true,
-      port: NethelpersPort.OTHER,
-      duplex: NethelpersDuplex.UNKNOWN,
+      port: enums.NethelpersPort.OTHER,
+      duplex: enums.NethelpersDuplex.UNKNOWN,
     },
     { type: 'loopback', kind: '', operationalState: 'unknown', port: 'Other', duplex: 'Unknown' },
   ),
@@ -46,10 +31,10 @@ const linkStatuses = (machine: Machine): Item[] => [
 const physical = (link: Link): Item => {
   return item(
     link.name,
-    LinkStatusSpecSchema,
+    network.LinkStatusSpecSchema,
     {
       index: link.index,
-      type: NethelpersLinkType.LINK_ETHER,
+      type: enums.NethelpersLinkType.LINK_ETHER,
       mtu: 1500,
       queueDisc: 'mq',
       kind: '',
@@ -68,9 +53,9 @@ const physical = (link: Link): Item => {
       broadcastAddr: macBytes(BROADCAST),
       permanentAddr: macBytes(link.mac),
       speedMegabits: BigInt(link.up ? link.nic.speedMegabits : 0),
-      port: NethelpersPort.DIRECT_ATTACH,
-      operationalState: link.up ? NethelpersOperationalState.OPER_STATE_UP : NethelpersOperationalState.OPER_STATE_DOWN,
-      duplex: link.up ? NethelpersDuplex.FULL : NethelpersDuplex.UNKNOWN,
+      port: enums.NethelpersPort.DIRECT_ATTACH,
+      operationalState: link.up ? enums.NethelpersOperationalState.OPER_STATE_UP : enums.NethelpersOperationalState.OPER_STATE_DOWN,
+      duplex: link.up ? enums.NethelpersDuplex.FULL : enums.NethelpersDuplex.UNKNOWN,
     },
     { type: 'ether', operationalState: link.up ? 'up' : 'down', port: 'DirectAttach', duplex: link.up ? 'Full' : 'Unknown' },
   )
@@ -87,7 +72,7 @@ const nodeAddresses = (machine: Machine): Item[] =>
     const addresses = id.endsWith('-only-k8s') ? [] : id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
     return item(
       id,
-      NodeAddressSpecSchema,
+      network.NodeAddressSpecSchema,
       { addresses: addresses.map((address) => ({ ip: ipBytes(address), prefixLength: PREFIX_LENGTH })) },
       { sortAlgorithm: 'v1' },
     )
@@ -96,14 +81,14 @@ const nodeAddresses = (machine: Machine): Item[] =>
 const addressStatuses = (machine: Machine): Item[] => [
   item(
     'lo/127.0.0.1/8',
-    AddressStatusSpecSchema,
+    network.AddressStatusSpecSchema,
     {
       address: { ip: ipBytes('127.0.0.1'), prefixLength: 8 },
       local: { ip: ipBytes('127.0.0.1') },
       linkIndex: 1,
       linkName: 'lo',
-      family: NethelpersFamily.FAMILY_INET4,
-      scope: NethelpersScope.SCOPE_HOST,
+      family: enums.NethelpersFamily.FAMILY_INET4,
+      scope: enums.NethelpersScope.SCOPE_HOST,
       flags: 128,
     },
     { family: 'inet4', scope: 'host', flags: 'permanent' },
@@ -112,15 +97,15 @@ const addressStatuses = (machine: Machine): Item[] => [
     const { name, index } = machine.managementLink
     return item(
       `${name}/${address}/${PREFIX_LENGTH}`,
-      AddressStatusSpecSchema,
+      network.AddressStatusSpecSchema,
       {
         address: { ip: ipBytes(address), prefixLength: PREFIX_LENGTH },
         local: { ip: ipBytes(address) },
         broadcast: { ip: ipBytes('127.20.255.255') },
         linkIndex: index,
         linkName: name,
-        family: NethelpersFamily.FAMILY_INET4,
-        scope: NethelpersScope.SCOPE_GLOBAL,
+        family: enums.NethelpersFamily.FAMILY_INET4,
+        scope: enums.NethelpersScope.SCOPE_GLOBAL,
       },
       { family: 'inet4', scope: 'global', flags: '' },
     )
@@ -134,16 +119,16 @@ const routeStatuses = (machine: Machine): Item[] =>
       const { name, index } = machine.managementLink
       return item(
         `inet4/${GATEWAY}//1024`,
-        RouteStatusSpecSchema,
+        network.RouteStatusSpecSchema,
         {
-          family: NethelpersFamily.FAMILY_INET4,
+          family: enums.NethelpersFamily.FAMILY_INET4,
           source: { ip: ipBytes(address) },
           gateway: { ip: ipBytes(GATEWAY) },
           outLinkIndex: index,
           outLinkName: name,
           table: 254,
           priority: 1024,
-          scope: NethelpersScope.SCOPE_GLOBAL,
+          scope: enums.NethelpersScope.SCOPE_GLOBAL,
           type: 1,
           protocol: 16,
         },
@@ -158,14 +143,14 @@ export const NETWORK: Kind[] = [
   kind('RouteStatuses.net.talos.dev', routeStatuses),
   kind('HostnameStatuses.net.talos.dev', (machine) => {
     const [hostname = '', ...domain] = machine.hostname.split('.')
-    return [item('hostname', HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') })]
+    return [item('hostname', network.HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') })]
   }),
   kind('ResolverStatuses.net.talos.dev', () => [
-    item('resolvers', ResolverStatusSpecSchema, { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) }, { searchDomains: [] }),
+    item('resolvers', network.ResolverStatusSpecSchema, { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) }, { searchDomains: [] }),
   ]),
   kind('NetworkStatuses.net.talos.dev', (machine) => {
     const isReady = machine.hasAddress
     const spec = { addressReady: isReady, connectivityReady: isReady, hostnameReady: true, etcFilesReady: true }
-    return [item('status', StatusSpecSchema, spec)]
+    return [item('status', network.StatusSpecSchema, spec)]
   }),
 ]

@@ -1,11 +1,4 @@
-import {
-  KernelCmdlineSpecSchema,
-  MachineStatusSpecSchema,
-  MetaKeySpecSchema,
-  PlatformMetadataSpecSchema,
-  SecurityStateSpecSchema,
-  VersionSpecSchema,
-} from '#talos/proto/gen/definitions/runtime_pb.ts'
+import * as runtime from '#talos/proto/gen/definitions/runtime_pb.ts'
 import { LayerSchema } from '#talos/proto/gen/definitions/extensions_pb.ts'
 import { RuntimeMachineStage, RuntimeSELinuxState } from '#talos/proto/gen/definitions/enums_pb.ts'
 import { MachineConfigSpecSchema, MachineType, MachineTypeSpecSchema } from '#talos/proto/gen/definitions/config_pb.ts'
@@ -21,7 +14,7 @@ const machineStatus = ({ stage }: Machine): Item[] => {
   return [
     item(
       'machine',
-      MachineStatusSpecSchema,
+      runtime.MachineStatusSpecSchema,
       { stage: RuntimeMachineStage[`MACHINE_STAGE_${stageWord(stage.stage)}`], status: { ready: stage.ready, unmetConditions } },
       { stage: stage.stage },
     ),
@@ -75,7 +68,7 @@ const platform = (machine: Machine): Item[] => {
     providerId: `simulated://${machine.plan.name}`,
     spot: false,
   }
-  return [item('platformmetadata', PlatformMetadataSpecSchema, spec)]
+  return [item('platformmetadata', runtime.PlatformMetadataSpecSchema, spec)]
 }
 
 const configs = (machine: Machine): Item[] => {
@@ -98,11 +91,11 @@ const machineType = (machine: Machine): Item[] => {
 
 export const RUNTIME: Kind[] = [
   kind('MachineStatuses.runtime.talos.dev', machineStatus),
-  kind('Versions.runtime.talos.dev', (machine) => [item('version', VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
+  kind('Versions.runtime.talos.dev', (machine) => [item('version', runtime.VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
   kind('SecurityStates.talos.dev', ({ isSecureBoot }) => [
     item(
       'securitystate',
-      SecurityStateSpecSchema,
+      runtime.SecurityStateSpecSchema,
       { secureBoot: isSecureBoot, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
       {
         uKISigningKeyFingerprint: '',
@@ -112,9 +105,11 @@ export const RUNTIME: Kind[] = [
     ),
   ]),
   kind('ExtensionStatuses.runtime.talos.dev', extensions),
-  kind('KernelCmdlines.runtime.talos.dev', (machine) => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })]),
+  kind('KernelCmdlines.runtime.talos.dev', (machine) => [item('cmdline', runtime.KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })]),
   kind('PlatformMetadatas.talos.dev', platform),
-  kind('MetaKeys.runtime.talos.dev', (machine) => Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, MetaKeySpecSchema, { value }))),
+  kind('MetaKeys.runtime.talos.dev', (machine) =>
+    Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, runtime.MetaKeySpecSchema, { value })),
+  ),
   kind('MachineConfigs.config.talos.dev', configs),
   kind('MachineTypes.config.talos.dev', machineType),
   kind('Services.v1alpha1.talos.dev', (machine) =>

@@ -1,12 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import {
-  ListRequest_Type,
-  NetstatRequest_Filter,
-  ConnectRecord_State,
-  type ContainerInfoSchema,
-  type ConnectRecordSchema,
-} from '#talos/proto/gen/machine/machine_pb.ts'
+import * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import { STATIC_PODS, staticPodImage } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
@@ -54,7 +48,7 @@ const imageOf = (machine: Machine, name: string): string => {
   return node && STATIC_PODS.some((pod) => pod === name) ? staticPodImage(node, name) : `talos/${name}`
 }
 
-const containersOf = (machine: Machine, namespace: string): MessageInitShape<typeof ContainerInfoSchema>[] =>
+const containersOf = (machine: Machine, namespace: string): MessageInitShape<typeof proto.ContainerInfoSchema>[] =>
   programs(machine)
     .filter((program) => program.namespace === namespace && (namespace === KUBERNETES || CONTAINERS.has(program.name)))
     .flatMap(({ name, pid }) => {
@@ -138,7 +132,7 @@ export const runtimeCalls: MachineCalls = {
   netstat({ filter, l4proto }, context) {
     const { machine, session } = context.values.get(PEER)!
     const process = (name: string): { pid: number; name: string } => ({ pid: programs(machine).find((program) => program.name === name)?.pid ?? 0, name })
-    const listening: MessageInitShape<typeof ConnectRecordSchema>[] = [
+    const listening: MessageInitShape<typeof proto.ConnectRecordSchema>[] = [
       ...PORTS.filter(({ service }) => machine.services.isRunning(service)),
       ...(machine.apiServerUp ? [{ port: 6443, service: 'kube-apiserver' }] : []),
     ].map(({ port, service }) => ({
@@ -146,20 +140,20 @@ export const runtimeCalls: MachineCalls = {
       localip: '0.0.0.0',
       localport: port,
       remoteip: '0.0.0.0',
-      state: ConnectRecord_State.LISTEN,
+      state: proto.ConnectRecord_State.LISTEN,
       process: process(service),
     }))
     const socket = session.socket as TLSSocket
-    const own: MessageInitShape<typeof ConnectRecordSchema> = {
+    const own: MessageInitShape<typeof proto.ConnectRecordSchema> = {
       l4proto: 'tcp',
       localip: machine.plan.address,
       localport: 50_000,
       remoteip: socket.remoteAddress ?? '',
       remoteport: socket.remotePort ?? 0,
-      state: ConnectRecord_State.ESTABLISHED,
+      state: proto.ConnectRecord_State.ESTABLISHED,
       process: process('apid'),
     }
-    const shown = filter === NetstatRequest_Filter.LISTENING ? listening : filter === NetstatRequest_Filter.CONNECTED ? [own] : [...listening, own]
+    const shown = filter === proto.NetstatRequest_Filter.LISTENING ? listening : filter === proto.NetstatRequest_Filter.CONNECTED ? [own] : [...listening, own]
     return { messages: [{ connectrecord: l4proto && !l4proto.tcp ? [] : shown }] }
   },
 
@@ -169,7 +163,7 @@ export const runtimeCalls: MachineCalls = {
     const entries = below(machine, root, depth)
     if (entries.length === 0) yield { name: root, error: `lstat ${root}: no such file or directory` }
     for (const { path, relative, size } of entries) {
-      if (types.length > 0 && !types.includes(size === null ? ListRequest_Type.DIRECTORY : ListRequest_Type.REGULAR)) continue
+      if (types.length > 0 && !types.includes(size === null ? proto.ListRequest_Type.DIRECTORY : proto.ListRequest_Type.REGULAR)) continue
       yield {
         name: path,
         relativeName: relative,

@@ -1,12 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type {
-  CPUInfoSchema,
-  DiskStatsSchema,
-  LoadAvgSchema,
-  MemInfoSchema,
-  NetworkDeviceStatsSchema,
-  SystemStatSchema,
-} from '#talos/proto/gen/machine/machine_pb.ts'
+import type * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 
@@ -16,7 +9,7 @@ const upSeconds = (machine: Machine): number => Math.max(0, (machine.world.clock
 const share = (machine: Machine): number => seeded(`${machine.plan.name}/usage`).next()
 const threadsOf = (machine: Machine): number => machine.hardware.sockets.reduce((sum, { processor }) => sum + processor.threads, 0)
 
-export const cpuInfo = (machine: Machine): MessageInitShape<typeof CPUInfoSchema>[] =>
+export const cpuInfo = (machine: Machine): MessageInitShape<typeof proto.CPUInfoSchema>[] =>
   machine.hardware.sockets.flatMap(({ processor }, socket) =>
     Array.from({ length: processor.threads }, (_, thread) => ({
       processor: socket * processor.threads + thread,
@@ -31,7 +24,7 @@ export const cpuInfo = (machine: Machine): MessageInitShape<typeof CPUInfoSchema
   )
 
 /** In kB. The total is a little less than the modules, because firmware and kernel reserve some. */
-export const memoryInfo = (machine: Machine): MessageInitShape<typeof MemInfoSchema> => {
+export const memoryInfo = (machine: Machine): MessageInitShape<typeof proto.MemInfoSchema> => {
   const total = Math.round(machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024 * 0.985)
   const used = Math.round(total * (machine.config?.node ? 0.02 + share(machine) * 0.06 : 0.006))
   const cached = Math.round(total * 0.01)
@@ -46,12 +39,12 @@ export const memoryInfo = (machine: Machine): MessageInitShape<typeof MemInfoSch
   }
 }
 
-export const loadAverage = (machine: Machine): MessageInitShape<typeof LoadAvgSchema> => {
+export const loadAverage = (machine: Machine): MessageInitShape<typeof proto.LoadAvgSchema> => {
   const base = machine.config?.node ? 0.3 + share(machine) * 1.5 : 0.02
   return { load1: base * 1.1, load5: base, load15: base * 0.9 }
 }
 
-export const systemStat = (machine: Machine): MessageInitShape<typeof SystemStatSchema> => {
+export const systemStat = (machine: Machine): MessageInitShape<typeof proto.SystemStatSchema> => {
   const up = upSeconds(machine)
   const busy = machine.config?.node ? 0.01 + share(machine) * 0.05 : 0.001
   const threads = threadsOf(machine)
@@ -73,7 +66,7 @@ export const systemStat = (machine: Machine): MessageInitShape<typeof SystemStat
   }
 }
 
-export const diskStats = (machine: Machine): MessageInitShape<typeof DiskStatsSchema> => {
+export const diskStats = (machine: Machine): MessageInitShape<typeof proto.DiskStatsSchema> => {
   const ticks = BigInt(Math.round(upSeconds(machine)))
   const devices = machine.hardware.disks.map(({ name }) => {
     const rate = name === machine.systemDisk ? 12n : 0n
@@ -89,7 +82,7 @@ export const diskStats = (machine: Machine): MessageInitShape<typeof DiskStatsSc
   return { total: { name: 'total' }, devices }
 }
 
-export const networkStats = (machine: Machine): MessageInitShape<typeof NetworkDeviceStatsSchema> => {
+export const networkStats = (machine: Machine): MessageInitShape<typeof proto.NetworkDeviceStatsSchema> => {
   const ticks = BigInt(Math.round(upSeconds(machine)))
   const devices = machine.hardware.links.map(({ name, up }) => ({
     name,

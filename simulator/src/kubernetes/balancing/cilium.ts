@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { list, object, text } from '../../config/shape.ts'
+import { type Body, list, object, text } from '../../config/shape.ts'
 import type { Objects, Target } from '../objects.ts'
 import { CILIUM_POOLS } from './definitions.ts'
 import { type Address, contains, formatAddress, overlap, parseCidr, parseRange, type Range, rangeText, sizeOf } from './ranges.ts'
 import { byAge, ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
-
-type Body = Record<string, unknown>
 
 interface Condition {
   type: string

@@ -6,42 +6,23 @@ export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
 export const METALLB_NAMESPACE = 'metallb-system'
 
-/** `spec` has the fields of its schema. */
-const definition = (group: string, versions: string[], plural: string, kind: string, namespaced: boolean, spec: string) => {
-  return { group, versions, plural, kind, namespaced, spec: spec.split(' ') }
+/** `spec` are the fields of its schema. */
+const inGroup = (group: string, namespaced: boolean) => (plural: string, kind: string, versions: string, spec: string) => {
+  return { group, namespaced, plural, kind, versions: versions.split(' '), spec: spec.split(' ') }
 }
+const cilium = inGroup('cilium.io', false)
+const metallb = inGroup('metallb.io', true)
 
 const CILIUM = [
-  definition(
-    'cilium.io',
-    ['v2', 'v2alpha1'],
-    'ciliumloadbalancerippools',
-    'CiliumLoadBalancerIPPool',
-    false,
-    'allowFirstLastIPs blocks disabled serviceSelector',
-  ),
-  definition(
-    'cilium.io',
-    ['v2alpha1'],
-    'ciliuml2announcementpolicies',
-    'CiliumL2AnnouncementPolicy',
-    false,
-    'externalIPs interfaces loadBalancerIPs nodeSelector serviceSelector',
-  ),
+  cilium('ciliumloadbalancerippools', 'CiliumLoadBalancerIPPool', 'v2 v2alpha1', 'allowFirstLastIPs blocks disabled serviceSelector'),
+  cilium('ciliuml2announcementpolicies', 'CiliumL2AnnouncementPolicy', 'v2alpha1', 'externalIPs interfaces loadBalancerIPs nodeSelector serviceSelector'),
 ]
 const METALLB = [
-  definition('metallb.io', ['v1beta1'], 'ipaddresspools', 'IPAddressPool', true, 'addresses autoAssign avoidBuggyIPs serviceAllocation'),
-  definition(
-    'metallb.io',
-    ['v1beta1'],
-    'l2advertisements',
-    'L2Advertisement',
-    true,
-    'interfaces ipAddressPoolSelectors ipAddressPools nodeSelectors serviceSelectors',
-  ),
+  metallb('ipaddresspools', 'IPAddressPool', 'v1beta1', 'addresses autoAssign avoidBuggyIPs serviceAllocation'),
+  metallb('l2advertisements', 'L2Advertisement', 'v1beta1', 'interfaces ipAddressPoolSelectors ipAddressPools nodeSelectors serviceSelectors'),
 ]
 
-const DEFINITIONS: Record<LoadBalancer, ReturnType<typeof definition>[]> = { cilium: CILIUM, metallb: METALLB, none: [] }
+const DEFINITIONS: Record<LoadBalancer, ReturnType<typeof cilium>[]> = { cilium: CILIUM, metallb: METALLB, none: [] }
 
 /** The custom resource definitions of a load balancer. */
 export const definitionsOf = (which: LoadBalancer): Record<string, unknown>[] =>
@@ -70,7 +51,7 @@ export const definitionsOf = (which: LoadBalancer): Record<string, unknown>[] =>
     status: { acceptedNames: { plural, kind }, conditions: [{ type: 'Established', status: 'True', reason: 'InitialNamesAccepted' }] },
   }))
 
-const kindOf = ({ group, versions, plural, kind, namespaced }: ReturnType<typeof definition>): ResourceKind => ({
+const kindOf = ({ group, versions, plural, kind, namespaced }: ReturnType<typeof cilium>): ResourceKind => ({
   group,
   version: versions[0] ?? '',
   plural,

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { object, text, list } from '../../config/shape.ts'
+import { type Body, object, text, list } from '../../config/shape.ts'
 import type { Objects } from '../objects.ts'
 import { METALLB_NAMESPACE, METALLB_POOLS } from './definitions.ts'
 import { type Address, contains, type Range, sizeOf, overlap, parseCidr, parseRange } from './ranges.ts'
 import { ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
-
-type Body = Record<string, unknown>
 
 type Pool = ReturnType<typeof poolOf>
 

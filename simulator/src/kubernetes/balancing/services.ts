@@ -1,9 +1,7 @@
-import { list, object, text } from '../../config/shape.ts'
+import { type Body, list, object, text } from '../../config/shape.ts'
 import { builtIn } from '../kinds.ts'
 import type { Objects } from '../objects.ts'
 import { type Address, formatAddress, parseAddress } from './ranges.ts'
-
-type Body = Record<string, unknown>
 
 export const SERVICES = builtIn('services')
 const NAMESPACES = builtIn('namespaces')

@@ -1,5 +1,5 @@
 import type { StoredObject } from '../../cluster/etcd.ts'
-import { isObject, object, text } from '../../config/shape.ts'
+import { type Body, isObject, object, text } from '../../config/shape.ts'
 import { conflict, badRequest } from '../refusal.ts'
 import type { ResourceKind } from '../kinds.ts'
 
@@ -68,8 +68,6 @@ const write = (target: Record<string, unknown>, path: string, value: unknown): v
   if (value === undefined) delete at[last]
   else Object.defineProperty(at, last, { value, enumerable: true, configurable: true, writable: true })
 }
-
-type Body = Record<string, unknown>
 
 /** Removes the status of kinds whose status only controllers write. */
 export const withoutStatus = (kind: ResourceKind, given: Body): Body => {

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, list, object, text } from '../../config/shape.ts'
+import { type Body, isObject, list, object, text } from '../../config/shape.ts'
 import { badRequest, Refusal } from '../refusal.ts'
-
-type Body = Record<string, unknown>
 
 const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'] as const
 

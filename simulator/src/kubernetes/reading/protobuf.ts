@@ -1,10 +1,9 @@
+import type { Body } from '../../config/shape.ts'
 /**
  * Request bodies in Kubernetes' protobuf encoding, which kubectl's clients always use for built-in kinds:
  * four bytes of magic and a `runtime.Unknown` around the object (Kubernetes: docs/reference/using-api/api-concepts, "Kubernetes Protobuf encoding").
  */
 import { Refusal } from '../refusal.ts'
-
-type Body = Record<string, unknown>
 
 /**
  * The known messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a

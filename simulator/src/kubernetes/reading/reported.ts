@@ -1,12 +1,10 @@
-import { object, text } from '../../config/shape.ts'
+import { type Body, object, text } from '../../config/shape.ts'
 import { STATIC_PODS, staticPodImage } from '../../config/node-config.ts'
 import type { World } from '../../world.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
 import { heartbeatOf, reporterOf } from '../nodes.ts'
 import type { Objects, Target } from '../objects.ts'
 import { notFound } from '../refusal.ts'
-
-type Body = Record<string, unknown>
 
 /** The read side of `Objects`. */
 export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>

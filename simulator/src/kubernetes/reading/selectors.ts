@@ -1,10 +1,8 @@
-import { object, text } from '../../config/shape.ts'
+import { type Body, object, text } from '../../config/shape.ts'
 import type { ResourceKind } from '../kinds.ts'
 import { badRequest } from '../refusal.ts'
 import type { Target } from '../objects.ts'
 import type { Source } from './reported.ts'
-
-type Body = Record<string, unknown>
 
 /** Supported field selectors, beside name and namespace. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
