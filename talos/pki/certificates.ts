@@ -5,21 +5,7 @@
 import 'reflect-metadata'
 import { randomBytes, type webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  type Extension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  type JsonGeneralName,
-  type JsonName,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509'
+import * as x509 from '@peculiar/x509'
 import { generateKey, type KeyKind, type KeyPair, signingKeys } from './keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
 
@@ -53,7 +39,7 @@ export async function createAuthority(options: {
 }): Promise<KeyPair> {
   const key = options.key ?? (await generateKey(options.kind))
   const { privateKey, publicKey, algorithm } = signingKeys(key)
-  const certificate = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: nameOf(options.subject),
     notBefore: new Date(options.now.getTime() - backdateMs),
@@ -61,10 +47,10 @@ export async function createAuthority(options: {
     signingAlgorithm: algorithm,
     keys: { privateKey, publicKey },
     extensions: [
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
-      new BasicConstraintsExtension(true, undefined, true),
-      await SubjectKeyIdentifierExtension.create(publicKey),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyCertSign, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      await x509.SubjectKeyIdentifierExtension.create(publicKey),
     ],
   })
   return { crt: pemOf(certificate), key }
@@ -89,9 +75,9 @@ export async function issueCertificate(authority: KeyPair, options: Issue & { ki
 }
 
 async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {
-  const issuer = new X509Certificate(authority.crt)
+  const issuer = new x509.X509Certificate(authority.crt)
   const signer = signingKeys(authority.key)
-  const certificate = await X509CertificateGenerator.create({
+  const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: nameOf(options.subject),
     issuer: issuer.subjectName.toJSON(),
@@ -102,9 +88,9 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
     signingAlgorithm: signer.algorithm,
     extensions: [
       options.keyEncipherment === true
-        ? new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true)
-        : new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth))),
+        ? new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true)
+        : new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth))),
       await authorityKeyId(issuer),
       ...alternativeNames(options.names),
     ],
@@ -116,30 +102,30 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
  * The authority's key identifier, copied from its certificate, as RFC 5280 §4.2.1.1 requires. Authorities made by Go ≥ 1.25 have a truncated SHA-256
  * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with another one. It is computed only if the authority has none.
  */
-async function authorityKeyId(issuer: X509Certificate): Promise<Extension> {
-  const own = issuer.getExtension(SubjectKeyIdentifierExtension)
-  return own === null ? AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new AuthorityKeyIdentifierExtension(own.keyId)
+export async function authorityKeyId(issuer: x509.X509Certificate): Promise<x509.Extension> {
+  const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
+  return own === null ? x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new x509.AuthorityKeyIdentifierExtension(own.keyId)
 }
 
 /** A random serial number of 128 bits, positive and of full length in DER. */
-function serialNumber(): string {
+export function serialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x3f) | 0x40
   return bytes.toString('hex')
 }
 
-function nameOf(subject: Subject): JsonName {
+export function nameOf(subject: Subject): x509.JsonName {
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), ...(subject.commonName === undefined ? [] : [{ CN: [subject.commonName] }])]
 }
 
-function alternativeNames(names: AlternativeNames | undefined): Extension[] {
-  const dns = (names?.dns ?? []).map((value): JsonGeneralName => ({ type: 'dns', value }))
-  const addresses = (names?.addresses ?? []).filter((a) => isIP(a) !== 0).map((value): JsonGeneralName => ({ type: 'ip', value }))
-  return dns.length + addresses.length === 0 ? [] : [new SubjectAlternativeNameExtension([...dns, ...addresses])]
+function alternativeNames(names: AlternativeNames | undefined): x509.Extension[] {
+  const dns = (names?.dns ?? []).map((value): x509.JsonGeneralName => ({ type: 'dns', value }))
+  const addresses = (names?.addresses ?? []).filter((a) => isIP(a) !== 0).map((value): x509.JsonGeneralName => ({ type: 'ip', value }))
+  return dns.length + addresses.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension([...dns, ...addresses])]
 }
 
 /** PEM with a trailing line break, as Go and OpenSSL write it. */
-function pemOf(certificate: X509Certificate): string {
+function pemOf(certificate: x509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }
 

@@ -1,70 +1,51 @@
 /** `cluster` of the v1alpha1 document (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_types.go`). */
 import { acceptedAuthorities, environment, keyPair } from './machine.ts'
-import {
-  about,
-  always,
-  argumentsOf,
-  duration,
-  flag,
-  free,
-  inPlace,
-  integer,
-  key,
-  list,
-  map,
-  object,
-  plainChoice,
-  secret,
-  sensitive,
-  addedIn,
-  text,
-  texts,
-} from './shape.ts'
+import * as t from './shape.ts'
 
-const volumes = list(object({ hostPath: always(text()), mountPath: always(text()), readonly: flag() }), 'Paths of the server that it sees')
-const resources = object({ requests: free(), limits: free() }, 'CPU and memory')
+const volumes = t.list(t.object({ hostPath: t.always(t.text()), mountPath: t.always(t.text()), readonly: t.flag() }), 'Paths of the server that it sees')
+const resources = t.object({ requests: t.free(), limits: t.free() }, 'CPU and memory')
 
-const apiServer = object(
+const apiServer = t.object(
   {
-    image: text('Image; its tag is the Kubernetes version'),
-    extraArgs: argumentsOf('Further arguments'),
+    image: t.text('Image; its tag is the Kubernetes version'),
+    extraArgs: t.argumentsOf('Further arguments'),
     extraVolumes: volumes,
     env: environment(),
-    certSANs: texts('Further names and addresses of the Kubernetes API'),
-    disablePodSecurityPolicy: flag('Without effect since Talos 1.12'),
-    admissionControl: { ...list(object({ name: always(text()), configuration: always(free()) }), 'Admission plugins'), merge: { by: ['name'] } },
-    auditPolicy: { ...free('What the audit log keeps; a patch replaces it as a whole'), replace: true },
+    certSANs: t.texts('Further names and addresses of the Kubernetes API'),
+    disablePodSecurityPolicy: t.flag('Without effect since Talos 1.12'),
+    admissionControl: { ...t.list(t.object({ name: t.always(t.text()), configuration: t.always(t.free()) }), 'Admission plugins'), merge: { by: ['name'] } },
+    auditPolicy: { ...t.free('What the audit log keeps; a patch replaces it as a whole'), replace: true },
     resources,
-    authorizationConfig: list(object({ type: always(text()), name: always(text()), webhook: free() })),
+    authorizationConfig: t.list(t.object({ type: t.always(t.text()), name: t.always(t.text()), webhook: t.free() })),
   },
   'Kubernetes API server',
 )
 
-const network = object(
+const network = t.object(
   {
-    cni: object(
+    cni: t.object(
       {
-        name: plainChoice(['flannel', 'custom', 'none'], 'flannel is Talos’s own; none leaves the choice to you'),
-        urls: texts('Manifests, where it is custom'),
-        flannel: object({ extraArgs: texts(), kubeNetworkPoliciesEnabled: addedIn('1.13', flag()) }),
+        name: t.plainChoice(['flannel', 'custom', 'none'], 'flannel is Talos’s own; none leaves the choice to you'),
+        urls: t.texts('Manifests, where it is custom'),
+        flannel: t.object({ extraArgs: t.texts(), kubeNetworkPoliciesEnabled: t.addedIn('1.13', t.flag()) }),
       },
       'Network of the pods',
     ),
-    dnsDomain: always(text('Domain of services: cluster.local')),
-    podSubnets: always({ ...texts('Network of the pods; a patch replaces it'), merge: 'replace' as const }),
-    serviceSubnets: always({ ...texts('Network of the services; a patch replaces it'), merge: 'replace' as const }),
+    dnsDomain: t.always(t.text('Domain of services: cluster.local')),
+    podSubnets: t.always({ ...t.texts('Network of the pods; a patch replaces it'), merge: 'replace' as const }),
+    serviceSubnets: t.always({ ...t.texts('Network of the services; a patch replaces it'), merge: 'replace' as const }),
   },
   'Networks inside the cluster',
 )
 
-const discovery = object(
+const discovery = t.object(
   {
-    enabled: flag(),
-    registries: always(
-      inPlace(
-        object({
-          kubernetes: always(inPlace(object({ disabled: flag() }))),
-          service: always(inPlace(object({ disabled: flag(), endpoint: text() }))),
+    enabled: t.flag(),
+    registries: t.always(
+      t.inPlace(
+        t.object({
+          kubernetes: t.always(t.inPlace(t.object({ disabled: t.flag() }))),
+          service: t.always(t.inPlace(t.object({ disabled: t.flag(), endpoint: t.text() }))),
         }),
       ),
     ),
@@ -72,50 +53,52 @@ const discovery = object(
   'How servers of the cluster find each other',
 )
 
-export const cluster = object(
+export const cluster = t.object(
   {
-    id: text('Names the cluster to the discovery service; never changes'),
-    secret: secret('Seals what the discovery service is told'),
-    controlPlane: always(object({ endpoint: always(text('URL of the Kubernetes API')), localAPIServerPort: integer() }, 'Where the Kubernetes API is')),
-    clusterName: text(),
+    id: t.text('Names the cluster to the discovery service; never changes'),
+    secret: t.secret('Seals what the discovery service is told'),
+    controlPlane: t.always(
+      t.object({ endpoint: t.always(t.text('URL of the Kubernetes API')), localAPIServerPort: t.integer() }, 'Where the Kubernetes API is'),
+    ),
+    clusterName: t.text(),
     network,
-    token: secret('Lets a server join Kubernetes'),
-    aescbcEncryptionSecret: secret(),
-    secretboxEncryptionSecret: secret('Seals Kubernetes Secrets in etcd'),
-    ca: about(keyPair, 'Authority of Kubernetes; its key is on control planes only'),
+    token: t.secret('Lets a server join Kubernetes'),
+    aescbcEncryptionSecret: t.secret(),
+    secretboxEncryptionSecret: t.secret('Seals Kubernetes Secrets in etcd'),
+    ca: t.about(keyPair, 'Authority of Kubernetes; its key is on control planes only'),
     acceptedCAs: acceptedAuthorities,
     aggregatorCA: keyPair,
-    serviceAccount: object({ key: always(key('Signs the tokens of service accounts')) }),
+    serviceAccount: t.object({ key: t.always(t.key('Signs the tokens of service accounts')) }),
     apiServer,
-    controllerManager: object({ image: text(), extraArgs: argumentsOf(), extraVolumes: volumes, env: environment(), resources }),
-    proxy: object({ disabled: flag('For networks that do without kube-proxy'), image: text(), mode: text(), extraArgs: argumentsOf() }),
-    scheduler: object({ image: text(), extraArgs: argumentsOf(), extraVolumes: volumes, env: environment(), resources, config: free() }),
+    controllerManager: t.object({ image: t.text(), extraArgs: t.argumentsOf(), extraVolumes: volumes, env: environment(), resources }),
+    proxy: t.object({ disabled: t.flag('For networks that do without kube-proxy'), image: t.text(), mode: t.text(), extraArgs: t.argumentsOf() }),
+    scheduler: t.object({ image: t.text(), extraArgs: t.argumentsOf(), extraVolumes: volumes, env: environment(), resources, config: t.free() }),
     discovery,
-    etcd: object(
+    etcd: t.object(
       {
-        image: text(),
-        ca: always(keyPair),
-        extraArgs: argumentsOf(),
-        subnet: text(),
-        advertisedSubnets: texts('Networks that etcd’s address is chosen from'),
-        listenSubnets: texts(),
+        image: t.text(),
+        ca: t.always(keyPair),
+        extraArgs: t.argumentsOf(),
+        subnet: t.text(),
+        advertisedSubnets: t.texts('Networks that etcd’s address is chosen from'),
+        listenSubnets: t.texts(),
       },
       'etcd; control planes only',
     ),
-    coreDNS: object({ disabled: flag(), image: text() }),
-    externalCloudProvider: object({ enabled: flag(), manifests: texts() }),
-    extraManifests: { ...texts('URLs of manifests that are applied when the cluster is made'), keepEmpty: true },
-    extraManifestHeaders: sensitive(map(text())),
+    coreDNS: t.object({ disabled: t.flag(), image: t.text() }),
+    externalCloudProvider: t.object({ enabled: t.flag(), manifests: t.texts() }),
+    extraManifests: { ...t.texts('URLs of manifests that are applied when the cluster is made'), keepEmpty: true },
+    extraManifestHeaders: t.sensitive(t.map(t.text())),
     inlineManifests: {
-      ...list(
-        object({ name: always(text()), contents: always(sensitive({ ...text(), trimmed: true }, 'manifest')) }),
+      ...t.list(
+        t.object({ name: t.always(t.text()), contents: t.always(t.sensitive({ ...t.text(), trimmed: true }, 'manifest')) }),
         'Manifests that are applied when the cluster is made',
       ),
       keepEmpty: true,
     },
-    adminKubeconfig: object({ certLifetime: duration() }),
-    allowSchedulingOnMasters: flag(),
-    allowSchedulingOnControlPlanes: flag('Let ordinary pods run on control planes'),
+    adminKubeconfig: t.object({ certLifetime: t.duration() }),
+    allowSchedulingOnMasters: t.flag(),
+    allowSchedulingOnControlPlanes: t.flag('Let ordinary pods run on control planes'),
   },
   'What concerns the whole cluster',
 )

@@ -3,26 +3,7 @@ import type { Minor } from '../../versions.ts'
 import { cluster } from './cluster.ts'
 import { machine } from './machine.ts'
 import { networkDocuments } from './network.ts'
-import {
-  always,
-  choice,
-  duration,
-  flag,
-  inPlace,
-  integer,
-  list,
-  map,
-  object,
-  type ObjectShape,
-  optionalInteger,
-  plainChoice,
-  secret,
-  sensitive,
-  addedIn,
-  type Shape,
-  text,
-  texts,
-} from './shape.ts'
+import * as t from './shape.ts'
 
 export interface DocumentShape {
   kind: string
@@ -31,63 +12,63 @@ export interface DocumentShape {
   /** Told apart by `name`; there is only one of the others. */
   named: boolean
   /** The whole document, its apiVersion and kind included. */
-  shape: ObjectShape
+  shape: t.ObjectShape
 }
 
-type Fields = Record<string, Shape>
+type Fields = Record<string, t.Shape>
 
-const expression = (about: string) => text(about)
-const provisioning = inPlace(
-  object(
+const expression = (about: string) => t.text(about)
+const provisioning = t.inPlace(
+  t.object(
     {
-      diskSelector: inPlace(object({ match: expression('CEL expression over disk, such as disk.transport == "nvme"') })),
-      grow: flag('Take all free space'),
-      minSize: text('Such as 10GiB'),
-      maxSize: text('Such as 100GiB, or a percentage'),
+      diskSelector: t.inPlace(t.object({ match: expression('CEL expression over disk, such as disk.transport == "nvme"') })),
+      grow: t.flag('Take all free space'),
+      minSize: t.text('Such as 10GiB'),
+      maxSize: t.text('Such as 100GiB, or a percentage'),
     },
     'Which disk, and how much of it',
   ),
 )
-const encryption = inPlace(
-  object(
+const encryption = t.inPlace(
+  t.object(
     {
-      provider: always(plainChoice(['luks2'])),
-      keys: always(
-        list(
-          object({
-            slot: always(integer()),
-            static: object({ passphrase: secret() }),
-            nodeID: object({}),
-            kms: object({ endpoint: always(text()) }),
-            tpm: object({ options: object({ pcrs: list(integer()) }), checkSecurebootStatusOnEnroll: flag() }),
-            lockToState: flag(),
+      provider: t.always(t.plainChoice(['luks2'])),
+      keys: t.always(
+        t.list(
+          t.object({
+            slot: t.always(t.integer()),
+            static: t.object({ passphrase: t.secret() }),
+            nodeID: t.object({}),
+            kms: t.object({ endpoint: t.always(t.text()) }),
+            tpm: t.object({ options: t.object({ pcrs: t.list(t.integer()) }), checkSecurebootStatusOnEnroll: t.flag() }),
+            lockToState: t.flag(),
           }),
         ),
       ),
-      cipher: plainChoice(['aes-xts-plain64', 'xchacha12,aes-adiantum-plain64', 'xchacha20,aes-adiantum-plain64']),
-      keySize: integer(),
-      blockSize: integer(),
-      options: texts(),
+      cipher: t.plainChoice(['aes-xts-plain64', 'xchacha12,aes-adiantum-plain64', 'xchacha20,aes-adiantum-plain64']),
+      keySize: t.integer(),
+      blockSize: t.integer(),
+      options: t.texts(),
     },
     'Encryption of the volume',
   ),
 )
-const name = always(text('Name'))
+const name = t.always(t.text('Name'))
 
 const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   VolumeConfig: {
     about: 'A volume of Talos’s own: STATE, EPHEMERAL or IMAGECACHE',
-    fields: { name, provisioning, encryption, mount: addedIn('1.13', inPlace(object({ secure: flag() }))) },
+    fields: { name, provisioning, encryption, mount: t.addedIn('1.13', t.inPlace(t.object({ secure: t.flag() }))) },
   },
   UserVolumeConfig: {
     about: 'A volume for workloads, mounted at /var/mnt/<name>',
     fields: {
       name,
-      volumeType: choice(['partition', 'disk', 'directory']),
+      volumeType: t.choice(['partition', 'disk', 'directory']),
       provisioning,
-      filesystem: inPlace(object({ type: plainChoice(['xfs', 'ext4'], undefined, 'none'), projectQuotaSupport: flag() })),
+      filesystem: t.inPlace(t.object({ type: t.plainChoice(['xfs', 'ext4'], undefined, 'none'), projectQuotaSupport: t.flag() })),
       encryption,
-      mount: addedIn('1.13', inPlace(object({ disableAccessTime: flag(), secure: flag() }))),
+      mount: t.addedIn('1.13', t.inPlace(t.object({ disableAccessTime: t.flag(), secure: t.flag() }))),
     },
   },
   RawVolumeConfig: { about: 'A volume without a file system', fields: { name, provisioning, encryption } },
@@ -95,8 +76,8 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
     about: 'A volume that is there already',
     fields: {
       name,
-      discovery: inPlace(object({ volumeSelector: inPlace(object({ match: expression('CEL expression over volume') })) })),
-      mount: inPlace(object({ readOnly: flag(), disableAccessTime: addedIn('1.13', flag()), secure: addedIn('1.13', flag()) })),
+      discovery: t.inPlace(t.object({ volumeSelector: t.inPlace(t.object({ match: expression('CEL expression over volume') })) })),
+      mount: t.inPlace(t.object({ readOnly: t.flag(), disableAccessTime: t.addedIn('1.13', t.flag()), secure: t.addedIn('1.13', t.flag()) })),
     },
   },
   ExternalVolumeConfig: {
@@ -104,73 +85,78 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
     since: '1.13',
     fields: {
       name,
-      filesystemType: always(plainChoice(['virtiofs'])),
-      mount: inPlace(object({ readOnly: flag(), disableAccessTime: flag(), secure: flag(), virtiofs: object({ tag: always(text()) }) })),
+      filesystemType: t.always(t.plainChoice(['virtiofs'])),
+      mount: t.inPlace(t.object({ readOnly: t.flag(), disableAccessTime: t.flag(), secure: t.flag(), virtiofs: t.object({ tag: t.always(t.text()) }) })),
     },
   },
   SwapVolumeConfig: { about: 'Swap space', fields: { name, provisioning, encryption } },
-  ZswapConfig: { about: 'Compressed swap in memory', fields: { maxPoolPercent: optionalInteger(), shrinkerEnabled: flag() } },
+  ZswapConfig: { about: 'Compressed swap in memory', fields: { maxPoolPercent: t.optionalInteger(), shrinkerEnabled: t.flag() } },
 }
 
 const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   RegistryMirrorConfig: {
     about: 'Where images of a registry are taken from instead',
     fields: {
-      name: always(text('Host of the registry, such as ghcr.io')),
-      endpoints: list(object({ url: always(text()), overridePath: flag() })),
-      skipFallback: flag(),
+      name: t.always(t.text('Host of the registry, such as ghcr.io')),
+      endpoints: t.list(t.object({ url: t.always(t.text()), overridePath: t.flag() })),
+      skipFallback: t.flag(),
     },
   },
   RegistryAuthConfig: {
     about: 'Credentials for a registry',
-    fields: { name: always(text('Host of the registry')), username: text(), password: secret(), auth: secret(), identityToken: secret() },
+    fields: { name: t.always(t.text('Host of the registry')), username: t.text(), password: t.secret(), auth: t.secret(), identityToken: t.secret() },
   },
   RegistryTLSConfig: {
     about: 'Certificates for a registry',
-    fields: { name: always(text('Host of the registry')), clientIdentity: object({ cert: text(), key: secret() }), ca: text(), insecureSkipVerify: flag() },
+    fields: {
+      name: t.always(t.text('Host of the registry')),
+      clientIdentity: t.object({ cert: t.text(), key: t.secret() }),
+      ca: t.text(),
+      insecureSkipVerify: t.flag(),
+    },
   },
   ExtensionServiceConfig: {
     about: 'Settings of a system extension’s service',
     fields: {
       name,
-      configFiles: { ...list(object({ content: always(sensitive(text())), mountPath: always(text()) })), merge: { by: ['mountPath'] } },
-      environment: sensitive(texts(), 'variables'),
+      configFiles: { ...t.list(t.object({ content: t.always(t.sensitive(t.text())), mountPath: t.always(t.text()) })), merge: { by: ['mountPath'] } },
+      environment: t.sensitive(t.texts(), 'variables'),
     },
   },
-  TrustedRootsConfig: { about: 'Further authorities that the server trusts', fields: { name, certificates: always(text('PEM')) } },
+  TrustedRootsConfig: { about: 'Further authorities that the server trusts', fields: { name, certificates: t.always(t.text('PEM')) } },
   ImageVerificationConfig: {
     about: 'Which images may run',
     since: '1.13',
     fields: {
       rules: {
-        ...list(
-          object({
-            image: text('Pattern of image names'),
-            skip: flag(),
-            deny: flag(),
-            keyless: object({ issuer: text(), subject: text(), subjectRegex: text() }),
-            publicKey: object({ certificate: text() }),
+        ...t.list(
+          t.object({
+            image: t.text('Pattern of image names'),
+            skip: t.flag(),
+            deny: t.flag(),
+            keyless: t.object({ issuer: t.text(), subject: t.text(), subjectRegex: t.text() }),
+            publicKey: t.object({ certificate: t.text() }),
           }),
         ),
         merge: { by: ['image'], whole: true },
       },
     },
   },
-  PCIDriverRebindConfig: { about: 'Gives a PCI device to another driver', fields: { name: always(text('PCI address')), targetDriver: always(text()) } },
-  WatchdogTimerConfig: { about: 'Hardware watchdog', fields: { device: always(text('Such as /dev/watchdog0')), timeout: duration() } },
-  EnvironmentConfig: { about: 'Environment of Talos’s services', since: '1.13', fields: { variables: always(sensitive(map(text()))) } },
+  PCIDriverRebindConfig: { about: 'Gives a PCI device to another driver', fields: { name: t.always(t.text('PCI address')), targetDriver: t.always(t.text()) } },
+  WatchdogTimerConfig: { about: 'Hardware watchdog', fields: { device: t.always(t.text('Such as /dev/watchdog0')), timeout: t.duration() } },
+  EnvironmentConfig: { about: 'Environment of Talos’s services', since: '1.13', fields: { variables: t.always(t.sensitive(t.map(t.text()))) } },
   OOMConfig: {
     about: 'What is ended when memory runs out',
     fields: {
       triggerExpression: expression('CEL expression'),
       cgroupRankingExpression: expression('CEL expression'),
-      strictCgroupClassOrdering: addedIn('1.13', flag()),
-      sampleInterval: duration(),
+      strictCgroupClassOrdering: t.addedIn('1.13', t.flag()),
+      sampleInterval: t.duration(),
     },
   },
-  EventSinkConfig: { about: 'Where Talos’s events go', fields: { endpoint: always(text('host:port')) } },
-  KmsgLogConfig: { about: 'Where the kernel’s log goes', fields: { name, url: always(text('tcp://host:port or udp://host:port')) } },
-  SideroLinkConfig: { about: 'A tunnel to a management service', fields: { apiUrl: always(secret('URL with join token')), uniqueToken: secret() } },
+  EventSinkConfig: { about: 'Where Talos’s events go', fields: { endpoint: t.always(t.text('host:port')) } },
+  KmsgLogConfig: { about: 'Where the kernel’s log goes', fields: { name, url: t.always(t.text('tcp://host:port or udp://host:port')) } },
+  SideroLinkConfig: { about: 'A tunnel to a management service', fields: { apiUrl: t.always(t.secret('URL with join token')), uniqueToken: t.secret() } },
 }
 
 /** The document without a kind. */
@@ -178,12 +164,12 @@ export const mainDocument: DocumentShape = {
   kind: '',
   about: 'The machine’s main document',
   named: false,
-  shape: object({
-    version: always(text('v1alpha1')),
-    debug: flag('More of the log on the console'),
-    persist: flag('Keep the configuration across reboots'),
-    machine: always(machine),
-    cluster: always(cluster),
+  shape: t.object({
+    version: t.always(t.text('v1alpha1')),
+    debug: t.flag('More of the log on the console'),
+    persist: t.flag('Keep the configuration across reboots'),
+    machine: t.always(machine),
+    cluster: t.always(cluster),
   }),
 }
 
@@ -195,7 +181,7 @@ export const documentShapes: ReadonlyMap<string, DocumentShape> = new Map(
       about,
       ...(since === undefined ? {} : { since }),
       named: 'name' in fields,
-      shape: object({ apiVersion: text('v1alpha1'), kind: always(text()), ...fields }),
+      shape: t.object({ apiVersion: t.text('v1alpha1'), kind: t.always(t.text()), ...fields }),
     },
   ]),
 )

@@ -120,6 +120,9 @@ export const map = (of: Shape, about?: About): MapShape => ({ is: 'map', of, ...
 export const argumentsOf = (about?: About): MapShape => ({ is: 'map', of: { is: 'argument' }, replaceValues: true, ...told(about) })
 export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({ is: 'object', fields, ...told(about) })
 
+/** Fields of the same shape, by their names. */
+export const each = (shape: Shape, names: string): Record<string, Shape> => Object.fromEntries(names.split(' ').map((name) => [name, shape]))
+
 export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
 /** What may carry a secret, as programs' settings, files and headers do. */
 export const sensitive = <S extends Shape>(shape: S, how: 'values' | 'variables' | 'manifest' = 'values'): S => ({ ...shape, sensitive: how })
