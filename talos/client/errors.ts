@@ -92,8 +92,8 @@ function transportError(reason: unknown): TalosError | undefined {
     if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })
     if (isOutOfTime(code)) return new TalosError('clock', 'its clock and ours differ', { cause: reason })
     if (isRefusal(code)) return new TalosError('refused', 'server does not accept our certificate', { cause: reason })
-    const certificate = certificateSentence(code)
-    if (certificate !== undefined) return new TalosError('certificate', certificate, { cause: reason })
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return new TalosError('certificate', "the server's certificate is for another address", { cause: reason })
+    if (untrusted.has(code)) return new TalosError('certificate', "the server's certificate is not signed by the expected authority", { cause: reason })
     if (lost.has(code)) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
     if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return new TalosError('invalid_data', 'server does not speak TLS as Talos does', { cause: reason })
     if (code.startsWith('ERR_HTTP2_')) return new TalosError('invalid_data', 'server does not speak HTTP/2 as Talos does', { cause: reason })
@@ -107,25 +107,12 @@ const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'C
 /** TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`. */
 const isRefusal = (code: string) => code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
 
-function certificateSentence(code: string): string | undefined {
-  switch (code) {
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return "the server's certificate is for another address"
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-    case 'CERT_SIGNATURE_FAILURE':
-    case 'CERT_UNTRUSTED':
-    case 'INVALID_PURPOSE':
-    case 'INVALID_CA':
-    case 'CERT_REJECTED':
-      return "the server's certificate is not signed by the expected authority"
-    default:
-      return undefined
-  }
-}
+const untrusted = new Set(
+  (
+    'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY ' +
+    'CERT_SIGNATURE_FAILURE CERT_UNTRUSTED INVALID_PURPOSE INVALID_CA CERT_REJECTED'
+  ).split(' '),
+)
 
 function sentence(text: string): string {
   const clean = messageText(text).trim()

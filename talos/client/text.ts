@@ -27,19 +27,12 @@ function cut(value: string, max: number): string {
   return value.slice(0, end)
 }
 
-/** 4 or 16 bytes as an address, IPv6 as RFC 5952 writes it; undefined for any other length. */
+/** 4 or 16 bytes as an address, IPv6 as RFC 5952 writes it; undefined for any other length. URLs have the same form. */
 export function addressText(bytes: Uint8Array): string | undefined {
   if (bytes.length === 4) return bytes.join('.')
   if (bytes.length !== 16) return undefined
   const groups = Array.from({ length: 8 }, (_, i) => ((bytes[i * 2]! << 8) | bytes[i * 2 + 1]!).toString(16))
-  let best = { start: -1, length: 1 }
-  for (let i = 0; i < 8; i++) {
-    let length = 0
-    while (i + length < 8 && groups[i + length] === '0') length++
-    if (length > best.length) best = { start: i, length }
-  }
-  if (best.start < 0) return groups.join(':')
-  return `${groups.slice(0, best.start).join(':')}::${groups.slice(best.start + best.length).join(':')}`
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
 
 /** `aa:bb:cc:dd:ee:ff`; empty for anything but 6 or 8 bytes (Ethernet, EUI-64). */

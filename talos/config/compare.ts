@@ -94,15 +94,6 @@ const plain = (node: TreeNode): unknown => {
 const generic = (root: MapNode): string => stringify(plain(root), { indent: 4, lineWidth: 0 })
 const written = ({ root, document }: Read): string => (document === null ? generic(root) : emit([encodeDocument({ ...document, root })]).yaml)
 
-/** The tree with another value at a path that it has. */
-function withText(root: MapNode, [key, ...rest]: readonly string[], value: string): MapNode {
-  const entry = root.entries.get(key!)
-  if (!entry) return root
-  const { value: old } = entry
-  const next: TreeNode | null = rest.length > 0 ? (old.is === 'map' ? withText(old, rest, value) : null) : { ...old, is: 'scalar', value, plain: undefined }
-  return next === null ? root : { ...root, entries: new Map(root.entries).set(key!, { ...entry, value: next }) }
-}
-
 const mainOf = (all: readonly Read[]): MapNode | undefined => all.find((d) => d.id === 'v1alpha1')?.root
 
 function imagesOfRoot(main: MapNode | undefined): MachineImages {
@@ -128,7 +119,9 @@ export function compareConfigs(before: string, after: string) {
   const [imagesBefore, imagesAfter] = [imagesOfRoot(mainOf(from)), imagesOfRoot(mainOf(to))]
   const changed = imageNames.filter((name) => imagesAfter[name] !== undefined && imagesBefore[name] !== undefined && imagesAfter[name] !== imagesBefore[name])
   const equalised = from.map((d) =>
-    d.id === 'v1alpha1' ? { ...d, root: changed.reduce((root, name) => withText(root, imagePaths[name].split('.'), imagesAfter[name]!), d.root) } : d,
+    d.id === 'v1alpha1'
+      ? { ...d, root: changed.reduce((root, name) => withNode(root, imagePaths[name].split('.'), at(mainOf(to), ...imagePaths[name].split('.'))), d.root) }
+      : d,
   )
   const ids = [...new Set([...equalised, ...to].map((d) => d.id))]
   const documents = ids.flatMap((id) => {

@@ -5,7 +5,7 @@ import { compareKeys } from './emit.ts'
 import type { ConfigDocument } from './decode.ts'
 import { goDuration } from './formats.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
-import type { Entry, MapNode, TreeNode } from './tree.ts'
+import type { Entry, MapNode, ScalarValue, TreeNode } from './tree.ts'
 
 export function encodeDocument(document: ConfigDocument): MapNode {
   return encodeObject(document.shape.shape, document.root)
@@ -68,25 +68,15 @@ function encodeEntry(shape: Shape, entry: Entry): Entry {
 /** Go's zero value. */
 function zeroOf(shape: Shape, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
-  switch (shape.is) {
-    case 'port':
-      return { is: 'scalar', value: 0n, plain: undefined, ...place }
-    case 'text':
-      return { is: 'scalar', value: shape.zero ?? '', plain: undefined, ...place }
-    case 'argument':
-      return { is: 'scalar', value: '', plain: undefined, ...place }
-    case 'integer':
-      return { is: 'scalar', value: 0n, plain: undefined, ...(shape.octal === true && { octal: true }), ...place }
-    case 'list':
-      return { is: 'list', items: [], ...place }
-    case 'map':
-    case 'free':
-      return { is: 'map', entries: new Map(), ...place }
-    case 'object':
-      if (shape.inPlace === true) return encodeObject(shape, { is: 'map', entries: new Map(), ...place })
-      return { is: 'scalar', value: null, plain: undefined, ...place }
-  }
-  return { is: 'scalar', value: null, plain: undefined, ...place }
+  const scalar = (value: ScalarValue): TreeNode => ({ is: 'scalar', value, plain: undefined, ...place })
+  const map: MapNode = { is: 'map', entries: new Map(), ...place }
+  if (shape.is === 'port') return scalar(0n)
+  if (shape.is === 'text') return scalar(shape.zero ?? '')
+  if (shape.is === 'argument') return scalar('')
+  if (shape.is === 'integer') return { ...scalar(0n), ...(shape.octal === true && { octal: true }) }
+  if (shape.is === 'list') return { is: 'list', items: [], ...place }
+  if (shape.is === 'map' || shape.is === 'free') return map
+  return shape.is === 'object' && shape.inPlace === true ? encodeObject(shape, map) : scalar(null)
 }
 
 /** Free values are Go maps, which are written in order. */

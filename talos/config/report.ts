@@ -63,6 +63,17 @@ export function textOf(node: TreeNode | undefined): string {
   return node?.is === 'scalar' && node.value !== null ? String(node.value) : ''
 }
 
+/** Each key of a volume's encryption has its own slot and a method. */
+export function checkKeySlots(report: Report, keys: ReturnType<Report['items']>): void {
+  const slots = new Set<string>()
+  for (const { path, node } of keys) {
+    const slot = textOf(reach(node, ['slot'])) || '0'
+    if (slots.has(slot)) report.error(path, `The key slot ${slot} is there twice`)
+    slots.add(slot)
+    if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => reach(node, [method])?.is === 'map')) report.error(path, `The key in slot ${slot} has no method`)
+  }
+}
+
 function reach(root: TreeNode, path: readonly string[]): TreeNode | undefined {
   let here: TreeNode | undefined = root
   for (const key of path) here = here?.is === 'list' ? here.items[Number(key)] : here?.is === 'map' ? here.entries.get(key)?.value : undefined

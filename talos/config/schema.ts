@@ -1,31 +1,12 @@
 /** JSON Schema of a patch body, for completion and hover in the editor and for other tools. */
+import type { JSONSchema } from 'zod/v4/core'
 import { contractOf, has, isSince } from '../versions.ts'
 import { forbiddenDocuments, forbiddenPaths } from './patch-check.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
 import { join } from './tree.ts'
 
-/** The part of JSON Schema (2020-12) that is used here. */
-export interface JsonSchema {
-  $schema?: string
-  $id?: string
-  $ref?: string
-  $defs?: Record<string, JsonSchema>
-  title?: string
-  description?: string
-  type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
-  const?: string
-  enum?: string[]
-  pattern?: string
-  minimum?: number
-  maximum?: number
-  items?: JsonSchema
-  properties?: Record<string, JsonSchema>
-  additionalProperties?: JsonSchema | boolean
-  required?: string[]
-  anyOf?: JsonSchema[]
-  oneOf?: JsonSchema[]
-}
+type JsonSchema = JSONSchema.JSONSchema
 
 /**
  * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. What a patch must not set is

@@ -66,17 +66,8 @@ function checkRoute(report: Report, path: string[]): void {
 
 function checkBond(report: Report, path: string[]): void {
   const mode = report.text(...path, 'mode')
-  const words: Record<string, readonly string[]> = {
-    mode: wordsOf('bondMode'),
-    xmitHashPolicy: wordsOf('xmitHashPolicy'),
-    lacpRate: wordsOf('lacpRate'),
-    arpValidate: wordsOf('arpValidate'),
-    arpAllTargets: wordsOf('arpAllTargets'),
-    primaryReselect: wordsOf('primaryReselect'),
-    failOverMac: wordsOf('failOverMac'),
-    adSelect: wordsOf('adSelect'),
-  }
-  for (const [key, allowed] of Object.entries(words)) {
+  for (const key of ['mode', 'xmitHashPolicy', 'lacpRate', 'arpValidate', 'arpAllTargets', 'primaryReselect', 'failOverMac', 'adSelect']) {
+    const allowed = wordsOf(key === 'mode' ? 'bondMode' : key)
     const word = report.text(...path, key)
     if (word !== '' && !allowed.includes(word)) report.error([...path, key], `${key} must be one of ${allowed.join(', ')}`)
   }

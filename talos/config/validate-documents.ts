@@ -5,8 +5,8 @@
 import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'
 import { durationMs, isAddress, isAddressPort, isCidr, isCidrOrAddress, isHostPort, isMac, isRoutingTable, isUnspecified, sizeBytes } from './formats.ts'
-import { Report, textOf } from './report.ts'
-import { at, type MapNode } from './tree.ts'
+import { checkKeySlots, Report } from './report.ts'
+import type { MapNode } from './tree.ts'
 import { isWireguardKey } from './validate-devices.ts'
 
 export function validateDocument(document: ConfigDocument): Report {
@@ -107,14 +107,9 @@ const encryption: Check = (report) => {
   if (report.text('encryption', 'provider') !== 'luks2') report.error(['encryption'], 'The encryption provider must be luks2')
   const keys = report.items('encryption', 'keys')
   if (keys.length === 0) report.error(['encryption'], 'Encryption needs keys')
-  const slots = new Set<string>()
-  for (const { path, node } of keys) {
-    const slot = textOf(at(node, 'slot')) || '0'
-    if (slots.has(slot)) report.error(path, `The key slot ${slot} is there twice`)
-    slots.add(slot)
-    if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => at(node, method)?.is === 'map')) report.error(path, `The key in slot ${slot} has no method`)
+  checkKeySlots(report, keys)
+  for (const { path } of keys)
     for (const pcr of report.texts(...path, 'tpm', 'options', 'pcrs')) if (Number(pcr.text) > 23) report.error(pcr.path, 'A PCR is a number from 0 to 23')
-  }
 }
 
 const volumeName = (report: Report) => {

@@ -4,7 +4,7 @@
  */
 import { kubernetesProblem } from '../versions.ts'
 import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf, sizeBytes } from './formats.ts'
-import { Report, textOf } from './report.ts'
+import { checkKeySlots, Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { checkDevices } from './validate-devices.ts'
 
@@ -251,13 +251,7 @@ function checkEncryption(report: Report): void {
     if (!report.has(...where)) continue
     const keys = report.items(...where, 'keys')
     if (keys.length === 0) report.error(where, `Encryption of ${partition} has no keys`)
-    const slots = new Set<string>()
-    for (const { path, node } of keys) {
-      const slot = textOf(at(node, 'slot')) || '0'
-      if (slots.has(slot)) report.error(path, `The key slot ${slot} is there twice`)
-      slots.add(slot)
-      if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => at(node, method)?.is === 'map')) report.error(path, `The key in slot ${slot} has no method`)
-    }
+    checkKeySlots(report, keys)
   }
 }
 

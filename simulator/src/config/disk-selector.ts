@@ -8,15 +8,8 @@ export const matchDisk = (selector: Record<string, unknown>, disk: Disk): boolea
     if (value === '') return true
     if (field === 'size') return matchSize(value, disk.sizeBytes)
     if (field === 'type') return value.toLowerCase() === typeOf(disk)
-    const own: Record<string, string> = {
-      model: disk.model,
-      serial: disk.serial,
-      wwid: disk.wwid,
-      busPath: disk.busPath,
-      name: disk.name,
-      modalias: '',
-      uuid: '',
-    }
+    const { model, serial, wwid, busPath, name } = disk
+    const own: Record<string, string> = { model, serial, wwid, busPath, name }
     return glob(value).test(own[field] ?? '')
   })
 
@@ -37,14 +30,13 @@ const matchSize = (expression: string, bytes: number): boolean => {
   const unit = UNITS[(match?.[3] ?? '').toUpperCase()]
   if (!match || unit === undefined) return false
   const wanted = Number(match[2]) * unit
-  const operator = match[1] ?? '=='
-  return operator === '<='
-    ? bytes <= wanted
-    : operator === '>='
-      ? bytes >= wanted
-      : operator === '<'
-        ? bytes < wanted
-        : operator === '>'
-          ? bytes > wanted
-          : bytes === wanted
+  return COMPARISONS[match[1] ?? '==']!(bytes, wanted)
+}
+
+const COMPARISONS: Record<string, (size: number, wanted: number) => boolean> = {
+  '<=': (size, wanted) => size <= wanted,
+  '>=': (size, wanted) => size >= wanted,
+  '<': (size, wanted) => size < wanted,
+  '>': (size, wanted) => size > wanted,
+  '==': (size, wanted) => size === wanted,
 }

@@ -2,12 +2,7 @@
  * The allowed fields of a Talos configuration as a tree. Talos refuses unknown keys, so the simulated server must know all keys.
  * Written as one string per document: `name` text, `name!` boolean, `name#` whole number, `name*` anything, `name[]` list of text, `name{…}` object, `name[]{…}` list of objects, `name%{…}` map of objects.
  */
-export type Shape =
-  | { kind: 'text' | 'boolean' | 'number' | 'any' }
-  | { kind: 'texts' }
-  | { kind: 'object'; fields: Fields }
-  | { kind: 'objects'; fields: Fields }
-  | { kind: 'map'; fields: Fields }
+export type Shape = { kind: 'text' | 'boolean' | 'number' | 'any' | 'texts' } | { kind: 'object' | 'objects' | 'map'; fields: Fields }
 export type Fields = ReadonlyMap<string, Shape>
 
 const TOKEN = /\s*(?:([A-Za-z0-9_]+)([!#*%]|\[\])?(\{)?|(\}))/y

@@ -44,7 +44,7 @@ export class Factory {
   readonly #schematics = new Map<string, Schematic>()
   #server: Server | null = null
   #port = 0
-  #fault: FactoryFault | null = null
+  faulty: FactoryFault | null = null
   readonly #late = new Set<NodeJS.Timeout>()
 
   constructor(file: string | undefined, texts: readonly string[]) {
@@ -56,10 +56,6 @@ export class Factory {
   /** Without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
-  }
-
-  get faulty(): FactoryFault | null {
-    return this.#fault
   }
 
   /** A known schematic, or undefined. */
@@ -84,8 +80,8 @@ export class Factory {
 
   /** Sets a fault, or clears it with null. Resolves when it has effect. */
   async fault(given: z.input<typeof factoryFaultSchema> | null): Promise<void> {
-    this.#fault = given === null ? null : factoryFaultSchema.parse(given)
-    if (this.#fault?.kind === 'down') await this.#close()
+    this.faulty = given === null ? null : factoryFaultSchema.parse(given)
+    if (this.faulty?.kind === 'down') await this.#close()
     else if (!this.#server) await this.#listen(this.#port)
   }
 
@@ -125,7 +121,7 @@ export class Factory {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.counters.calls++
     const answer = await this.#answer(request)
-    const fault = this.#fault
+    const fault = this.faulty
     if (fault?.kind !== 'slow') return send(request, response, answer)
     const timer = setTimeout(() => {
       this.#late.delete(timer)
@@ -135,7 +131,7 @@ export class Factory {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
-    const fault = this.#fault
+    const fault = this.faulty
     if (fault?.kind === 'refuse') return plain(fault.status, 'the simulated image factory was told to refuse')
     if (fault?.kind === 'nonsense' && fault.what !== 'other-id') return nonsense(fault.what)
     try {
@@ -180,7 +176,7 @@ export class Factory {
     this.#add(schematic)
     this.counters.schematics++
     this.#write()
-    const isLying = this.#fault?.kind === 'nonsense'
+    const isLying = this.faulty?.kind === 'nonsense'
     return json(201, { id: isLying ? schematic.id.split('').toReversed().join('') : schematic.id, schematic: schematic.text })
   }
 

@@ -26,6 +26,8 @@ export interface Request {
 
 export type Answer = { status: number; json: unknown } | { status: number; plain: string } | { watch: Watch }
 
+const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' }
+
 const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
 
 /** Answers a call of the Kubernetes API. Throws a `Refusal` for every failure. */
@@ -74,7 +76,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   if (place.sub === 'eviction') {
     if (method !== 'POST') throw notAllowed()
     objects.remove(place, dryRun)
-    return { status: status.created, json: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } }
+    return { status: status.created, json: SUCCESS }
   }
   if (method === 'GET') return { status: status.ok, json: forms.one(source.get(place)) }
   if (place.sub !== '') throw notAllowed()
@@ -148,13 +150,7 @@ const removed = (objects: Objects, place: Place, request: Request, dryRun: boole
     if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
       throw conflict(`Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`)
   objects.remove(place, dryRun)
-  return {
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Success',
-    details: { name: place.name, group: place.kind.group, kind: place.kind.plural, uid: metadata.uid },
-  }
+  return { ...SUCCESS, details: { name: place.name, group: place.kind.group, kind: place.kind.plural, uid: metadata.uid } }
 }
 
 const removedAll = (objects: Objects, place: Place, query: URLSearchParams): object => {

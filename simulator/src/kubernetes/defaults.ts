@@ -46,57 +46,36 @@ export const settle = (objects: Objects, cluster: EtcdCluster, machine: Machine)
   settledAt.set(cluster, objects.resourceVersion)
 }
 
-interface Wanted {
-  plural: string
-  namespace: string
-  body: Body
-}
-
-const wantedOf = (objects: Objects, machine: Machine): Wanted[] => {
+const wantedOf = (objects: Objects, machine: Machine) => {
   const { cluster } = machine.config!.node!
   const authority = cluster.ca?.crt ?? ''
-  const kubeSystem = 'kube-system'
-  const perNamespace = objects
-    .list(builtIn('namespaces'), '')
-    .map(({ metadata }) => text(object(metadata).name))
-    .flatMap((namespace): Wanted[] => [
-      { plural: 'serviceaccounts', namespace, body: { metadata: { name: 'default' } } },
-      { plural: 'configmaps', namespace, body: { metadata: { name: 'kube-root-ca.crt' }, data: { 'ca.crt': authority } } },
-    ])
+  const wanted = (plural: string, namespace: string, name: string, fields: Body = {}, labels?: Record<string, string>) => {
+    return { plural, namespace, body: { metadata: { name, ...(labels && { labels }) }, ...fields } }
+  }
   const port = (name: string, number: number, protocol = 'TCP', targetPort = number): object => ({ name, port: number, protocol, targetPort })
-  const service = (clusterIP: string, ports: object[]): Body => ({ type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ipFamilies: ['IPv4'], ports })
+  const service = (number: number, ports: object[]): Body => {
+    const clusterIP = addressOf(cluster.serviceSubnet, number)
+    return { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ipFamilies: ['IPv4'], ports }
+  }
+  const dns = { ...service(10, [port('dns', 53, 'UDP'), port('dns-tcp', 53), port('metrics', 9153)]), selector: { 'k8s-app': 'kube-dns' } }
+  const dnsLabels = { 'k8s-app': 'kube-dns', 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' }
   return [
-    ...perNamespace,
-    {
-      plural: 'services',
-      namespace: 'default',
-      body: {
-        metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
-        spec: service(addressOf(cluster.serviceSubnet, 1), [port('https', 443, 'TCP', 6443)]),
-      },
-    },
-    {
-      plural: 'services',
-      namespace: kubeSystem,
-      body: {
-        metadata: { name: 'kube-dns', labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' } },
-        spec: {
-          ...service(addressOf(cluster.serviceSubnet, 10), [port('dns', 53, 'UDP'), port('dns-tcp', 53), port('metrics', 9153)]),
-          selector: { 'k8s-app': 'kube-dns' },
-        },
-      },
-    },
-    { plural: 'configmaps', namespace: kubeSystem, body: { metadata: { name: 'extension-apiserver-authentication' }, data: { 'client-ca-file': authority } } },
-    {
-      plural: 'configmaps',
-      namespace: kubeSystem,
-      body: { metadata: { name: 'kubeconfig-in-cluster' }, data: { kubeconfig: inClusterKubeconfig(cluster.endpoint) } },
-    },
+    ...objects
+      .list(builtIn('namespaces'), '')
+      .map(({ metadata }) => text(object(metadata).name))
+      .flatMap((namespace) => [
+        wanted('serviceaccounts', namespace, 'default'),
+        wanted('configmaps', namespace, 'kube-root-ca.crt', { data: { 'ca.crt': authority } }),
+      ]),
+    wanted('services', 'default', 'kubernetes', { spec: service(1, [port('https', 443, 'TCP', 6443)]) }, { component: 'apiserver', provider: 'kubernetes' }),
+    wanted('services', 'kube-system', 'kube-dns', { spec: dns }, dnsLabels),
+    wanted('configmaps', 'kube-system', 'extension-apiserver-authentication', { data: { 'client-ca-file': authority } }),
+    wanted('configmaps', 'kube-system', 'kubeconfig-in-cluster', { data: { kubeconfig: inClusterKubeconfig(cluster.endpoint) } }),
   ]
 }
 
 /** One of the first 255 addresses of an IPv4 network: Kubernetes uses .1 for its API and Talos .10 for the DNS. */
-const addressOf = (cidr: string, number: number): string => {
+export const addressOf = (cidr: string, number: number): string => {
   const [address = '10.96.0.0'] = cidr.split('/')
   const parts = address.split('.').map(Number)
   parts[3] = (parts[3] ?? 0) + number

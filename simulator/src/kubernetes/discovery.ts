@@ -144,16 +144,10 @@ export const about = (machine: Machine, cluster: EtcdCluster, objects: Objects, 
   return found && { json: found }
 }
 
-const rootPaths = (objects: Objects): string[] => [
-  '/api',
-  '/apis',
-  ...groupVersions(objects.kinds).map((version) => (version.includes('/') ? `/apis/${version}` : `/api/${version}`)),
-  '/healthz',
-  '/livez',
-  '/openapi/v3',
-  '/readyz',
-  '/version',
-]
+const rootPaths = (objects: Objects): string[] => {
+  const versions = groupVersions(objects.kinds).map((version) => (version.includes('/') ? `/apis/${version}` : `/api/${version}`))
+  return ['/api', '/apis', ...versions, '/healthz', '/livez', '/openapi/v3', '/readyz', '/version']
+}
 
 const versionOf = (machine: Machine): object => {
   const version = machine.config?.node?.cluster.apiServerVersion ?? ''

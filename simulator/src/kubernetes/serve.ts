@@ -7,6 +7,7 @@ import { issue } from '../wire/certificates.ts'
 import type { Speaker } from '../wire/port.ts'
 import { answer } from './api.ts'
 import { impersonated, userOf } from './access.ts'
+import { addressOf } from './defaults.ts'
 import { Objects } from './objects.ts'
 import { Refusal } from './refusal.ts'
 import type { Watch } from './watch.ts'
@@ -26,13 +27,8 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
       machine.hostname,
       host,
       ...cluster.apiServerSans,
-      'localhost',
-      '127.0.0.1',
-      'kubernetes',
-      'kubernetes.default',
-      'kubernetes.default.svc',
-      'kubernetes.default.svc.cluster.local',
-      firstAddress(cluster.serviceSubnet),
+      ...'localhost 127.0.0.1 kubernetes kubernetes.default kubernetes.default.svc kubernetes.default.svc.cluster.local'.split(' '),
+      addressOf(cluster.serviceSubnet, 1),
     ]
     const identity = await issue(cluster.ca!, {
       commonName: 'kube-apiserver',
@@ -50,13 +46,6 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
     server.on('clientError', (_error, socket) => socket.destroy())
     return server
   })
-}
-
-const firstAddress = (cidr: string): string => {
-  const [address = '10.96.0.0'] = cidr.split('/')
-  const parts = address.split('.').map(Number)
-  parts[3] = (parts[3] ?? 0) + 1
-  return parts.join('.')
 }
 
 const handle = async (machine: Machine, request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -23,21 +23,21 @@ export class History {
   #changes: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
   /** Changes up to this version are gone. */
-  #compacted: number
+  oldest: number
 
   constructor(version: number) {
-    this.#compacted = version
+    this.oldest = version
   }
 
   add(change: Change): void {
     this.#changes.push(change)
-    if (this.#changes.length > 2 * KEPT) this.#compacted = this.#changes.splice(0, KEPT).at(-1)!.version
+    if (this.#changes.length > 2 * KEPT) this.oldest = this.#changes.splice(0, KEPT).at(-1)!.version
     for (const listener of this.#listeners) listener(change)
   }
 
   /** The changes after a version; null if some are gone. */
   after(version: number): Change[] | null {
-    if (version < this.#compacted) return null
+    if (version < this.oldest) return null
     return this.#changes.filter((change) => change.version > version)
   }
 
@@ -45,10 +45,6 @@ export class History {
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
-  }
-
-  get oldest(): number {
-    return this.#compacted
   }
 }
 

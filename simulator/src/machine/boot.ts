@@ -30,8 +30,8 @@ export const boot = async (machine: Machine, signal: AbortSignal, { instant }: {
   const found = stored === null ? await acquireConfig(machine, signal) : machine.activate(stored)
   const config = found?.node ? found : await maintenance(machine, signal)
   machine.stage.stopSequence()
-  const background = new Background(machine, signal)
-  background.run(machine.world.api.openSecured(machine, signal))
+  const background = inBackground(machine, signal)
+  background(machine.world.api.openSecured(machine, signal))
 
   if (!machine.hasMeta) return install(machine, config, signal)
   machine.stage.skipInstall()
@@ -150,7 +150,7 @@ const fail = async (machine: Machine, signal: AbortSignal, message: string): Pro
 const matchesPath = (path: string, name: string, wwid: string): boolean =>
   path === `/dev/${name}` || path === `/dev/disk/by-id/wwn-0x${wwid.split('.')[1]}` || path === `/dev/disk/by-id/nvme-${wwid}`
 
-const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal, background: Background): Promise<void> => {
+const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal, background: (work: Promise<void>) => void): Promise<void> => {
   const { stage } = machine
   const isControlPlane = config.node!.role === 'controlplane'
   // If Talos was installed before the configuration arrived, the machine boots directly from maintenance.
@@ -173,13 +173,9 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
     await machine.until(() => machine.isTimeSynced, signal)
   }
   if (isControlPlane) {
-    background.run(runTrustd(machine, signal))
-    background.run(runEtcd(machine, signal))
-    background.run(runControlPlane(machine, signal))
-    background.run(runVirtualAddresses(machine, signal))
-    background.run(runLoadBalancer(machine, signal))
+    for (const run of [runTrustd, runEtcd, runControlPlane, runVirtualAddresses, runLoadBalancer]) background(run(machine, signal))
   }
-  background.run(runKubelet(machine, signal))
+  background(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
   await machine.until(() => needed.every((id) => machine.services.isUp(id)), signal)
   stage.stopSequence()
@@ -188,20 +184,12 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
 }
 
 /** Work beside the boot sequence. An interruption ends it; any other error is a bug of the simulator and is reported. */
-class Background {
-  readonly #machine: Machine
-  readonly #signal: AbortSignal
-
-  constructor(machine: Machine, signal: AbortSignal) {
-    this.#machine = machine
-    this.#signal = signal
-  }
-
-  run(work: Promise<void>): void {
-    work.catch((cause: unknown) => {
-      if (cause instanceof Interrupted || this.#signal.aborted) return
-      this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`)
-      this.#machine.journal.kernel(`[talos] controller failed: ${cause instanceof Error ? cause.message : String(cause)}`)
+const inBackground =
+  (machine: Machine, signal: AbortSignal) =>
+  (work: Promise<void>): void =>
+    void work.catch((cause: unknown) => {
+      if (cause instanceof Interrupted || signal.aborted) return
+      const message = cause instanceof Error ? cause.message : String(cause)
+      machine.world.say(`${machine.plan.name}: ${message}`)
+      machine.journal.kernel(`[talos] controller failed: ${message}`)
     })
-  }
-}

@@ -45,37 +45,34 @@ const goTime = (now: number): string => {
 /** A ring buffer of entries, numbered since the machine started. */
 export class Ring<T> {
   #items: T[] = []
-  #total = 0
+  /** Number of entries since the start. */
+  total = 0
   readonly #limit: number
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  get total(): number {
-    return this.#total
-  }
-
   push(item: T): void {
     this.#items.push(item)
-    this.#total++
+    this.total++
     if (this.#items.length > this.#limit) this.#items.shift()
   }
 
   /** The kept entries from this number on. */
   since(number: number): T[] {
-    return this.#items.slice(Math.max(0, this.#items.length - (this.#total - number)))
+    return this.#items.slice(Math.max(0, this.#items.length - (this.total - number)))
   }
 }
 
 /** Events, kernel messages and service logs of a server. In memory and lost on reboot, as on a real server. */
 export class Journal {
-  #events = new Ring<JournalEvent>(MAX_EVENTS)
-  #kernel = new Ring<string>(MAX_LINES)
+  events = new Ring<JournalEvent>(MAX_EVENTS)
+  kernelLines = new Ring<string>(MAX_LINES)
   #logs = new Map<string, Ring<string>>()
   readonly #now: () => number
   readonly #watchers = new Set<() => void>()
-  #bootedAt = 0
+  bootedAt = 0
 
   constructor(now: () => number) {
     this.#now = now
@@ -83,21 +80,21 @@ export class Journal {
 
   /** Clears everything, for a new boot. */
   restart(): void {
-    this.#events = new Ring(MAX_EVENTS)
-    this.#kernel = new Ring(MAX_LINES)
+    this.events = new Ring(MAX_EVENTS)
+    this.kernelLines = new Ring(MAX_LINES)
     this.#logs = new Map()
-    this.#bootedAt = this.#now()
+    this.bootedAt = this.#now()
     this.changed()
   }
 
   event<Desc extends DescMessage>(schema: Desc, payload: MessageInitShape<Desc>, actorId = ''): void {
     const at = this.#now()
-    this.#events.push({ id: xid(at), at, actorId, schema, payload })
+    this.events.push({ id: xid(at), at, actorId, schema, payload })
     this.changed()
   }
 
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
-    this.#kernel.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
+    this.kernelLines.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
     // machined's messages go to both logs (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
     if (message.startsWith('[talos] ') || message.startsWith('level=')) this.log('machined', message)
     else this.changed()
@@ -119,24 +116,12 @@ export class Journal {
     lines.push(`${service === 'machined' ? goTime(this.#now()) : new Date(this.#now()).toISOString()} ${message}`)
   }
 
-  get events(): Ring<JournalEvent> {
-    return this.#events
-  }
-
-  get kernelLines(): Ring<string> {
-    return this.#kernel
-  }
-
   get logNames(): string[] {
     return [...this.#logs.keys()]
   }
 
   logLines(service: string): Ring<string> | undefined {
     return this.#logs.get(service)
-  }
-
-  get bootedAt(): number {
-    return this.#bootedAt
   }
 
   /** Calls `onChange` after each change. Returns a function that stops it. */

@@ -296,7 +296,7 @@ export class Machine {
     const { spot } = this.disk.state
     if (!spot) return
     this.plan.address = addressAt(spot, this.world.subnetOffset)
-    for (const port of Object.values(this.ports)) port.move(this.plan.address)
+    for (const port of Object.values(this.ports)) port.address = this.plan.address
   }
 
   /** Closes all ports. */

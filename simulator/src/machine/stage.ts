@@ -5,10 +5,7 @@ import type { Journal } from './journal.ts'
 
 export type Sequence = 'initialize' | 'install' | 'boot' | 'reboot' | 'shutdown' | 'reset' | 'upgrade'
 
-export interface Unmet {
-  name: string
-  reason: string
-}
+export type Unmet = { name: string; reason: string }
 
 /** The names of a stage in Talos's enumerations. */
 export const stageWord = (stage: Stage): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
@@ -31,9 +28,9 @@ const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
  * (Talos: internal/app/machined/pkg/controllers/runtime/machine_status.go).
  */
 export class StageTracker {
-  #stage: Stage = 'unknown'
-  #ready = true
-  #unmet: Unmet[] = []
+  stage: Stage = 'unknown'
+  ready = true
+  unmet: Unmet[] = []
   #sequence: Sequence | null = null
   #phase: string | null = null
   #phaseNumber = 0
@@ -43,18 +40,6 @@ export class StageTracker {
   constructor(journal: Journal, onStage: (stage: Stage) => void) {
     this.#journal = journal
     this.#onStage = onStage
-  }
-
-  get stage(): Stage {
-    return this.#stage
-  }
-
-  get ready(): boolean {
-    return this.#ready
-  }
-
-  get unmet(): readonly Unmet[] {
-    return this.#unmet
   }
 
   startSequence(sequence: Sequence, actorId = ''): void {
@@ -95,19 +80,20 @@ export class StageTracker {
     this.#phase = null
     this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
     this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
-    const told = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: told, code: Code.FATAL } }, actorId)
+    const failure = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: failure, code: Code.FATAL } },
+      actorId,
+    )
     this.#sequence = null
-    if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
+    if (this.stage !== 'shutting down') this.#to('rebooting', actorId)
   }
 
   /** Refuses a sequence while another one runs. */
   refuseSequence(sequence: Sequence, actorId = ''): void {
-    this.#journal.event(
-      proto.SequenceEventSchema,
-      { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: 'sequence is already running', code: Code.LOCKED } },
-      actorId,
-    )
+    const error = { message: 'sequence is already running', code: Code.LOCKED }
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error }, actorId)
   }
 
   phase(phase: string, actorId = ''): void {
@@ -135,40 +121,34 @@ export class StageTracker {
 
   /** Conditions exist only while booting and running; all other stages count as ready. */
   conditions(unmet: Unmet[]): void {
-    const relevant = this.#stage === 'booting' || this.#stage === 'running' ? unmet : []
-    if (JSON.stringify(relevant) === JSON.stringify(this.#unmet)) return
-    this.#unmet = relevant
-    this.#ready = relevant.length === 0
+    const relevant = this.stage === 'booting' || this.stage === 'running' ? unmet : []
+    if (JSON.stringify(relevant) === JSON.stringify(this.unmet)) return
+    this.unmet = relevant
+    this.ready = relevant.length === 0
     this.#announce()
   }
 
   reset(): void {
-    this.#stage = 'unknown'
-    this.#ready = true
-    this.#unmet = []
+    this.stage = 'unknown'
+    this.ready = true
+    this.unmet = []
     this.#sequence = null
     this.#phase = null
   }
 
   #to(stage: Stage, actorId = ''): void {
-    if (stage === this.#stage) return
-    this.#stage = stage
+    if (stage === this.stage) return
+    this.stage = stage
     if (stage !== 'booting' && stage !== 'running') {
-      this.#unmet = []
-      this.#ready = true
+      this.unmet = []
+      this.ready = true
     }
     this.#announce(actorId)
     this.#onStage(stage)
   }
 
   #announce(actorId = ''): void {
-    this.#journal.event(
-      proto.MachineStatusEventSchema,
-      {
-        stage: proto.MachineStatusEvent_MachineStage[stageWord(this.#stage)],
-        status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) },
-      },
-      actorId,
-    )
+    const status = { ready: this.ready, unmetConditions: this.unmet.map((item) => ({ ...item })) }
+    this.#journal.event(proto.MachineStatusEventSchema, { stage: proto.MachineStatusEvent_MachineStage[stageWord(this.stage)], status }, actorId)
   }
 }

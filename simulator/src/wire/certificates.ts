@@ -11,14 +11,10 @@ x509.cryptoProvider.set(webcrypto)
 const HOUR = 3_600_000
 const ED25519 = { name: 'Ed25519' }
 
-/** A certificate with its key, as PEM, as `tls` takes them. */
-export interface ServerIdentity {
-  crt: string
-  key: string
-  /** Base64 of SHA-256 over the leaf's SubjectPublicKeyInfo: what talosctl calls the certificate fingerprint. */
-  fingerprint: string
-}
+/** A certificate with its key, as PEM, as `tls` takes them, and what talosctl calls the certificate fingerprint. */
+export type ServerIdentity = Awaited<ReturnType<typeof issue>>
 
+/** Base64 of SHA-256 over the leaf's SubjectPublicKeyInfo. */
 export const fingerprintOf = (pem: string): string =>
   createHash('sha256')
     .update(new NodeCertificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
@@ -74,7 +70,7 @@ const sign = async (authority: Authority, publicKey: webcrypto.CryptoKey, leaf: 
 }
 
 /** Generates a key pair with a certificate of this authority. */
-export const issue = async (ca: Pair, leaf: Leaf): Promise<ServerIdentity> => {
+export const issue = async (ca: Pair, leaf: Leaf) => {
   const authority = authorityOf(ca)
   const key = standardKey(await generateKey(authority.algorithm.name === ED25519.name ? 'ed25519' : 'p256'))
   const crt = await sign(authority, signingKeys(key).publicKey, leaf)

@@ -7,7 +7,7 @@ import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { leaveEtcd } from '../machine/sequences.ts'
 import { issue } from './certificates.ts'
-import { onControlPlane, type MachineCalls, PEER, type Peer } from './peer.ts'
+import { onControlPlane, type MachineCalls, PEER, type Peer, machineOf, answer, errorOf } from './peer.ts'
 
 const TRY_FOR_MS = 60_000
 const TIME_SYNC_WAIT_MS = 5_000
@@ -38,14 +38,14 @@ export const changeCalls: MachineCalls = {
         tryForMs: request.tryModeTimeout ? durationMs(request.tryModeTimeout) : TRY_FOR_MS,
         isAdmin: roles.includes('os:admin'),
       })
-      return { messages: [{ mode, modeDetails: details, warnings }] }
+      return answer({ mode, modeDetails: details, warnings })
     } finally {
       applying.delete(machine)
     }
   },
 
   async bootstrap({ recoverEtcd }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     machine.disk.count('bootstrapCalls')
     onControlPlane(machine, 'bootstrap')
     machine.world.etcd.countCall(machine.config!.node!.cluster.id)
@@ -62,15 +62,15 @@ export const changeCalls: MachineCalls = {
     })
     machine.service('etcd', 'Finished', 'Bootstrap requested')
     machine.service('etcd', 'Preparing', 'Running pre state')
-    return { messages: [{}] }
+    return answer({})
   },
 
-  reboot: (_request, context) => ({ messages: [{ actorId: peerOf(context).machine.lifecycle.request({ kind: 'reboot' }) }] }),
+  reboot: (_request, context) => answer({ actorId: machineOf(context).lifecycle.request({ kind: 'reboot' }) }),
 
-  shutdown: (_request, context) => ({ messages: [{ actorId: peerOf(context).machine.lifecycle.request({ kind: 'shutdown' }) }] }),
+  shutdown: (_request, context) => answer({ actorId: machineOf(context).lifecycle.request({ kind: 'shutdown' }) }),
 
   reset({ graceful, reboot, mode, systemPartitionsToWipe, userDisksToWipe }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     const { ALL, SYSTEM_DISK, USER_DISKS } = ResetRequest_WipeMode
     if (userDisksToWipe.length > 0 && mode === SYSTEM_DISK)
       throw new ConnectError("reset failed: invalid input, wipe mode SYSTEM_DISK doesn't support UserDisksToWipe parameter", Code.Unknown)
@@ -90,33 +90,33 @@ export const changeCalls: MachineCalls = {
     const partitions =
       mode === USER_DISKS ? [] : systemPartitionsToWipe.length > 0 ? systemPartitionsToWipe.filter(({ wipe }) => wipe).map(({ label }) => label) : null
     if (mode === ALL || mode === USER_DISKS) for (const path of userDisksToWipe) machine.journal.kernel(`[talos] will wipe ${path}`)
-    return { messages: [{ actorId: machine.lifecycle.request({ kind: 'reset', reset: { graceful, reboot, partitions } }) }] }
+    return answer({ actorId: machine.lifecycle.request({ kind: 'reset', reset: { graceful, reboot, partitions } }) })
   },
 
   async upgrade({ image }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
     await machine.takes(TAKES.pullImage, context.signal)
     if (!isTalosVersion(imageTag(image) ?? '')) throw new ConnectError(`error validating installer image "${image}": not found`, Code.InvalidArgument)
     if (machine.config?.node?.role === 'controlplane' && machine.etcdCluster?.hasQuorum !== true)
       throw new ConnectError('error validating etcd for upgrade: etcd is not healthy', Code.FailedPrecondition)
-    return { messages: [{ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image }) }] }
+    return answer({ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image }) })
   },
 
-  serviceStart: async ({ id }, context) => ({ messages: [{ resp: await change(peerOf(context), id, 'start', context.signal) }] }),
-  serviceStop: async ({ id }, context) => ({ messages: [{ resp: await change(peerOf(context), id, 'stop', context.signal) }] }),
-  serviceRestart: async ({ id }, context) => ({ messages: [{ resp: await change(peerOf(context), id, 'restart', context.signal) }] }),
+  serviceStart: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'start', context.signal) }),
+  serviceStop: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'stop', context.signal) }),
+  serviceRestart: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'restart', context.signal) }),
 
   etcdLeaveCluster(_request, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     onControlPlane(machine, 'etcd leave')
     const refusal = leaveEtcd(machine)
     if (refusal) throw new ConnectError(`failed to leave cluster: ${refusal}`, Code.Unknown)
-    return { messages: [{}] }
+    return answer({})
   },
 
   async generateClientConfiguration({ roles, crtTtl }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     onControlPlane(machine, 'generate client configuration')
     const node = machine.config!.node!
     const wanted = roles.filter((role) => /^os:(admin|operator|reader|etcd:backup)$/.test(role))
@@ -130,23 +130,23 @@ export const changeCalls: MachineCalls = {
     const base64 = (text: string): string => Buffer.from(text).toString('base64')
     const talosconfig = `context: ${node.cluster.name}\ncontexts:\n    ${node.cluster.name}:\n        endpoints: []\n        ca: ${base64(node.talosCa!.crt)}\n        crt: ${base64(crt)}\n        key: ${base64(key)}\n`
     const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
-    return { messages: [{ ca: encode(node.talosCa!.crt), crt: encode(crt), key: encode(key), talosconfig: encode(talosconfig) }] }
+    return answer({ ca: encode(node.talosCa!.crt), crt: encode(crt), key: encode(key), talosconfig: encode(talosconfig) })
   },
 
   metaWrite({ key, value }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     if (!META_KEYS.has(key)) throw new ConnectError(`unknown meta key ${key}`, Code.NotFound)
     machine.disk.change((state) => (state.meta[metaKey(key)] = new TextDecoder().decode(value)))
     machine.journal.changed()
-    return { messages: [{}] }
+    return answer({})
   },
 
   metaDelete({ key }, context) {
-    const { machine } = peerOf(context)
+    const machine = machineOf(context)
     if (!(metaKey(key) in machine.disk.state.meta)) throw new ConnectError(`meta key ${metaKey(key)} not found`, Code.NotFound)
     machine.disk.change((state) => delete state.meta[metaKey(key)])
     machine.journal.changed()
-    return { messages: [{}] }
+    return answer({})
   },
 }
 
@@ -156,7 +156,7 @@ const decode = (data: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(data)
   } catch (cause) {
-    throw new ConnectError('decode error: yaml: invalid leading UTF-8 octet', Code.InvalidArgument, undefined, undefined, cause)
+    throw errorOf('decode error: yaml: invalid leading UTF-8 octet', Code.InvalidArgument, cause)
   }
 }
 

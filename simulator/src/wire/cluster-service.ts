@@ -2,7 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import type { ClusterService } from '#talos/proto/gen/cluster/cluster_pb.ts'
 import type { Machine } from '../machine/machine.ts'
-import { onControlPlane, PEER } from './peer.ts'
+import { onControlPlane, machineOf } from './peer.ts'
 
 const LOOK_EVERY_MS = 250
 
@@ -51,7 +51,7 @@ const CHECKS: readonly [string, Check][] = [
 /** The server-side health check of a cluster, made by a control plane. */
 export const clusterService: ServiceImpl<typeof ClusterService> = {
   async *healthCheck({ waitTimeout, clusterInfo }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     onControlPlane(machine, 'cluster health check')
     const asked = [...(clusterInfo?.controlPlaneNodes ?? []), ...(clusterInfo?.workerNodes ?? [])]
     const own = machine.config!.node!.cluster

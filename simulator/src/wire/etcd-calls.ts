@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { clientUrl, peerUrl, type EtcdCluster, type Member } from '../cluster/etcd.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
 import type { Machine } from '../machine/machine.ts'
-import { onControlPlane, type MachineCalls, PEER } from './peer.ts'
+import { onControlPlane, type MachineCalls, machineOf, answer } from './peer.ts'
 import { stringify } from 'yaml'
 import { issue } from './certificates.ts'
 
@@ -27,86 +27,78 @@ const number = (id: string): bigint => BigInt(`0x${id}`)
 /** Calls about etcd and the kubeconfig, for control planes only. */
 export const etcdCalls: MachineCalls = {
   etcdMemberList({ queryLocal }, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine, 'member list')
+    const { cluster } = own(machineOf(context), 'member list')
     if (!queryLocal) withQuorum(cluster)
     const members = cluster.state.members
-    return {
-      messages: [
-        {
-          legacyMembers: members.map(({ name }) => name),
-          members: members.map((member) => ({
-            id: number(member.id),
-            hostname: member.name,
-            peerUrls: [peerUrl(member)],
-            clientUrls: [clientUrl(member)],
-            isLearner: member.learner,
-          })),
-        },
-      ],
-    }
+    return answer({
+      legacyMembers: members.map(({ name }) => name),
+      members: members.map((member) => ({
+        id: number(member.id),
+        hostname: member.name,
+        peerUrls: [peerUrl(member)],
+        clientUrls: [clientUrl(member)],
+        isLearner: member.learner,
+      })),
+    })
   },
 
   etcdStatus(_request, context) {
-    const { cluster, member } = own(context.values.get(PEER)!.machine, 'etcd status')
+    const { cluster, member } = own(machineOf(context), 'etcd status')
     const size = BigInt(2_400_000 + JSON.stringify(cluster.state.kubernetes).length)
     const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
-    return {
-      messages: [
-        {
-          memberStatus: {
-            protocolVersion: '3.6.12',
-            storageVersion: '3.6.0',
-            dbSize: size,
-            dbSizeInUse: size,
-            leader: number(cluster.leader?.id ?? '0'),
-            raftIndex: index,
-            raftTerm: BigInt(cluster.state.term),
-            raftAppliedIndex: index,
-            errors: cluster.hasQuorum ? [] : ['etcdserver: no leader'],
-            isLearner: member.learner,
-            memberId: number(member.id),
-          },
-        },
-      ],
-    }
+    return answer({
+      memberStatus: {
+        protocolVersion: '3.6.12',
+        storageVersion: '3.6.0',
+        dbSize: size,
+        dbSizeInUse: size,
+        leader: number(cluster.leader?.id ?? '0'),
+        raftIndex: index,
+        raftTerm: BigInt(cluster.state.term),
+        raftAppliedIndex: index,
+        errors: cluster.hasQuorum ? [] : ['etcdserver: no leader'],
+        isLearner: member.learner,
+        memberId: number(member.id),
+      },
+    })
   },
 
   etcdRemoveMemberByID({ memberId }, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine, 'etcd remove member')
+    const { cluster } = own(machineOf(context), 'etcd remove member')
     withQuorum(cluster)
     const member = cluster.member(memberId.toString(16).padStart(16, '0'))
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
     if (cluster.state.members.length === 1) throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
     cluster.remove(member.id)
-    return { messages: [{}] }
+    return answer({})
   },
 
   etcdForfeitLeadership(_request, context) {
-    const { cluster, member } = own(context.values.get(PEER)!.machine, 'etcd forfeit leadership')
+    const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
     withQuorum(cluster)
-    if (cluster.leader?.id !== member.id) return { messages: [{}] }
+    if (cluster.leader?.id !== member.id) return answer({})
     // The first living voter is the leader, so a member that gives up leadership moves to the end.
     cluster.change((state) => {
       state.members = [...state.members.filter(({ id }) => id !== member.id), member]
       state.term++
     })
-    return { messages: [{ member: cluster.leader?.name ?? '' }] }
+    return answer({ member: cluster.leader?.name ?? '' })
   },
 
   etcdAlarmList(_request, context) {
-    own(context.values.get(PEER)!.machine, 'etcd alarm list')
-    return { messages: [{ memberAlarms: [] }] }
+    own(machineOf(context), 'etcd alarm list')
+    return answer({ memberAlarms: [] })
   },
 
   async *etcdSnapshot(_request, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine, 'etcd snapshot')
+    const { cluster } = own(machineOf(context), 'etcd snapshot')
     withQuorum(cluster)
     const file = snapshotOf(cluster)
     for (let at = 0; at < file.length; at += CHUNK_BYTES) yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
   },
 
   async *kubeconfig(_request, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     onControlPlane(machine, 'kubeconfig')
     const archive = gzipSync(tarOf('kubeconfig', Buffer.from(await adminKubeconfig(machine))))
     for (let at = 0; at < archive.length; at += CHUNK_BYTES) yield { bytes: archive.subarray(at, at + CHUNK_BYTES) }

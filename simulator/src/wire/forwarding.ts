@@ -6,6 +6,7 @@ import { create, type Message } from '@bufbuild/protobuf'
 import { MetadataSchema, type Metadata } from '#talos/proto/gen/common/common_pb.ts'
 import type { ActiveConfig, Machine } from '../machine/machine.ts'
 import { issue } from './certificates.ts'
+import { errorOf } from './peer.ts'
 
 /**
  * Forwards calls from a control plane to other machines of its cluster, over the wire, with its own certificate and the caller's roles
@@ -97,24 +98,18 @@ const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
 const dialled = (node: string, signal: AbortSignal, error: unknown): unknown => {
   // Node cancels the streams of a broken connection.
   if (error instanceof ConnectError && error.code === Code.Canceled && !signal.aborted)
-    return new ConnectError('error reading from server: EOF', Code.Unavailable, undefined, undefined, error)
+    return errorOf('error reading from server: EOF', Code.Unavailable, error)
   const cause: unknown = error instanceof ConnectError ? error.cause : error
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
   const why = DIAL_FAILURES[code]
   if (why !== undefined) return unreachable(node, why, error)
   if (!UNTRUSTED.test(code)) return error
   const handshake = 'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
-  return new ConnectError(`connection error: desc = "transport: ${handshake}"`, Code.Unavailable, undefined, undefined, error)
+  return errorOf(`connection error: desc = "transport: ${handshake}"`, Code.Unavailable, error)
 }
 
 const unreachable = (node: string, why: string, cause?: unknown): ConnectError =>
-  new ConnectError(
-    `connection error: desc = "transport: Error while dialing: dial tcp ${node}:${API_PORT}: ${why}"`,
-    Code.Unavailable,
-    undefined,
-    undefined,
-    cause,
-  )
+  errorOf(`connection error: desc = "transport: Error while dialing: dial tcp ${node}:${API_PORT}: ${why}"`, Code.Unavailable, cause)
 
 interface Connections {
   identity: ReturnType<typeof issue>

@@ -4,7 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
 import type { Machine } from '../machine/machine.ts'
 import { textOf } from './files.ts'
-import { type MachineCalls, PEER } from './peer.ts'
+import { type MachineCalls, machineOf, answer } from './peer.ts'
 import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat } from './usage.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -12,38 +12,30 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 /** Calls that only read. */
 export const observeCalls: MachineCalls = {
   version(_request, context) {
-    const { machine } = context.values.get(PEER)!
-    return {
-      messages: [
-        {
-          version: { tag: machine.talosVersion, sha: 'simulated', built: '', goVersion: 'go1.26.0', os: 'linux', arch: 'amd64' },
-          platform: { name: 'metal', mode: 'metal' },
-          ...(machine.config?.node && { features: { rbac: true } }),
-        },
-      ],
-    }
+    const machine = machineOf(context)
+    return answer({
+      version: { tag: machine.talosVersion, sha: 'simulated', built: '', goVersion: 'go1.26.0', os: 'linux', arch: 'amd64' },
+      platform: { name: 'metal', mode: 'metal' },
+      ...(machine.config?.node && { features: { rbac: true } }),
+    })
   },
 
-  hostname: (_request, context) => ({ messages: [{ hostname: context.values.get(PEER)!.machine.hostname }] }),
+  hostname: (_request, context) => answer({ hostname: machineOf(context).hostname }),
 
   serviceList(_request, context) {
-    const { machine } = context.values.get(PEER)!
-    return {
-      messages: [
-        {
-          services: machine.services.all.map(({ id, state, events, healthy, lastMessage, lastChange }) => ({
-            id,
-            state,
-            events: { events: events.map((event) => ({ msg: event.message, state: event.state, ts: timestampFromMs(event.at) })) },
-            health: { unknown: healthy === null, healthy: healthy === true, lastMessage, lastChange: timestampFromMs(lastChange) },
-          })),
-        },
-      ],
-    }
+    const machine = machineOf(context)
+    return answer({
+      services: machine.services.all.map(({ id, state, events, healthy, lastMessage, lastChange }) => ({
+        id,
+        state,
+        events: { events: events.map((event) => ({ msg: event.message, state: event.state, ts: timestampFromMs(event.at) })) },
+        health: { unknown: healthy === null, healthy: healthy === true, lastMessage, lastChange: timestampFromMs(lastChange) },
+      })),
+    })
   },
 
   async *events({ tailEvents, tailId, tailSeconds, withActorId }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const { journal } = machine
     const { events } = journal
     // Confirms the stream.
@@ -55,17 +47,17 @@ export const observeCalls: MachineCalls = {
   },
 
   async *dmesg({ follow: isFollowed, tail }, context) {
-    const { journal } = context.values.get(PEER)!.machine
+    const { journal } = machineOf(context)
     const lines = journal.kernelLines
     const from = tail ? lines.total : 0
     for await (const line of isFollowed ? follow(journal, lines, () => journal.kernelLines, from, context.signal) : lines.since(from))
       yield { bytes: encode(`${line}\n`) }
   },
 
-  logsContainers: (_request, context) => ({ messages: [{ ids: logNames(context.values.get(PEER)!.machine) }] }),
+  logsContainers: (_request, context) => answer({ ids: logNames(machineOf(context)) }),
 
   async *logs({ id, namespace, follow: isFollowed, tailLines }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const { journal } = machine
     if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
     const current = () => (id === 'kernel' && hasFeature(machine.talosMinor, 'kernelLog') ? journal.kernelLines : journal.logLines(id))
@@ -76,15 +68,15 @@ export const observeCalls: MachineCalls = {
     for await (const line of isFollowed ? follow(journal, lines, current, from, context.signal) : lines.since(from)) yield { bytes: encode(`${line}\n`) }
   },
 
-  cPUInfo: (_request, context) => ({ messages: [{ cpuInfo: cpuInfo(context.values.get(PEER)!.machine) }] }),
-  memory: (_request, context) => ({ messages: [{ meminfo: memoryInfo(context.values.get(PEER)!.machine) }] }),
-  loadAvg: (_request, context) => ({ messages: [loadAverage(context.values.get(PEER)!.machine)] }),
-  systemStat: (_request, context) => ({ messages: [systemStat(context.values.get(PEER)!.machine)] }),
-  diskStats: (_request, context) => ({ messages: [diskStats(context.values.get(PEER)!.machine)] }),
-  networkDeviceStats: (_request, context) => ({ messages: [networkStats(context.values.get(PEER)!.machine)] }),
+  cPUInfo: (_request, context) => answer({ cpuInfo: cpuInfo(machineOf(context)) }),
+  memory: (_request, context) => answer({ meminfo: memoryInfo(machineOf(context)) }),
+  loadAvg: (_request, context) => answer(loadAverage(machineOf(context))),
+  systemStat: (_request, context) => answer(systemStat(machineOf(context))),
+  diskStats: (_request, context) => answer(diskStats(machineOf(context))),
+  networkDeviceStats: (_request, context) => answer(networkStats(machineOf(context))),
 
   async *read({ path }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const text = textOf(machine, path)
     if (text === undefined) throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
     yield { bytes: encode(text) }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { Http2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { createContextKey, Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import { createContextKey, Code, ConnectError, type ServiceImpl, type HandlerContext } from '@connectrpc/connect'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import type { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 
@@ -14,6 +14,14 @@ export interface Peer {
 }
 
 export const PEER = createContextKey<Peer | null>(null)
+
+/** The machine that was called. */
+export const machineOf = (context: HandlerContext): Machine => context.values.get(PEER)!.machine
+
+/** The answer of one machine: Talos wraps it in a list, for calls that it forwards to several. */
+export const answer = <Message>(message: Message): { messages: [Message] } => ({ messages: [message] })
+
+export const errorOf = (message: string, code: Code, cause: unknown): ConnectError => new ConnectError(message, code, undefined, undefined, cause)
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
 

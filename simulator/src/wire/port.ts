@@ -63,7 +63,8 @@ const GRACE_MS = 150
  * their sockets.
  */
 export class Port {
-  #address: string
+  /** Changed only while the port is closed. */
+  address: string
   readonly port: number
   readonly #servers = new Map<string, Server>()
   #shared: readonly string[] = []
@@ -74,17 +75,8 @@ export class Port {
   #idle: NodeJS.Timeout | undefined
 
   constructor(address: string, port: number) {
-    this.#address = address
+    this.address = address
     this.port = port
-  }
-
-  get address(): string {
-    return this.#address
-  }
-
-  /** Changes the address. Call it while the port is closed. */
-  move(address: string): void {
-    this.#address = address
   }
 
   /** Whether it accepts connections. */
@@ -121,7 +113,7 @@ export class Port {
     this.#makeSpeaker = null
     this.#speaker = null
     if (gently) this.#retire()
-    else this.#cut()
+    else this.cut()
     this.#shared = []
     this.#unlisten()
   }
@@ -140,14 +132,9 @@ export class Port {
   async trouble(trouble: PortTrouble): Promise<void> {
     if (trouble === this.#trouble) return
     this.#trouble = trouble
-    this.#cut()
+    this.cut()
     if (trouble === 'refuse') this.#unlisten()
     else await this.#listen()
-  }
-
-  /** Ends all connections, like a pulled cable. */
-  cut(): void {
-    this.#cut()
   }
 
   async #listen(): Promise<void> {
@@ -177,7 +164,8 @@ export class Port {
     if (leaving.length > 0) setTimeout(() => leaving.forEach((socket) => socket.destroy()), GRACE_MS).unref()
   }
 
-  #cut(): void {
+  /** Ends all connections, like a pulled cable. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy()
     this.#sockets.clear()
     clearTimeout(this.#idle)

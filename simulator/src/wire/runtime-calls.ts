@@ -5,7 +5,7 @@ import { STATIC_PODS, staticPodImage } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 import { below } from './files.ts'
-import { type MachineCalls, PEER } from './peer.ts'
+import { type MachineCalls, PEER, machineOf, answer } from './peer.ts'
 
 /** Programs, mounts, connections and files of a machine, derived from its services. */
 
@@ -48,7 +48,7 @@ const imageOf = (machine: Machine, name: string): string => {
   return node && STATIC_PODS.some((pod) => pod === name) ? staticPodImage(node, name) : `talos/${name}`
 }
 
-const containersOf = (machine: Machine, namespace: string): MessageInitShape<typeof proto.ContainerInfoSchema>[] =>
+const containersOf = (machine: Machine, namespace: string) =>
   programs(machine)
     .filter((program) => program.namespace === namespace && (namespace === KUBERNETES || CONTAINERS.has(program.name)))
     .flatMap(({ name, pid }) => {
@@ -68,32 +68,21 @@ const cpuNanoseconds = (machine: Machine, { memoryBytes }: Program): bigint =>
 
 export const runtimeCalls: MachineCalls = {
   containers({ namespace }, context) {
-    return { messages: [{ containers: containersOf(context.values.get(PEER)!.machine, namespace) }] }
+    return answer({ containers: containersOf(machineOf(context), namespace) })
   },
 
   stats({ namespace }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const byPid = new Map(programs(machine).map((program) => [program.pid, program]))
     const stats = containersOf(machine, namespace).flatMap(({ id, podId, name, pid }) => {
-      const program = byPid.get(pid ?? 0)
-      return program
-        ? [
-            {
-              namespace,
-              id: id ?? '',
-              podId: podId ?? '',
-              name: name ?? '',
-              memoryUsage: BigInt(program.memoryBytes),
-              cpuUsage: cpuNanoseconds(machine, program),
-            },
-          ]
-        : []
+      const program = byPid.get(pid)
+      return program ? [{ namespace, id, podId, name, memoryUsage: BigInt(program.memoryBytes), cpuUsage: cpuNanoseconds(machine, program) }] : []
     })
-    return { messages: [{ stats }] }
+    return answer({ stats })
   },
 
   processes(_request, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const processes = programs(machine).map((program) => ({
       pid: program.pid,
       ppid: program.pid === 1 ? 0 : 1,
@@ -106,11 +95,11 @@ export const runtimeCalls: MachineCalls = {
       executable: `/usr/bin/${program.name}`,
       args: `/usr/bin/${program.name}`,
     }))
-    return { messages: [{ processes }] }
+    return answer({ processes })
   },
 
   mounts(_request, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const disk = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
     const stat = (filesystem: string, mountedOn: string, size: number, used: number) => ({
       filesystem,
@@ -154,11 +143,11 @@ export const runtimeCalls: MachineCalls = {
       process: process('apid'),
     }
     const shown = filter === proto.NetstatRequest_Filter.LISTENING ? listening : filter === proto.NetstatRequest_Filter.CONNECTED ? [own] : [...listening, own]
-    return { messages: [{ connectrecord: l4proto && !l4proto.tcp ? [] : shown }] }
+    return answer({ connectrecord: l4proto && !l4proto.tcp ? [] : shown })
   },
 
   async *list({ root, recurse, recursionDepth, types }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const depth = recurse ? (recursionDepth > 0 ? recursionDepth : Number.POSITIVE_INFINITY) : 1
     const entries = below(machine, root, depth)
     if (entries.length === 0) yield { name: root, error: `lstat ${root}: no such file or directory` }
@@ -176,7 +165,7 @@ export const runtimeCalls: MachineCalls = {
   },
 
   async *diskUsage({ paths, recursionDepth, all, threshold }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     for (const root of paths.length > 0 ? paths : ['/']) {
       const entries = below(machine, root, Number.POSITIVE_INFINITY)
       if (entries.length === 0) yield { name: root, relativeName: root, error: `lstat ${root}: no such file or directory` }

@@ -2,7 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Disk_DiskType, type StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import type { TimeService } from '#talos/proto/gen/time/time_pb.ts'
-import { PEER } from './peer.ts'
+import { PEER, machineOf, answer } from './peer.ts'
 import type { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { hasFeature, imageTag, isTalosVersion } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
@@ -13,7 +13,7 @@ const TIME_SERVER = 'time.cloudflare.com'
 
 export const storageService: ServiceImpl<typeof StorageService> = {
   disks(_request, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     const disks = machine.hardware.disks.map((disk) => ({
       size: BigInt(disk.sizeBytes),
       model: disk.model,
@@ -26,7 +26,7 @@ export const storageService: ServiceImpl<typeof StorageService> = {
       systemDisk: disk.name === machine.systemDisk,
       subsystem: '/sys/class/block',
     }))
-    return { messages: [{ disks }] }
+    return answer({ disks })
   },
 
   blockDeviceWipe({ devices }, context) {
@@ -47,18 +47,18 @@ export const storageService: ServiceImpl<typeof StorageService> = {
       })
     }
     machine.journal.changed()
-    return { messages: [{}] }
+    return answer({})
   },
 }
 
 export const timeService: ServiceImpl<typeof TimeService> = {
   time(_request, context) {
-    const now = timestampFromMs(context.values.get(PEER)!.machine.world.clock.now())
-    return { messages: [{ server: TIME_SERVER, localtime: now, remotetime: now }] }
+    const now = timestampFromMs(machineOf(context).world.clock.now())
+    return answer({ server: TIME_SERVER, localtime: now, remotetime: now })
   },
   timeCheck({ server }, context) {
-    const now = timestampFromMs(context.values.get(PEER)!.machine.world.clock.now())
-    return { messages: [{ server, localtime: now, remotetime: now }] }
+    const now = timestampFromMs(machineOf(context).world.clock.now())
+    return answer({ server, localtime: now, remotetime: now })
   },
 }
 
@@ -78,12 +78,12 @@ const newer = (machine: Machine): void => {
 /** The image service of Talos 1.13 and newer. */
 export const imageService: ServiceImpl<typeof ImageService> = {
   async *list(_request, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     newer(machine)
     for (const [name, at] of imagesOf(machine)) yield { name, digest: '', size: 84_000_000n, createdAt: timestampFromMs(at) }
   },
   async *pull({ imageRef }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     newer(machine)
     await machine.takes(TAKES.pullImage, context.signal)
     if (!isTalosVersion(imageTag(imageRef) ?? '')) throw new ConnectError(`failed to pull image "${imageRef}": not found`, Code.NotFound)
@@ -95,7 +95,7 @@ export const imageService: ServiceImpl<typeof ImageService> = {
 /** Install and upgrade as streams, in Talos 1.13 and newer. Neither reboots. */
 export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *install({ source, destination }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     newer(machine)
     if (machine.disk.state.installed) throw new ConnectError('Talos is already installed', Code.AlreadyExists)
     const image = pulledImage(machine, source?.imageName)
@@ -110,7 +110,7 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
     yield exit(0)
   },
   async *upgrade({ source }, context) {
-    const { machine } = context.values.get(PEER)!
+    const machine = machineOf(context)
     newer(machine)
     if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
     const image = pulledImage(machine, source?.imageName)

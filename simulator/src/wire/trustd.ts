@@ -4,6 +4,7 @@ import { Code, ConnectError, createClient, createContextKey, createContextValues
 import { connectNodeAdapter, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import { SecurityService } from '#talos/proto/gen/security/security_pb.ts'
 import type { Machine } from '../machine/machine.ts'
+import { errorOf } from './peer.ts'
 import { createRequest, fingerprintOf, issue, signRequest, type ServerIdentity } from './certificates.ts'
 
 const DAY = 24 * 3_600_000
@@ -36,13 +37,7 @@ const handle = connectNodeAdapter({
           caller.machine.journal.log('trustd', `issued a server certificate to ${caller.from}`)
           return { ca: new TextEncoder().encode(node.talosCa.crt), crt: new TextEncoder().encode(crt) }
         } catch (cause) {
-          throw new ConnectError(
-            `failed to sign CSR: ${cause instanceof Error ? cause.message : String(cause)}`,
-            Code.InvalidArgument,
-            undefined,
-            undefined,
-            cause,
-          )
+          throw errorOf(`failed to sign CSR: ${cause instanceof Error ? cause.message : String(cause)}`, Code.InvalidArgument, cause)
         }
       },
     }),

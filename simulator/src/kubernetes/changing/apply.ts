@@ -32,12 +32,7 @@ export const applyFields = (existing: StoredObject | null, body: Record<string, 
 const IDENTITY = new Set([
   'apiVersion',
   'kind',
-  'metadata/name',
-  'metadata/namespace',
-  'metadata/uid',
-  'metadata/resourceVersion',
-  'metadata/creationTimestamp',
-  'metadata/managedFields',
+  ...'name namespace uid resourceVersion creationTimestamp managedFields'.split(' ').map((key) => `metadata/${key}`),
 ])
 const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~')
