@@ -18,17 +18,21 @@ const TEXT_OPTIONS = (
   'talos-version hardware slowness uuid serial announce-uuid announce-serial announce-mac'
 ).split(' ')
 
-const parse = (): ReturnType<typeof parseArgs> =>
-  parseArgs({
-    allowPositionals: true,
-    strict: true,
-    options: {
-      ...Object.fromEntries(TEXT_OPTIONS.map((name) => [name, { type: 'string' }] as const)),
-      'never-answer': { type: 'boolean' },
-      json: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  })
+/** The parsed command line. Throws `ScenarioError` for an unknown option, as for a wrong value. */
+const parse = (): ReturnType<typeof parseArgs> => {
+  const options = {
+    ...Object.fromEntries(TEXT_OPTIONS.map((name) => [name, { type: 'string' }] as const)),
+    'never-answer': { type: 'boolean' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
+  try {
+    return parseArgs({ allowPositionals: true, strict: true, options })
+  } catch (cause) {
+    const [sentence = ''] = cause instanceof Error ? cause.message.split('. ') : []
+    throw new ScenarioError(`${sentence}: npm run simulate -- --help shows what there is`, { cause })
+  }
+}
 
 const number = (name: string, value: unknown): number | undefined => {
   if (typeof value !== 'string') return undefined
@@ -140,18 +144,8 @@ const unreachable = (cause: unknown): string | null => {
   ].join('\n')
 }
 
-/** The parsed command line. Throws `ScenarioError` for an unknown option, as for a wrong value. */
-const given = (): ReturnType<typeof parse> => {
-  try {
-    return parse()
-  } catch (cause) {
-    const [sentence = ''] = cause instanceof Error ? cause.message.split('. ') : []
-    throw new ScenarioError(`${sentence}: npm run simulate -- --help shows what there is`, { cause })
-  }
-}
-
 try {
-  const { values, positionals } = given()
+  const { values, positionals } = parse()
   if (values.help === true || positionals[0] === 'help') print(help)
   else if (positionals.length === 0 && values['boot-with'] === undefined) await serve(values)
   else await command(values, positionals)

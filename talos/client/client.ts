@@ -3,8 +3,8 @@
  */
 import { create } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { createClient, type Transport } from '@connectrpc/connect'
-import type { Data } from '../proto/gen/common/common_pb.ts'
+import { createClient, type CallOptions as ConnectCallOptions, type Transport } from '@connectrpc/connect'
+import type { Data, Metadata } from '../proto/gen/common/common_pb.ts'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
@@ -48,6 +48,13 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
   const storage = createClient(StorageService, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
+  /** The answer of a call to one machine. */
+  const ask = async <T extends { metadata?: Metadata | undefined }>(
+    name: string,
+    options: CallOptions,
+    call: (options: ConnectCallOptions) => Promise<{ messages: T[] }>,
+  ) => one((await unary(connection, options, call)).messages, name)
+
   /** Raw bytes of a stream: within the deadline, or without limit if it is followed. */
   async function* bytes(
     options: CallOptions,
@@ -72,8 +79,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 
     /** In maintenance before Talos 1.13 this is `unimplemented`: read the resource `version` there. */
     async version(options: CallOptions = {}) {
-      const { messages } = await unary(connection, options, (o) => machine.version({}, o))
-      const { version, platform } = one(messages, 'Version')
+      const { version, platform } = await ask('Version', options, (o) => machine.version({}, o))
       return {
         tag: text(version?.tag ?? ''),
         sha: text(version?.sha ?? ''),
@@ -84,23 +90,20 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     async services(options: CallOptions = {}) {
-      const { messages } = await unary(connection, options, (o) => machine.serviceList({}, o))
-      return one(messages, 'ServiceList')
-        .services.slice(0, maxItems)
-        .map((s) => {
-          const last = s.events?.events.at(-1)
-          return {
-            id: text(s.id),
-            /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
-            state: text(s.state),
-            /** Undefined where the service has no health check or hasn't answered one yet. */
-            healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
-            message: messageText(s.health?.lastMessage ?? '', 1_000),
-            /** The last event of the service's history. */
-            lastEvent:
-              last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
-          }
-        })
+      const { services } = await ask('ServiceList', options, (o) => machine.serviceList({}, o))
+      return services.slice(0, maxItems).map((s) => {
+        const last = s.events?.events.at(-1)
+        return {
+          id: text(s.id),
+          /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
+          state: text(s.state),
+          /** Undefined where the service has no health check or hasn't answered one yet. */
+          healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
+          message: messageText(s.health?.lastMessage ?? '', 1_000),
+          /** The last event of the service's history. */
+          lastEvent: last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
+        }
+      })
     },
 
     /**
@@ -110,8 +113,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
       const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
       const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
-      const { messages } = await unary(connection, work(options), (o) => machine.applyConfiguration(request, o))
-      const answer = one(messages, 'ApplyConfiguration')
+      const answer = await ask('ApplyConfiguration', work(options), (o) => machine.applyConfiguration(request, o))
       return {
         mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
         warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),
@@ -124,25 +126,23 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
      * plane Talos would make a second cluster.
      */
     async bootstrap(options: CallOptions = {}): Promise<void> {
-      const { messages } = await unary(connection, work(options), (o) => machine.bootstrap({}, o))
-      one(messages, 'Bootstrap')
+      await ask('Bootstrap', work(options), (o) => machine.bootstrap({}, o))
     },
 
     async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
       const mode = proto.RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof proto.RebootRequest_Mode]
-      const { messages } = await unary(connection, options, (o) => machine.reboot({ mode }, o))
-      return { actorId: text(one(messages, 'Reboot').actorId) }
+      const { actorId } = await ask('Reboot', options, (o) => machine.reboot({ mode }, o))
+      return { actorId: text(actorId) }
     },
 
     /** Stops a service and starts it again. Talos allows that for the kubelet and for the services of extensions alone. */
     async restartService(id: string, options: CallOptions = {}) {
-      const { messages } = await unary(connection, work(options), (o) => machine.serviceRestart({ id }, o))
-      one(messages, 'ServiceRestart')
+      await ask('ServiceRestart', work(options), (o) => machine.serviceRestart({ id }, o))
     },
 
     async shutdown(options: CallOptions & { force?: boolean } = {}) {
-      const { messages } = await unary(connection, options, (o) => machine.shutdown({ force: options.force ?? false }, o))
-      return { actorId: text(one(messages, 'Shutdown').actorId) }
+      const { actorId } = await ask('Shutdown', options, (o) => machine.shutdown({ force: options.force ?? false }, o))
+      return { actorId: text(actorId) }
     },
 
     /** Begins the wiping; the answer comes before it is done. */
@@ -154,8 +154,8 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
         systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(proto.ResetPartitionSpecSchema, { label, wipe: true })),
         userDisksToWipe: [...(how.userDisks ?? [])],
       }
-      const { messages } = await unary(connection, work(options), (o) => machine.reset(request, o))
-      return { actorId: text(one(messages, 'Reset').actorId) }
+      const { actorId } = await ask('Reset', work(options), (o) => machine.reset(request, o))
+      return { actorId: text(actorId) }
     },
 
     /**
@@ -164,27 +164,23 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
       const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
-      const { messages } = await unary(connection, work(options), (o) => storage.blockDeviceWipe({ devices }, o))
-      one(messages, 'BlockDeviceWipe')
+      await ask('BlockDeviceWipe', work(options), (o) => storage.blockDeviceWipe({ devices }, o))
     },
 
     async etcdMembers(options: CallOptions = {}) {
-      const { messages } = await unary(connection, options, (o) => machine.etcdMemberList({}, o))
-      return one(messages, 'EtcdMemberList')
-        .members.slice(0, maxItems)
-        .map((m) => ({
-          /** Decimal; more than a number can hold. */
-          id: m.id.toString(),
-          hostname: text(m.hostname),
-          peerUrls: m.peerUrls.slice(0, 16).map((u) => text(u)),
-          clientUrls: m.clientUrls.slice(0, 16).map((u) => text(u)),
-          learner: m.isLearner,
-        }))
+      const { members } = await ask('EtcdMemberList', options, (o) => machine.etcdMemberList({}, o))
+      return members.slice(0, maxItems).map((m) => ({
+        /** Decimal; more than a number can hold. */
+        id: m.id.toString(),
+        hostname: text(m.hostname),
+        peerUrls: m.peerUrls.slice(0, 16).map((u) => text(u)),
+        clientUrls: m.clientUrls.slice(0, 16).map((u) => text(u)),
+        learner: m.isLearner,
+      }))
     },
 
     async etcdStatus(options: CallOptions = {}) {
-      const { messages } = await unary(connection, options, (o) => machine.etcdStatus({}, o))
-      const status = one(messages, 'EtcdStatus').memberStatus
+      const status = (await ask('EtcdStatus', options, (o) => machine.etcdStatus({}, o))).memberStatus
       if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
       return {
         memberId: status.memberId.toString(),
@@ -197,14 +193,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 
     /** The machine leaves etcd and deletes its data. Refused for the last member. */
     async etcdLeave(options: CallOptions = {}): Promise<void> {
-      const { messages } = await unary(connection, work(options), (o) => machine.etcdLeaveCluster({}, o))
-      one(messages, 'EtcdLeaveCluster')
+      await ask('EtcdLeaveCluster', work(options), (o) => machine.etcdLeaveCluster({}, o))
     },
 
     /** Takes another, dead member out. `id` as `etcdMembers` gives it. */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
-      const { messages } = await unary(connection, work(options), (o) => machine.etcdRemoveMemberByID({ memberId: BigInt(id) }, o))
-      one(messages, 'EtcdRemoveMemberByID')
+      await ask('EtcdRemoveMemberByID', work(options), (o) => machine.etcdRemoveMemberByID({ memberId: BigInt(id) }, o))
     },
 
     /** etcd's database, whole; the pieces joined are the file. Up to 8 GiB, the most that etcd allows. */

@@ -60,6 +60,12 @@ export function recognise(root: MapNode, options: DecodeOptions, problems: Confi
   return shape
 }
 
+/** As `recognise`; one without kind and apiVersion is the main document also where its sections are missing. */
+export function recognisePart(root: MapNode, options: DecodeOptions, problems: ConfigProblem[]): DocumentShape | undefined {
+  const isBare = ['kind', 'apiVersion', 'machine'].every((key) => !root.entries.has(key))
+  return recognise(isBare ? { ...root, entries: new Map(root.entries).set('machine', { ...root, value: root }) } : root, options, problems)
+}
+
 /** Two documents that would be one, and links of one name that would be of two kinds. */
 export function duplicates(documents: readonly ConfigDocument[]): ConfigProblem[] {
   const problems: ConfigProblem[] = []

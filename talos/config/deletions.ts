@@ -2,7 +2,7 @@
  * Applies `$patch: delete` before the rest of a patch document is merged
  * (Talos `pkg/machinery/config/configloader/internal/decoder/{delete,selector}.go`).
  */
-import { type ConfigDocument, documentId, type DecodeOptions, problemAt, recognise } from './decode.ts'
+import { type ConfigDocument, documentId, type DecodeOptions, problemAt, recognisePart } from './decode.ts'
 import type { Shape } from './model/shape.ts'
 import { ConfigError, type ConfigProblem, type MapNode, type Place, textAt, type TreeNode } from './tree.ts'
 
@@ -24,10 +24,7 @@ export function takeDeletions(root: MapNode, options: DecodeOptions): { deletion
   const rest = strip(root, [], undefined, found)
   if (found.length === 0) return { deletions: [], rest: root }
   const problems: ConfigProblem[] = []
-  // The document without kind and apiVersion is the main one, also where all else of it was deleted.
-  const bare = !root.entries.has('kind') && !root.entries.has('apiVersion')
-  const marked = bare && !root.entries.has('machine') ? { ...root, entries: new Map(root.entries).set('machine', { ...root, value: root }) } : root
-  const shape = recognise(marked, options, problems)
+  const shape = recognisePart(root, options, problems)
   if (shape === undefined) throw new ConfigError(problems)
   const document = { shape, name: shape.named ? (textAt(root, 'name') ?? '') : '' }
   const empty = rest === undefined || (rest.is === 'map' && [...rest.entries.keys()].every((key) => ['version', 'apiVersion', 'kind', 'name'].includes(key)))

@@ -1,5 +1,5 @@
 import { Lexer } from 'yaml'
-import { recognise } from './decode.ts'
+import { recognisePart } from './decode.ts'
 import type { Shape } from './model/shape.ts'
 import { ConfigError, type ConfigProblem, readDocuments, type ScalarNode, type TreeNode } from './tree.ts'
 
@@ -36,12 +36,7 @@ export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
     hidden.push({ from, to: yaml[to - 1] === '\n' ? to - 1 : to, by })
   }
   for (const root of readDocuments(yaml, 'config')) {
-    const bare = !root.entries.has('kind') && !root.entries.has('apiVersion')
-    const document = recognise(
-      bare ? { ...root, entries: new Map(root.entries).set('machine', root.entries.get('machine') ?? { ...root, value: root }) } : root,
-      {},
-      problems,
-    )
+    const document = recognisePart(root, {}, problems)
     collect(document?.shape, root, { audience, hide, inside: undefined })
   }
   if (problems.length > 0) throw new ConfigError(problems)

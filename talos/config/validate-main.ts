@@ -256,17 +256,8 @@ function checkEncryption(report: Report): void {
 }
 
 function checkKubernetesVersions(report: Report, controlPlane: boolean, talosVersion: string): void {
-  const images = [
-    ['machine', 'kubelet'],
-    ...(controlPlane
-      ? [
-          ['cluster', 'apiServer'],
-          ['cluster', 'controllerManager'],
-          ['cluster', 'scheduler'],
-        ]
-      : []),
-  ]
-  for (const section of images) {
+  const ofControlPlane = controlPlane ? ['apiServer', 'controllerManager', 'scheduler'].map((component) => ['cluster', component]) : []
+  for (const section of [['machine', 'kubelet'], ...ofControlPlane]) {
     const image = report.text(...section, 'image')
     if (image === '') continue
     const version = kubernetesVersionOf(image)

@@ -16,17 +16,11 @@ const STORAGE_VERSION = '3.6.0'
 export const snapshotOf = (cluster: EtcdCluster): Buffer => {
   const { state } = cluster
   const index = state.kubernetes.resourceVersion + 100
-  const none: Entries = []
   const database = boltDatabase({
-    alarm: none,
-    auth: none,
-    authRoles: none,
-    authUsers: none,
+    ...Object.fromEntries('alarm auth authRoles authUsers lease members_removed'.split(' ').map((name) => [name, []])),
     cluster: entries({ clusterVersion: STORAGE_VERSION, downgrade: JSON.stringify({ 'target-version': '', enabled: false }) }),
     key: Object.entries(state.kubernetes.objects).map(([key, { body }]) => keyValue(key, body)),
-    lease: none,
     members: entries(Object.fromEntries(state.members.map((member) => [member.id, memberText(member)]))),
-    members_removed: none,
     meta: [
       ...entries({ confState: confState(state.members), storageVersion: STORAGE_VERSION }),
       [Buffer.from('consistent_index'), bigEndian(index)],

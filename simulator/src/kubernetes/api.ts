@@ -85,7 +85,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   if (method === 'PUT') return { status: status.ok, json: forms.one(objects.replace(place, read(request), manager || 'unknown', dryRun)) }
   if (method === 'DELETE') return { status: status.ok, json: removed(objects, place, request, dryRun) }
   if (method !== 'PATCH') throw notAllowed()
-  const { body, isNew } = patch(objects, place, request, manager, { force: query.get('force') === 'true', dryRun })
+  const { body, isNew } = patch(objects, place, request, manager, dryRun)
   return { status: isNew ? status.created : status.ok, json: forms.one(body) }
 }
 
@@ -164,17 +164,11 @@ const removedAll = (objects: Objects, place: Place, query: URLSearchParams): obj
   return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items }
 }
 
-const patch = (
-  objects: Objects,
-  place: Place,
-  request: Request,
-  manager: string,
-  { force, dryRun }: { force: boolean; dryRun: boolean },
-): { body: Body; isNew: boolean } => {
+const patch = (objects: Objects, place: Place, request: Request, manager: string, dryRun: boolean): { body: Body; isNew: boolean } => {
   const [type = ''] = request.contentType.split(';')
   if (type === 'application/apply-patch+yaml') {
     if (manager === '') throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch')
-    const { body, created } = objects.apply(place, read(request), manager, force, dryRun)
+    const { body, created } = objects.apply(place, read(request), manager, request.url.searchParams.get('force') === 'true', dryRun)
     return { body, isNew: created }
   }
   const isCustom = !BUILT_IN.some(({ group }) => group === place.kind.group)

@@ -48,14 +48,12 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
   })
 }
 
+const tooLarge = (): Refusal => new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`)
+
 const handle = async (machine: Machine, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   try {
     const user = userOf(request.socket as TLSSocket)
-    const body = await wholeBody(
-      request,
-      MAX_BODY_BYTES,
-      () => new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`),
-    )
+    const body = await wholeBody(request, MAX_BODY_BYTES, tooLarge)
     const cluster = machine.etcdCluster
     if (!cluster || !machine.apiServerUp) throw new Refusal(503, 'ServiceUnavailable', 'the API server is not ready')
     const given = answer(machine, cluster, impersonated(new Objects(cluster, machine.world.clock.now), user, request.headers), {

@@ -4,9 +4,9 @@ import { boot } from './boot.ts'
 import { TAKES } from './durations.ts'
 import { configUrl } from './kernel-line.ts'
 import type { Machine } from './machine.ts'
-import { rebootSequence, resetSequence, shutdownSequence, upgradeSequence, type ResetOptions } from './sequences.ts'
+import { resetSequence, stopSequence, upgradeSequence, type ResetOptions } from './sequences.ts'
 
-export type Wish = { kind: 'reboot' } | { kind: 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string }
+export type Wish = { kind: 'reboot' | 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string }
 
 /** Power and sequences of a machine: boots repeatedly until the power is cut. */
 export class Lifecycle {
@@ -141,9 +141,8 @@ export class Lifecycle {
 
   async #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> {
     const machine = this.#machine
-    if (wish.kind === 'reboot') return rebootSequence(machine, actorId, power)
-    if (wish.kind === 'shutdown') return shutdownSequence(machine, actorId, power)
-    if (wish.kind === 'upgrade') return upgradeSequence(machine, wish.image, actorId, power)
-    return resetSequence(machine, wish.reset, actorId, power)
+    if ('image' in wish) return upgradeSequence(machine, wish.image, actorId, power)
+    if ('reset' in wish) return resetSequence(machine, wish.reset, actorId, power)
+    return stopSequence(machine, wish.kind, actorId, power)
   }
 }

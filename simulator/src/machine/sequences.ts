@@ -10,21 +10,13 @@ export interface ResetOptions {
   partitions: string[] | null
 }
 
-export const rebootSequence = async (machine: Machine, actorId: string, power: AbortSignal): Promise<'boot'> => {
-  machine.stage.startSequence('reboot', actorId)
-  machine.disk.count('reboots')
+export const stopSequence = async (machine: Machine, kind: 'reboot' | 'shutdown', actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
+  machine.stage.startSequence(kind, actorId)
+  if (kind === 'reboot') machine.disk.count('reboots')
   machine.stage.phase('cleanup', actorId)
   await stopServices(machine, power)
-  machine.stage.phase('reboot', actorId)
-  return 'boot'
-}
-
-export const shutdownSequence = async (machine: Machine, actorId: string, power: AbortSignal): Promise<'off'> => {
-  machine.stage.startSequence('shutdown', actorId)
-  machine.stage.phase('cleanup', actorId)
-  await stopServices(machine, power)
-  machine.stage.phase('shutdown', actorId)
-  return 'off'
+  machine.stage.phase(kind, actorId)
+  return kind === 'reboot' ? 'boot' : 'off'
 }
 
 /** Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts down (Talos: Sequencer.Reset). */

@@ -3,7 +3,7 @@ import { type Body, list, object, text } from '../../config/shape.ts'
 import type { Objects, Target } from '../objects.ts'
 import { CILIUM_POOLS } from './definitions.ts'
 import { type Address, contains, formatAddress, overlap, parseCidr, parseRange, type Range, rangeText, sizeOf } from './ranges.ts'
-import { byAge, ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
+import { byAge, ingressOf, requestedBy, same, type Service, servicesOf, keptAddresses } from './services.ts'
 
 interface Condition {
   type: string
@@ -31,13 +31,7 @@ export const balanceCilium = (objects: Objects, now: number): void => {
   const pools = byAge(objects.list(CILIUM_POOLS, '')).map(poolOf)
   settle(pools, at)
   const services = servicesOf(objects)
-  const taken: Address[] = []
-  const kept = new Map<Service, Address[]>()
-  for (const service of services) {
-    const addresses = isOurs(service) ? keep(service, pools, taken) : []
-    kept.set(service, addresses)
-    taken.push(...addresses)
-  }
+  const { kept, taken } = keptAddresses(services, (service, before) => (isOurs(service) ? keep(service, pools, before) : []))
   for (const service of services) {
     const addresses = kept.get(service) ?? []
     if (!isOurs(service)) release(objects, service)

@@ -3,7 +3,7 @@ import { type Body, object, text, list } from '../../config/shape.ts'
 import type { Objects } from '../objects.ts'
 import { METALLB_NAMESPACE, METALLB_POOLS } from './definitions.ts'
 import { type Address, contains, type Range, sizeOf, overlap, parseCidr, parseRange } from './ranges.ts'
-import { ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
+import { ingressOf, requestedBy, same, type Service, servicesOf, keptAddresses } from './services.ts'
 
 type Pool = ReturnType<typeof poolOf>
 
@@ -18,13 +18,7 @@ const REQUESTS = ['metallb.io/loadBalancerIPs']
 export const balanceMetallb = (objects: Objects): void => {
   const pools = objects.list(METALLB_POOLS, METALLB_NAMESPACE).map(poolOf)
   const services = servicesOf(objects)
-  const taken: Address[] = []
-  const kept = new Map<Service, Address[]>()
-  for (const service of services) {
-    const addresses = isOurs(service) ? keep(service, pools, taken) : []
-    kept.set(service, addresses)
-    taken.push(...addresses)
-  }
+  const { kept, taken } = keptAddresses(services, (service, before) => (isOurs(service) ? keep(service, pools, before) : []))
   for (const service of services) {
     const addresses = kept.get(service) ?? []
     if (isOurs(service) && addresses.length === 0) {

@@ -45,6 +45,18 @@ export const requestedBy = ({ body, annotations }: Service, names: readonly stri
 
 export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
 
+/** The addresses that each Service keeps, and all of them. `keep` is told those that are taken by earlier Services. */
+export const keptAddresses = (services: readonly Service[], keep: (service: Service, taken: readonly Address[]) => Address[]) => {
+  const taken: Address[] = []
+  const kept = new Map<Service, Address[]>()
+  for (const service of services) {
+    const addresses = keep(service, taken)
+    kept.set(service, addresses)
+    taken.push(...addresses)
+  }
+  return { kept, taken }
+}
+
 /** The value of `status.loadBalancer`. */
 export const ingressOf = (addresses: readonly Address[]): Body =>
   addresses.length === 0 ? {} : { ingress: addresses.map((address) => ({ ip: formatAddress(address), ipMode: 'VIP' })) }

@@ -13,7 +13,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   namespaces: ['status.phase'],
   events: [
     ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => `involvedObject.${field}`),
-    ...['reason', 'type', 'source', 'reportingComponent'],
+    ...'reason type source reportingComponent'.split(' '),
   ],
 }
 
