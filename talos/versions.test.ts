@@ -16,13 +16,13 @@ import {
 } from './versions.ts'
 
 describe('versions', () => {
-  test('are parsed as Talos parses them', () => {
+  test('versions are parsed as Talos parses them', () => {
     expect(['v1.13.9', '1.13', 'v1.13', '1.13.0-rc.1'].map((v) => contractOf(v))).toEqual(Array.from({ length: 4 }, () => ({ major: 1, minor: 13 })))
     expect(() => contractOf('latest')).toThrow('Not a Talos version: latest')
     expect(contractOf()).toEqual({ major: 1, minor: 13 })
   })
 
-  test('every pair offered is one that Talos supports, the newest first', () => {
+  test('all offered pairs are supported by Talos, newest first', () => {
     expect(supportedPairs.map((pair) => pair.talos)).toEqual(minors.map((m) => m.version).toReversed())
     for (const { talos, kubernetes } of supportedPairs) expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
     expect(supportedMinor('1.11')).toBeUndefined()
@@ -38,7 +38,7 @@ describe('versions', () => {
     expect(kubernetesProblem('1.9', '1.31.0')).toBe('Talos 1.9 is not supported; choose 1.12 or 1.13')
   })
 
-  test('every patch release that is offered for a minor is one that Talos takes, the newest minor first', () => {
+  test('Talos accepts every offered Kubernetes version, newest minor first', () => {
     for (const m of minors) {
       const versions = kubernetesVersions(m)
       expect(versions[0]).toBe(m.kubernetes)
@@ -56,7 +56,7 @@ describe('versions', () => {
     for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 
-  test('each feature begins with the minor of its row', () => {
+  test('a feature exists from the minor of its row on', () => {
     for (const feature of Object.keys(since) as (keyof typeof since)[]) {
       const first = Number(since[feature].split('.')[1])
       expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([
@@ -69,7 +69,7 @@ describe('versions', () => {
     expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
   })
 
-  test('kinds of keys and names of images follow from them', () => {
+  test('key kinds and image names follow from the version', () => {
     expect(['1.6', '1.7'].map((v) => has(v, 'rsaServiceAccountKey'))).toEqual([false, true])
     expect(images.installer('1.13.9')).toBe('ghcr.io/siderolabs/installer:v1.13.9')
     expect(images.kubelet('v1.36.3')).toBe('ghcr.io/siderolabs/kubelet:v1.36.3')

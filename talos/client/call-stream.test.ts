@@ -75,13 +75,13 @@ const item = (id: number) =>
   )
 
 describe('a stream that the server resets after a complete answer', () => {
-  test('one answer is read, a hundred times at once', async () => {
+  test('a hundred answers at once are read', async () => {
     const client = await against([version], { reset: code.noError, trailers: true })
     const tags = await Promise.all(Array.from({ length: 100 }, () => client.version().then((v) => v.tag)))
     expect(new Set(tags)).toEqual(new Set(['v1.13.9']))
   })
 
-  test('a list is read whole', async () => {
+  test('a list is read completely', async () => {
     const client = await against(
       Array.from({ length: 400 }, (_, id) => item(id)),
       { reset: code.noError, trailers: true },
@@ -92,7 +92,7 @@ describe('a stream that the server resets after a complete answer', () => {
 })
 
 describe('a stream that the server resets before the answer is complete', () => {
-  test.each([code.noError, code.cancel])('without trailers and with code %i, the call fails', async (reset) => {
+  test.each([code.noError, code.cancel])('the call fails without trailers and with code %i', async (reset) => {
     const client = await against([version], { reset, trailers: false })
     await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
   })

@@ -45,7 +45,7 @@ describe('maintenance', () => {
     expect(await connectUnknown(target(configured))).toMatchObject({ shown: { mode: 'secured' }, client: null })
   })
 
-  test('another certificate than the pinned one is refused before anything is sent', async () => {
+  test('a certificate other than the pinned one is refused before anything is sent', async () => {
     let calls = 0
     const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => (calls++, { messages: [] }) }))
     for (const pem of [peers.node.crt, peers.other.certs.os.crt]) {
@@ -57,7 +57,7 @@ describe('maintenance', () => {
     expect(calls).toBe(0)
   })
 
-  test('the clock of the machine may be years off', async () => {
+  test('the machine’s clock may be years off', async () => {
     const past = new Date('2015-01-01')
     const old = await issueCertificate(peers.other.certs.os, {
       subject: { commonName: 'maintenance-service.talos.dev' },
@@ -74,7 +74,7 @@ describe('maintenance', () => {
 describe('mutual TLS', () => {
   const admin = () => mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
 
-  test('verifies both sides', async () => {
+  test('both sides are verified', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     expect((await readCertificate(target(server))).mode).toBe('secured')
     const client = closing(await connectSecure(target(server), await admin()))
@@ -131,7 +131,7 @@ describe('mutual TLS', () => {
     ['begins later', 61 * minuteMs, 'at least 61 minutes ahead of ours'],
     ['has ended', -126 * minuteMs, 'at least 61 minutes behind ours'],
     ['begins in days', 3 * 24 * hourMs, 'at least 3 days ahead of ours'],
-  ])('a server whose certificate %s is told nothing, and how far its clock is off is named', async (_, beginsInMs, how) => {
+  ])('a server whose certificate %s gets no data, and the error names how far its clock is off', async (_, beginsInMs, how) => {
     let calls = 0
     const server = await serve(await shownBy(peers.bundle, { beginsInMs }), (router) =>
       router.service(MachineService, { version: () => (calls++, { messages: [] }) }),
@@ -150,7 +150,7 @@ describe('mutual TLS', () => {
     }
   })
 
-  test('a server that hangs up, and whose certificate is older than its authority, has a clock that is behind', async () => {
+  test('a server that hangs up with a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // Of the day that it lasts, an hour has passed for us; the authority was made just now, and begins five minutes earlier.
     const shown = await issueCertificate(peers.bundle.certs.os, {
@@ -218,7 +218,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('hundreds of connections one after another leave none open', async () => {
+  test('hundreds of connections in sequence leave none open', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     const credentials = await admin()
     for (let i = 0; i < 200; i++) {
@@ -249,7 +249,7 @@ describe('connections', () => {
     await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({ kind: 'invalid_argument' })
   })
 
-  test('close ends calls and streams, and the connection', async () => {
+  test('close ends calls, streams and the connection', async () => {
     const { server, client } = await maintenance((router) =>
       router.service(MachineService, {
         version: () => new Promise(() => {}),
@@ -280,7 +280,7 @@ describe('connections', () => {
     await expect(connectMaintenance(target(server), { pem: peers.leaf.crt }, { signal: abort.signal })).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
-  test('a call’s own signal ends that call alone', async () => {
+  test('a call’s own signal ends only that call', async () => {
     let first = true
     const { client } = await maintenance((router) =>
       router.service(MachineService, {

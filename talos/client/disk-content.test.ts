@@ -48,7 +48,7 @@ test.each<[string, Volume[]]>([
   expect(told(...volumes)).toBe(sentence)
 })
 
-test('a member of a RAID is not empty, even if nothing was found on it', () => {
+test('a RAID member isn’t shown as empty, even if nothing was found on it', () => {
   expect(contentsOf([disk('sda'), disk('sdb')], [{ id: 'md127', parts: ['sda'] }])).toEqual(
     new Map([
       ['sda', 'part of md127'],
@@ -57,7 +57,7 @@ test('a member of a RAID is not empty, even if nothing was found on it', () => {
   )
 })
 
-test('a disk that Talos does not report on is not called empty', () => {
+test('a disk that Talos doesn’t report isn’t shown as empty', () => {
   expect(contentsOf([], []).get('sda')).toBeUndefined()
 })
 

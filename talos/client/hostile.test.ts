@@ -41,36 +41,36 @@ function finish(stream: ServerHttp2Stream, status = '0'): void {
 const invalid = { name: 'TalosError', kind: 'invalid_data' }
 const timeout = { name: 'TalosError', kind: 'timeout', message: 'did not answer within 100 ms' }
 
-describe('before a connection stands', () => {
+describe('connecting to a hostile server', () => {
   const raw = async (onSocket: (socket: Socket) => void) => {
     const server = await listen(createServer(onSocket))
     undo.push(() => server.stop())
     return { host: '127.0.0.1', port: server.port }
   }
 
-  test('nothing listens', async () => {
+  test('a closed port is reported', async () => {
     const target = await raw(() => {})
     await undo.pop()!()
     await expect(readCertificate(target)).rejects.toMatchObject({ kind: 'unreachable', message: 'connection refused' })
   })
 
-  test('it accepts and says nothing', async () => {
+  test('a silent server causes a timeout', async () => {
     const target = await raw(() => {})
     await expect(readCertificate(target, { timeoutMs: 100 })).rejects.toMatchObject(timeout)
     await expect(connectMaintenance(target, { pem: peers.leaf.crt }, { deadlineMs: 100 })).rejects.toMatchObject(timeout)
   })
 
-  test('it says something else than TLS', async () => {
+  test('a server without TLS is refused', async () => {
     const target = await raw((socket) => socket.write('SSH-2.0-OpenSSH_9.9\r\n'))
     await expect(readCertificate(target)).rejects.toMatchObject(invalid)
   })
 
-  test('it hangs up', async () => {
+  test('a server that hangs up is reported', async () => {
     const target = await raw((socket) => socket.destroy())
     await expect(readCertificate(target)).rejects.toMatchObject({ kind: 'unavailable', message: 'the connection was lost' })
   })
 
-  test('it speaks TLS but not HTTP/2', async () => {
+  test('a server without HTTP/2 is refused', async () => {
     const server = await listen(createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt }))
     undo.push(() => server.stop())
     await expect(connectMaintenance({ host: '127.0.0.1', port: server.port }, { pem: peers.leaf.crt })).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe('before a connection stands', () => {
     })
   })
 
-  test('it speaks garbage after TLS', async () => {
+  test('garbage after the TLS handshake is refused', async () => {
     const server = await listen(
       createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt, ALPNProtocols: ['h2'] }, (socket) => {
         socket.on('error', () => {})
@@ -93,16 +93,16 @@ describe('before a connection stands', () => {
   })
 })
 
-describe('one answer', () => {
+describe('a hostile answer', () => {
   const version = toBinary(VersionResponseSchema, create(VersionResponseSchema, { messages: [{ version: { tag: 'v1.13.9' } }] }))
 
-  test('never comes', async () => {
+  test('an answer that never comes causes a timeout', async () => {
     await expect((await against(() => {}, 100)).version()).rejects.toMatchObject(timeout)
     const silent = await reach(await startRawServer(peers.leaf, () => {}), 100)
     await expect(silent.version()).rejects.toMatchObject(timeout)
   })
 
-  test('drips', async () => {
+  test('an answer that drips causes a timeout', async () => {
     const bytes = frame(version)
     const client = await against((stream) => {
       let at = 0
@@ -114,12 +114,12 @@ describe('one answer', () => {
     await expect(client.version()).rejects.toMatchObject(timeout)
   })
 
-  test('is no protobuf', async () => {
+  test('an answer that isn’t protobuf is refused', async () => {
     const client = await against((stream) => (stream.write(frame(Buffer.alloc(64, 0xff))), finish(stream)))
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
-  test('has text that is no UTF-8', async () => {
+  test('an answer with invalid UTF-8 is refused, or read with a replacement character', async () => {
     const broken = Buffer.from(version)
     broken[broken.indexOf('v1.13.9')] = 0xff
     const client = await against((stream) => (stream.write(frame(broken)), finish(stream)))
@@ -128,28 +128,28 @@ describe('one answer', () => {
     expect(answer).toMatchObject(answer instanceof Error ? invalid : { tag: '\ufffd1.13.9' })
   })
 
-  test('is missing though all is well', async () => {
+  test('a missing answer is refused', async () => {
     await expect((await against((stream) => finish(stream))).version()).rejects.toMatchObject(invalid)
     await expect((await against((stream) => (stream.write(frame(new Uint8Array())), finish(stream)))).version()).rejects.toMatchObject(invalid)
   })
 
-  test('has no status', async () => {
+  test('an answer without status is refused', async () => {
     const client = await against((stream) => (stream.write(frame(version)), stream.on('wantTrailers', () => stream.sendTrailers({ x: 'y' })), stream.end()))
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
-  test('comes twice', async () => {
+  test('two answers are refused', async () => {
     const client = await against((stream) => (stream.write(frame(version)), stream.write(frame(version)), finish(stream)))
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
-  test('claims a length it hasn’t', async () => {
+  test('an answer shorter than its length is refused', async () => {
     const huge = Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1])
     const client = await against((stream) => (stream.write(huge), finish(stream)))
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
-  test('is a hundred megabytes', async () => {
+  test('an answer of a hundred megabytes is refused', async () => {
     const before = process.memoryUsage().rss
     const client = await against((stream) => {
       stream.write(Buffer.from([0, 0x06, 0x40, 0, 0]))
@@ -159,7 +159,7 @@ describe('one answer', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 ** 2)
   })
 
-  test('is compressed, said or unsaid', async () => {
+  test('a compressed answer is refused', async () => {
     const bomb = gzipSync(Buffer.alloc(16 * 1024 ** 2))
     const unsaid = await against((stream) => (stream.write(frame(bomb, 1)), finish(stream)))
     await expect(unsaid.version()).rejects.toMatchObject(invalid)
@@ -172,7 +172,7 @@ describe('one answer', () => {
     await expect(said.version()).rejects.toMatchObject(invalid)
   })
 
-  test('has a header of a megabyte', async () => {
+  test('a header of a megabyte is refused', async () => {
     const server = await startRawServer(peers.leaf, (stream) => {
       try {
         stream.respond({ ...grpc, ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`x-${i}`, 'y'.repeat(10_000)])) })
@@ -184,7 +184,7 @@ describe('one answer', () => {
     await expect((await reach(server)).version()).rejects.toMatchObject({ name: 'TalosError' })
   })
 
-  test('is a reset or the end of the connection', async () => {
+  test('a reset and the end of the connection are reported', async () => {
     for (const code of [0, 1, 2, 7, 8, 11]) {
       const client = await reach(await startRawServer(peers.leaf, (stream) => stream.close(code)))
       const begun = performance.now()
@@ -197,14 +197,14 @@ describe('one answer', () => {
     await expect(cut.version()).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('is an HTTP error page', async () => {
+  test('an HTTP error page is refused', async () => {
     const client = await reach(
       await startRawServer(peers.leaf, (stream) => (stream.respond({ ':status': 502, 'content-type': 'text/html' }), stream.end('<h1>Bad gateway</h1>'))),
     )
     await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
   })
 
-  test('ends the connection each time, and each time at once', async () => {
+  test('calls on a connection that the server closes fail at once', async () => {
     const server = await startRawServer(
       peers.leaf,
       () => {},
@@ -218,7 +218,7 @@ describe('one answer', () => {
   })
 })
 
-describe('a list', () => {
+describe('a hostile list', () => {
   const disk = (id: string, spec: MessageInitShape<typeof DiskSpecSchema> = {}) =>
     frame(
       toBinary(
@@ -232,7 +232,7 @@ describe('a list', () => {
       ),
     )
 
-  test('without end is cut', async () => {
+  test('an endless list is truncated', async () => {
     let sent = 0
     const client = await against((stream) => {
       const push = () => {
@@ -247,7 +247,7 @@ describe('a list', () => {
     expect(sent).toBeLessThan(100_000)
   })
 
-  test('of big things is cut by bytes', async () => {
+  test('a list of large elements is truncated by bytes', async () => {
     const client = await against((stream) => {
       for (let i = 0; i < 100; i++) stream.write(disk(`sd${i}`, { model: 'x'.repeat(100_000) }))
       finish(stream)
@@ -257,12 +257,12 @@ describe('a list', () => {
     expect(truncated).toBe(true)
   })
 
-  test('that stops halfway is given up', async () => {
+  test('a list that stops halfway causes a timeout', async () => {
     const client = await against((stream) => stream.write(disk('sda')), 100)
     await expect(client.list(resources.disk)).rejects.toMatchObject(timeout)
   })
 
-  test('of things of another kind is refused', async () => {
+  test('a list of another kind is refused', async () => {
     const client = await against((stream) => (stream.write(disk('sda')), finish(stream)))
     await expect(client.list(resources.processor)).rejects.toMatchObject(invalid)
   })

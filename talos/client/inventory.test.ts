@@ -47,7 +47,7 @@ describe('an inventory', () => {
     for (const type of Object.keys(specs)) delete specs[type]
   })
 
-  test('is read from a well-behaved machine', async () => {
+  test('the inventory of a healthy machine is read', async () => {
     const ip = (...bytes: number[]) => new Uint8Array(bytes)
     set(resources.systemInformation.type, [
       'systeminformation',
@@ -190,11 +190,11 @@ describe('an inventory', () => {
     })
   })
 
-  test('of a machine without resources is empty, not an error', async () => {
+  test('a machine without resources has an empty inventory', async () => {
     expect(await readInventory(await machine())).toMatchObject({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [], truncated: [] })
   })
 
-  test('keeps texts short and visible', async () => {
+  test('texts are truncated and made visible', async () => {
     set(resources.disk.type, ['../../x\u001b[2J\u202e', toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: `<script>\n${'😀'.repeat(500)}` }))])
     const { disks } = await readInventory(await machine())
     expect(disks[0]!.id).toBe('../../x\ufffd[2J\ufffd')
@@ -203,7 +203,7 @@ describe('an inventory', () => {
     expect(disks[0]!.model.isWellFormed()).toBe(true)
   })
 
-  test('names the field of an impossible value', async () => {
+  test('an impossible value is an error that names the field', async () => {
     set(resources.disk.type, ['sda', toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 2n ** 63n }))])
     await expect(readInventory(await machine())).rejects.toMatchObject({ ...invalid, message: 'server sent invalid data (disk size)' })
     set(resources.disk.type)
@@ -221,7 +221,7 @@ describe('an inventory', () => {
     await expect(readInventory(await machine())).rejects.toMatchObject({ ...invalid, message: 'server sent invalid data (Disks.block.talos.dev)' })
   })
 
-  test('of a machine with thousands of pods keeps its network interfaces and disks, whatever their names', async () => {
+  test('thousands of pods don’t crowd out network interfaces and disks', async () => {
     const link = (spec: MessageInitShape<typeof LinkStatusSpecSchema>) => toBinary(LinkStatusSpecSchema, create(LinkStatusSpecSchema, spec))
     const disk = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     const pods = Array.from({ length: 3000 }, (_, i): [string, Uint8Array] => [`lxc${String(i).padStart(5, '0')}`, link({ type: 1, kind: 'veth' })])
@@ -233,7 +233,7 @@ describe('an inventory', () => {
     expect(truncated).toEqual([])
   })
 
-  test('of ten thousand disks is truncated, quickly and in little memory', async () => {
+  test('ten thousand disks are truncated quickly and in little memory', async () => {
     const spec = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     set(resources.disk.type, ...Array.from({ length: 10_000 }, (_, i): [string, Uint8Array] => [`sd${i}`, spec]))
     // The test's server complains where its client hangs up.

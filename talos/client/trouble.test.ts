@@ -15,7 +15,7 @@ const pulling = [
   kernel('[talos] pulling "x:v1"'),
 ]
 
-test('an image that can not be pulled is reported once and stays the reason while the registry fails', () => {
+test('an image that can’t be pulled is reported once and stays the reason while the registry fails', () => {
   const log = [...pulling, kernel('[talos] retrying error: failed to pull image "x:v1": connection refused')]
   const again = kernel('level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1')
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
@@ -40,7 +40,7 @@ test('a failed installer is reported with its exit code and last line', () => {
   expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
 })
 
-test('an installation that goes on tells what was said last, without the lines of the kernel and of our calls', () => {
+test('a running installation shows its last message, without lines of the kernel and of API calls', () => {
   const log = [...pulling, kernel('running Talos installer v1.13.9'), kernel('created META (0FC6)\t'), kernel('sda: sda1 sda2', 'kern'), call]
   expect(troubleIn(log.join('\n'))).toMatchObject({ reason: null, last: 'created META (0FC6)' })
   expect(troubleIn(pulling.join('\n')).last).toBe('pulling "x:v1"')
@@ -65,7 +65,7 @@ test("the lines of our own calls are neither reasons nor shown, in machined's ow
   })
 })
 
-test('where the log is silent the events tell: a sequence that failed, a configuration that can not be taken, a service', () => {
+test('without a reason in the log, events name the failed sequence, configuration or service', () => {
   const service: TalosEvent = {
     ...origin,
     kind: 'service',
@@ -87,7 +87,7 @@ test('where the log is silent the events tell: a sequence that failed, a configu
   expect(troubleIn('', [{ ...origin, kind: 'config_error', error: 'config not found' }]).reason).toBe('config not found')
 })
 
-test('a log made to slow the reader down costs no more than its length', () => {
+test('reading a hostile log takes linear time', () => {
   const hostile = `level=info msg="fetch failed" error=${' a=b'.repeat(20_000)}\n${'user: '.repeat(20_000)}\n[talos] task ${'x-'.repeat(20_000)}`
   const begun = performance.now()
   troubleIn(hostile)

@@ -20,7 +20,7 @@ const config = (kubernetesVersion = '1.36.3') =>
 const base = config()
 const patched = (body: string, on = base) => mergePatches(on, [{ name: 'theirs', body }]).yaml
 
-test('comments, quotes and the order of keys are no difference', () => {
+test('comments, quotes and the order of keys make no difference', () => {
   const [head, ...rest] = base.split('\n')
   const reordered = `# applied by hand\n${rest.join('\n').replace('version: v1alpha1', '')}`
     .replace('debug: false', `debug: false # not now\n${head}`)
@@ -29,7 +29,7 @@ test('comments, quotes and the order of keys are no difference', () => {
   expect(compareConfigs(base, reordered)).toMatchObject({ same: true, images: null, secrets: [] })
 })
 
-test('images of an upgrade are told, and are no difference', () => {
+test('images of an upgrade are reported and make no difference', () => {
   const upgraded = config('1.36.4')
   const { same, images } = compareConfigs(base, upgraded)
   expect(same).toBe(true)
@@ -45,7 +45,7 @@ test.each<[string, string]>([
   ['an element at the end of a list', 'machine:\n  certSANs:\n    - api.example.com\n'],
   ['a new document', 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth0.5\nvlanID: 5\nparent: eth0\nup: true\n'],
   ['a key that was taken out', 'machine:\n  nodeLabels:\n    $patch: delete\n'],
-])('the difference as a patch gives what the machine holds: %s', (_, body) => {
+])('the difference as a patch results in the machine’s configuration: %s', (_, body) => {
   const theirs = patched(body)
   const compared = compareConfigs(base, theirs)
   expect(compared.same).toBe(false)
@@ -53,18 +53,18 @@ test.each<[string, string]>([
   expect(compareConfigs(patched(proposal), theirs).same).toBe(true)
 })
 
-test('an element taken out of a list can not be said as a patch', () => {
+test('a removed list element can’t be expressed as a patch', () => {
   const two = patched('machine:\n  certSANs:\n    - a.example.com\n    - b.example.com\n')
   expect(patchBetween(compareConfigs(two, two.replace(/ *- a\.example\.com\n/, '')))).toBeNull()
 })
 
-test('other keys of the cluster are named, and not shown as anything else', async () => {
+test('changed secrets of the cluster are reported by name only', async () => {
   const other = await generateSecrets({ now: new Date(), keys: await readyKeys() })
   const rotated = base.replaceAll(Buffer.from(secrets.certs.os.crt).toString('base64'), Buffer.from(other.certs.os.crt).toString('base64'))
   expect(compareConfigs(base, rotated)).toMatchObject({ same: false, secrets: ['machine.ca'] })
 })
 
-test('a document that no model knows is kept as it is, and told where it changed', () => {
+test('a document without a model is kept as it is, and a change of it is reported', () => {
   const unknown = 'apiVersion: v1alpha1\nkind: QuantumLinkConfig\nname: q0\nmode: entangled\n'
   const theirs = `${base}---\n${unknown}`
   expect(compareConfigs(theirs, `${base}---\n# other\nkind: QuantumLinkConfig\napiVersion: v1alpha1\nmode: entangled\nname: q0\n`).same).toBe(true)

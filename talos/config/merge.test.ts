@@ -43,7 +43,7 @@ function problems(act: () => unknown): { layer: string | undefined; problems: re
 }
 
 describe('documents', () => {
-  test('match by kind and name; one that isn’t there is appended', () => {
+  test('documents match by kind and name; a new one is appended', () => {
     const base = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n`
     const patch = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nup: false\n'
     expect(merged(base, patch).slice(1)).toEqual([
@@ -52,25 +52,25 @@ describe('documents', () => {
     ])
   })
 
-  test('without a kind are all the one main document', () => {
+  test('all documents without a kind are the main document', () => {
     expect(merged(main('{token: a}'), 'machine: {token: b}', 'debug: true\nmachine: {type: worker}')).toEqual([
       { version: 'v1alpha1', debug: true, machine: { type: 'worker', token: 'b' } },
     ])
   })
 
-  test('of one identity twice in a patch are refused', () => {
+  test('a patch with the same document twice is refused', () => {
     const twice = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\n'
     expect(problems(() => merged(main('{}'), twice))).toEqual({ layer: 'layer-0', problems: [{ message: 'LinkConfig a is there twice', line: 5, column: 1 }] })
     expect(problems(() => merged(main('{}'), 'machine: {token: a}\n---\nmachine: {token: b}')).problems).toHaveLength(1)
   })
 
-  test('that can’t be together are refused', () => {
+  test('documents that exclude each other are refused', () => {
     const bond = 'apiVersion: v1alpha1\nkind: BondConfig\nname: eno1\nlinks: [a]\nbondMode: 802.3ad\n'
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\n`
     expect(problems(() => merged(base, bond)).problems).toMatchObject([{ message: expect.stringContaining("can't be together") as string }])
   })
 
-  test('that Talos doesn’t know, and fields it doesn’t know, are refused with their place', () => {
+  test('unknown documents and fields are refused with their position', () => {
     expect(problems(() => merged(main('{}'), 'apiVersion: v1alpha1\nkind: NoSuchConfig\n')).problems).toEqual([
       { message: 'Talos has no document NoSuchConfig of version v1alpha1', line: 1, column: 1 },
     ])
@@ -83,7 +83,7 @@ describe('documents', () => {
     expect(problems(() => merged(main('{}'), 'apiVersion: v1\nname: a\n')).problems).toEqual([{ message: 'The document has no kind', line: 1, column: 1 }])
   })
 
-  test('keys of objects’ prototypes are just unknown', () => {
+  test('names of JavaScript’s object prototype are unknown fields like any other', () => {
     expect(problems(() => merged(main('{}'), 'machine:\n  constructor: {a: 1}\n')).problems).toHaveLength(1)
     expect(machineOf(main('{sysctls: {__proto__: a}}'), 'machine: {sysctls: {toString: b}}')).toEqual({
       sysctls: JSON.parse('{"__proto__":"a","toString":"b"}') as unknown,
@@ -92,11 +92,11 @@ describe('documents', () => {
 })
 
 describe('scalars', () => {
-  test('the right one wins', () => {
+  test('the patch’s value replaces the existing one', () => {
     expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: b}')).toEqual({ token: 'b', kubelet: { image: 'x' } })
   })
 
-  test('an empty text and a zero can’t unset', () => {
+  test('an empty text or a zero changes nothing', () => {
     const base = main('{token: a, network: {interfaces: [{interface: e, mtu: 1500}]}}')
     expect(machineOf(base, 'machine: {token: "", network: {interfaces: [{interface: e, mtu: 0}]}}')).toEqual({
       token: 'a',
@@ -104,7 +104,7 @@ describe('scalars', () => {
     })
   })
 
-  test('a bool is taken as written, false too', () => {
+  test('a boolean replaces the existing one, false too', () => {
     expect(machineOf(main('{kubelet: {registerWithFQDN: true}}'), 'machine: {kubelet: {registerWithFQDN: false}}')).toEqual({
       kubelet: { registerWithFQDN: false },
     })
@@ -113,7 +113,7 @@ describe('scalars', () => {
     })
   })
 
-  test('optional words and numbers of the newer documents are taken as written', () => {
+  test('optional words and numbers of newer documents replace the existing ones, empty ones too', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`
     expect(merged(base, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: node-1\n')[1]).toEqual({
       apiVersion: 'v1alpha1',
@@ -125,16 +125,16 @@ describe('scalars', () => {
     expect(merged(bond, 'apiVersion: v1alpha1\nkind: BondConfig\nname: b\nminLinks: 0\n')[1]).toMatchObject({ minLinks: 0 })
   })
 
-  test('the first of a plain enumeration is Talos’s zero and can’t replace', () => {
+  test('the first word of an enumeration is Talos’s zero and changes nothing', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n`
     expect(merged(base, 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n')[1]).toMatchObject({ ingress: 'block' })
   })
 
-  test('null keeps what is there', () => {
+  test('null changes nothing', () => {
     expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: null, kubelet: null}')).toEqual({ token: 'a', kubelet: { image: 'x' } })
   })
 
-  test('of another type are refused', () => {
+  test('values of another type are refused', () => {
     expect(problems(() => merged(main('{}'), 'machine: {kubelet: {registerWithFQDN: maybe}}')).problems).toMatchObject([
       { message: 'machine.kubelet.registerWithFQDN must be true or false' },
     ])
@@ -145,20 +145,20 @@ describe('scalars', () => {
     expect(problems(() => merged(main('{}'), 'machine: [a]')).problems).toMatchObject([{ message: 'machine must be a mapping' }])
   })
 
-  test('certificates and keys are replaced each by itself', () => {
+  test('certificate and key are replaced independently', () => {
     expect(machineOf(main('{ca: {crt: QQ==, key: Qg==}}'), 'machine: {ca: {crt: Qw==}}')).toEqual({ ca: { crt: 'Qw==', key: 'Qg==' } })
   })
 })
 
 describe('lists', () => {
-  test('are appended, duplicates kept', () => {
+  test('lists are appended, with duplicates', () => {
     expect(machineOf(main('{certSANs: [a, b]}'), 'machine: {certSANs: [b, c]}')).toEqual({ certSANs: ['a', 'b', 'b', 'c'] })
     expect(merged(main('{}', '{extraManifests: [x]}'), 'cluster: {extraManifests: [y]}')).toEqual([
       { version: 'v1alpha1', cluster: { extraManifests: ['x', 'y'] } },
     ])
   })
 
-  test('an empty one never clears', () => {
+  test('an empty list changes nothing', () => {
     expect(machineOf(main('{certSANs: [a]}'), 'machine: {certSANs: []}')).toEqual({ certSANs: ['a'] })
   })
 
@@ -243,7 +243,7 @@ describe('lists', () => {
     })
   })
 
-  test('rules of image verification are replaced whole, by their pattern', () => {
+  test('an image verification rule replaces the one with the same pattern', () => {
     const rules = (list: string) => `apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [${list}]\n`
     expect(merged(`${main('{}')}---\n${rules('{image: a, skip: true}')}`, rules('{image: a, deny: true}, {image: b, skip: true}'))[1]).toMatchObject({
       rules: [
@@ -256,25 +256,25 @@ describe('lists', () => {
 })
 
 describe('maps and free values', () => {
-  test('merge by key', () => {
+  test('maps merge by key', () => {
     expect(machineOf(main('{sysctls: {a: "1", b: "2"}}'), 'machine: {sysctls: {b: "3", c: "4"}}')).toEqual({ sysctls: { a: '1', b: '3', c: '4' } })
   })
 
-  test('texts stay texts, whatever they look like', () => {
+  test('texts that look like numbers or booleans stay texts', () => {
     const { yaml } = mergePatches(main('{}'), [{ name: 'p', body: 'machine: {sysctls: {net.core.somaxconn: 65535, x: 012, y: true}}' }])
     expect(yaml).toContain('net.core.somaxconn: "65535"')
     expect(yaml).toContain('x: "012"')
     expect(yaml).toContain('"y": "true"')
   })
 
-  test('an argument is replaced, be it a text or a list', () => {
+  test('an argument is replaced, whether text or list', () => {
     const base = main('{}', '{apiServer: {extraArgs: {a: x, b: [1, 2], c: y}}}')
     expect(merged(base, 'cluster: {apiServer: {extraArgs: {a: [p, q], b: z}}}')[0]).toMatchObject({
       cluster: { apiServer: { extraArgs: { a: ['p', 'q'], b: 'z', c: 'y' } } },
     })
   })
 
-  test('the audit policy is replaced whole', () => {
+  test('the audit policy is replaced as a whole', () => {
     const base = main('{}', '{apiServer: {auditPolicy: {kind: Policy, rules: [{level: Metadata}]}}}')
     expect(merged(base, 'cluster: {apiServer: {auditPolicy: {rules: [{level: None}]}}}')[0]).toEqual({
       version: 'v1alpha1',
@@ -294,17 +294,17 @@ describe('maps and free values', () => {
 describe('$patch: delete', () => {
   const withHost = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`
 
-  test('takes a whole document out', () => {
+  test('a whole document can be deleted', () => {
     expect(merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n')).toHaveLength(1)
   })
 
-  test('but never the main one', () => {
+  test('the main document can’t be deleted', () => {
     expect(problems(() => merged(withHost, 'version: v1alpha1\n$patch: delete\n')).problems).toMatchObject([
       { message: 'The machine’s main document can’t be deleted' },
     ])
   })
 
-  test('takes a field, a key of a map, or a section out', () => {
+  test('a field, a map’s key and a section can be deleted', () => {
     const base = main('{token: a, nodeLabels: {x: "1", y: "2"}, kubelet: {image: i, clusterDNS: [a]}}')
     expect(machineOf(base, 'machine: {nodeLabels: {x: {$patch: delete}}, kubelet: {clusterDNS: {$patch: delete}}}')).toEqual({
       token: 'a',
@@ -314,7 +314,7 @@ describe('$patch: delete', () => {
     expect(machineOf(base, 'machine: {kubelet: {$patch: delete}}')).toEqual({ token: 'a', nodeLabels: { x: '1', y: '2' } })
   })
 
-  test('unsets what a value can’t', () => {
+  test('a deletion unsets a field that an empty value can’t', () => {
     expect(merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: {$patch: delete}\nhostname: node-1\n')[1]).toEqual({
       apiVersion: 'v1alpha1',
       kind: 'HostnameConfig',
@@ -322,7 +322,7 @@ describe('$patch: delete', () => {
     })
   })
 
-  test('takes an element of a list out by its first other key', () => {
+  test('a list’s element is deleted by its first other key', () => {
     const base = main(
       '{network: {interfaces: [{interface: eth0, dhcp: true}, {interface: eth1}]}}',
       '{apiServer: {admissionControl: [{name: PodSecurity, configuration: {a: 1}}]}}',
@@ -335,14 +335,14 @@ describe('$patch: delete', () => {
     ).toEqual([{ version: 'v1alpha1', machine: { network: { interfaces: [{ interface: 'eth1' }] } } }])
   })
 
-  test('comes before the rest of its document, so that an element can be put in anew', () => {
+  test('deletions come before the rest of their document, so an element can be replaced', () => {
     const base = main('{network: {interfaces: [{interface: eth0, dhcp: true}]}}')
     expect(machineOf(base, 'machine: {network: {interfaces: [{interface: eth0, $patch: delete}, {interface: eth0, dummy: true}]}}')).toEqual({
       network: { interfaces: [{ interface: 'eth0', dummy: true }] },
     })
   })
 
-  test('of what isn’t there is refused', () => {
+  test('a deletion of something missing is refused', () => {
     for (const patch of [
       'machine: {network: {hostname: {$patch: delete}}}',
       'machine: {nodeLabels: {z: {$patch: delete}}}',
@@ -356,7 +356,7 @@ describe('$patch: delete', () => {
     }
   })
 
-  test('of a key inside a list’s element is refused', () => {
+  test('a deletion inside a list’s element is refused', () => {
     const base = main('{network: {interfaces: [{interface: eth0, dhcp: true}]}}')
     expect(problems(() => merged(base, 'machine: {network: {interfaces: [{interface: eth0, dhcp: {$patch: delete}}]}}')).problems).toMatchObject([
       { message: expect.stringContaining('can’t be deleted') as string },
@@ -365,7 +365,7 @@ describe('$patch: delete', () => {
 })
 
 describe('order and origin', () => {
-  test('layers apply in their order, and each line says whose it is', () => {
+  test('layers apply in order, and each line names its layer', () => {
     const base = main('{token: a}')
     const { yaml, sources } = mergePatches(base, [
       { name: 'one', body: 'machine: {token: b, certSANs: [san-1]}' },
@@ -382,7 +382,7 @@ describe('order and origin', () => {
     expect(sources.map((s) => s.line)).toEqual(lines.map((_, i) => i + 1))
   })
 
-  test('a layer that fails is named', () => {
+  test('an error names its layer', () => {
     expect(
       problems(() =>
         mergePatches(main('{}'), [
@@ -393,7 +393,7 @@ describe('order and origin', () => {
     ).toBe('bad')
   })
 
-  test('comments and empty documents do no harm', () => {
+  test('comments and empty documents change nothing', () => {
     expect(merged(main('{token: a}'), '# nothing\n---\n---\nmachine: {token: b} # better\n', '')).toEqual([{ version: 'v1alpha1', machine: { token: 'b' } }])
   })
 })
@@ -413,12 +413,12 @@ describe('a generated configuration', () => {
     })
   })
 
-  test('is written as it was read', () => {
+  test('a generated configuration is written as it was read', () => {
     expect(mergePatches(config, []).yaml).toBe(config)
     expect(mergePatches(config, [{ name: 'empty', body: 'machine: {}' }]).yaml).toBe(config)
   })
 
-  test('merging twice what replaces is the same as once', () => {
+  test('merging a replacing patch twice is the same as once', () => {
     assert(
       property(dictionary(stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }), (sysctls) => {
         const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }

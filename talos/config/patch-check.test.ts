@@ -17,7 +17,7 @@ const refusedIn = (body: string): number => busyMs(() => expect(errors(body)).no
 
 const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
 
-describe('a good patch', () => {
+describe('valid patches', () => {
   test.each([
     'machine:\n  sysctls:\n    net.core.somaxconn: "65535"\n',
     'machine:\n  certSANs: [node.example.com]\n  kubelet:\n    extraArgs: {rotate-server-certificates: "true"}\n    registerWithFQDN: false\n',
@@ -26,13 +26,13 @@ describe('a good patch', () => {
     'machine:\n  nodeLabels:\n    node.kubernetes.io/exclude-from-external-load-balancers:\n      $patch: delete\n',
     'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\nbondMode: 802.3ad\nadLACPActive: on\n',
     '\ufeff# with a byte order mark\r\nmachine:\r\n  sysctls:\r\n    a: b\r\n',
-  ])('has nothing against it', (body) => {
+  ])('a valid patch has no errors', (body) => {
     expect(errors(body)).toEqual([])
   })
 })
 
 describe('YAML', () => {
-  test('that is broken is told with its place', () => {
+  test('broken YAML is reported with its position', () => {
     const [error] = errors('machine:\n  sysctls:\n   - a: b\n  c\n')
     expect(error?.line).toBeGreaterThan(1)
     expect(error?.column).toBeGreaterThan(0)
@@ -40,7 +40,7 @@ describe('YAML', () => {
     expect(errors('machine:\n\tsysctls: {}\n')).not.toEqual([])
   })
 
-  test('with anchors, aliases, tags or merge keys is refused', () => {
+  test('anchors, aliases, tags and merge keys are refused', () => {
     expect(messages('machine:\n  sysctls: &a {b: c}\n')).toEqual(['Anchors are not allowed'])
     expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual(['Anchors are not allowed', 'Aliases are not allowed'])
     expect(messages('machine:\n  sysctls: {a: !!str 1}\n')).toEqual(['Tags are not allowed'])
@@ -49,7 +49,7 @@ describe('YAML', () => {
     expect(messages('machine:\n  sysctls: {? [a, b] : c}\n')).toEqual(['A key must be a single value'])
   })
 
-  test('that grows when it is read is refused, at once', () => {
+  test('aliases that expand exponentially are refused at once', () => {
     const bomb = `a0: &a0 [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(',')}]`).join('\n')}\n`
     expect(refusedIn(bomb)).toBeLessThan(500)
   })
@@ -60,7 +60,7 @@ describe('YAML', () => {
     ['dashes', '- '.repeat(30_000)],
     ['indentation', Array.from({ length: 60 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
     ['closed brackets', `machine: {pods: ${'['.repeat(60)}${']'.repeat(60)}}`],
-  ])('nested too deeply by %s is refused, at once', (_, body) => {
+  ])('YAML nested too deeply by %s is refused at once', (_, body) => {
     expect(refusedIn(body)).toBeLessThan(500)
   })
 
@@ -74,11 +74,11 @@ describe('YAML', () => {
     ['question marks', '? '.repeat(32_000)],
     ['colons', 'a: '.repeat(21_000)],
     ['items', '-\n'.repeat(32_000)],
-  ])('of nothing but %s is refused, at once', (_, body) => {
+  ])('YAML of nothing but %s is refused at once', (_, body) => {
     expect(refusedIn(body)).toBeLessThan(1000)
   })
 
-  test('whatever it is, is judged and not thrown at', () => {
+  test('no text makes the check throw', () => {
     const pieces = constantFrom(
       'machine:',
       'cluster:',
@@ -133,7 +133,7 @@ describe('YAML', () => {
     )
   })
 
-  test('too big, too many values, too many documents', () => {
+  test('patches with too many bytes, values or documents are refused', () => {
     expect(messages(`machine:\n  env: {A: ${'x'.repeat(patchLimits.bytes)}}`)).toEqual(['A patch can have 64 KiB at most; this one has 65 KiB'])
     expect(messages(`machine: {certSANs: [${Array.from({ length: 5001 }, () => 'a').join(',')}]}`)).toEqual(['A patch can have 5000 values at most'])
     expect(messages(Array.from({ length: 11 }, (_, i) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: l${i}\n`).join('---\n'))).toEqual([
@@ -149,7 +149,7 @@ describe('YAML', () => {
     ['directives', '%\n'.repeat(30_000)],
     ['documents', '---\n'.repeat(16_000)],
     ['keys', 'a:\n'.repeat(20_000)],
-  ])('that is nothing but %s costs little more than its reading', (_, body) => {
+  ])('checking a text of nothing but %s costs little more than reading it', (_, body) => {
     errors(body)
     const begun = process.cpuUsage()
     for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
@@ -157,13 +157,13 @@ describe('YAML', () => {
     expect(process.cpuUsage(begun).user / 5 / 1000).toBeLessThan(200)
   })
 
-  test('that is no text is refused', () => {
+  test('invalid UTF-8 and control characters are refused', () => {
     expect(messages('machine: {env: {A: "\ud800"}}')).toEqual(['The text is not valid UTF-8'])
     expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([{ message: 'Control characters are not allowed', line: 2 }])
     expect(errors('machine:\n  env: {A: "\u001b[31m"}')).not.toEqual([])
   })
 
-  test('scalars that can be read in two ways are refused', () => {
+  test('ambiguous scalars are refused', () => {
     expect(messages('machine: {sysctls: {a: yes}}')).toEqual(['yes can be read in two ways: write "yes" with quotes'])
     expect(messages('machine: {sysctls: {a: 012}}')).toEqual(['012 can be read in two ways: write "012" with quotes'])
     expect(messages('machine: {sysctls: {a: 1_000}}')).toEqual(['1_000 can be read in two ways: write "1_000" with quotes'])
@@ -178,7 +178,7 @@ describe('YAML', () => {
   })
 })
 
-describe('what it says', () => {
+describe('contents', () => {
   test('JSON patches are refused with Talos’s reason', () => {
     for (const body of [
       '[{"op": "add", "path": "/machine/certSANs", "value": ["a"]}]',
@@ -191,7 +191,7 @@ describe('what it says', () => {
     }
   })
 
-  test('a text is looked at line by line, whatever it holds', () => {
+  test('the search for JSON patches takes linear time', () => {
     const ends = ['', 'x', '- x', '#']
     const bodies = [
       '\n'.repeat(31),
@@ -207,7 +207,7 @@ describe('what it says', () => {
     expect(messages('- name: op\n')[0]).not.toContain('JSON patches are not possible')
   })
 
-  test('fields, kinds and types that Talos doesn’t know are told by line', () => {
+  test('unknown fields, kinds and types are reported with their line', () => {
     expect(errors('machine:\n  kubelet:\n    imgae: x\n')).toEqual([
       { message: 'Talos has no field machine.kubelet.imgae', path: 'machine.kubelet.imgae', line: 3, column: 5 },
     ])
@@ -216,7 +216,7 @@ describe('what it says', () => {
     expect(messages('machine: {token: {$patch: replace}}')[0]).toBeDefined()
   })
 
-  test('follows the Talos version', () => {
+  test('fields and documents depend on the Talos version', () => {
     const vrf = 'apiVersion: v1alpha1\nkind: VRFConfig\nname: v\ntable: "100"\n'
     expect(messages(vrf, 'v1.13.9')).toEqual([])
     expect(messages(vrf, 'v1.12.11')).toEqual(['VRFConfig exists only since Talos 1.13'])
@@ -256,7 +256,7 @@ describe('what it says', () => {
     expect(messages(`${section}: ${nested}`)).toMatchObject([expect.stringContaining(`A patch can’t delete ${path}`) as string])
   })
 
-  test('a host name is not for a patch, in no document', () => {
+  test('no document of a patch can set a host name', () => {
     expect(messages('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n')).toEqual([
       'A patch can’t have HostnameConfig: the host name is the server’s name',
     ])
@@ -265,7 +265,7 @@ describe('what it says', () => {
     ])
   })
 
-  test('what holds something forbidden can’t be deleted whole', () => {
+  test('a section with a forbidden field can’t be deleted', () => {
     for (const body of [
       'machine: {$patch: delete}',
       'cluster: {$patch: delete}',
@@ -282,7 +282,7 @@ describe('what it says', () => {
     expect(messages('cluster: {apiServer: {auditPolicy: {$patch: delete}}}')).toEqual([])
   })
 
-  test('everything that is wrong is told, in the order of lines', () => {
+  test('all errors are reported, in the order of lines', () => {
     expect(errors('machine:\n  token: a\n  nope: 1\n  sysctls: {x: yes}\n').map((e) => e.line)).toEqual([2, 3, 4])
   })
 })

@@ -30,13 +30,16 @@ function messages(patch: string, more: Partial<GenerateInput> = {}): string[] {
   return validateConfig(yaml, { talosVersion: more.talosVersion ?? '1.13' }).errors.map((e) => e.message)
 }
 
-describe('what is generated', () => {
-  test.each(minors.flatMap((m) => (['control_plane', 'worker'] as const).map((role) => [m, role] as const)))('is valid: $0.minor $1', (minor, role) => {
-    const yaml = config({ role, talosVersion: minor.version, kubernetesVersion: minor.kubernetes })
-    expect(validateConfig(yaml, { talosVersion: minor.version })).toEqual({ errors: [], warnings: [] })
-  })
+describe('generated configurations', () => {
+  test.each(minors.flatMap((m) => (['control_plane', 'worker'] as const).map((role) => [m, role] as const)))(
+    'the configuration of Talos $0.minor for a $1 is valid',
+    (minor, role) => {
+      const yaml = config({ role, talosVersion: minor.version, kubernetesVersion: minor.kubernetes })
+      expect(validateConfig(yaml, { talosVersion: minor.version })).toEqual({ errors: [], warnings: [] })
+    },
+  )
 
-  test('has no key of an authority for a worker', () => {
+  test('a worker’s configuration has no authority’s key', () => {
     const worker = config({ role: 'worker' })
     for (const { key } of [secrets.certs.os, secrets.certs.k8s, secrets.certs.etcd, secrets.certs.k8sAggregator, secrets.certs.k8sServiceAccount]) {
       expect(worker).not.toContain(Buffer.from(key).toString('base64'))
@@ -45,12 +48,12 @@ describe('what is generated', () => {
     expect(config()).toContain(Buffer.from(secrets.certs.os.key).toString('base64'))
   })
 
-  test('differs between 1.12 and 1.13 by one line', () => {
+  test('1.12 and 1.13 differ in one line', () => {
     expect(config({ talosVersion: '1.12' }).replace('    network: {}\n', '')).toBe(config())
     expect(config({ talosVersion: '1.12', role: 'worker' })).toContain('    network: {}\n    install:\n')
   })
 
-  test('takes networks, image, names and scheduling from the input', () => {
+  test('networks, image, names and scheduling come from the input', () => {
     const yaml = config({
       podCidr: '10.1.0.0/16',
       serviceCidr: '10.2.0.0/16',
@@ -65,14 +68,14 @@ describe('what is generated', () => {
     expect(yaml.endsWith('    allowSchedulingOnControlPlanes: true\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n')).toBe(true)
   })
 
-  test('isn’t for versions that we don’t know', () => {
+  test('unknown Talos versions are refused', () => {
     expect(() => config({ talosVersion: '1.11' })).toThrow('No configuration is generated for Talos 1.11')
     expect(validateConfig('a: b', { talosVersion: 'v1.20.0' }).errors).toEqual([{ message: 'Talos v1.20.0 is not supported' }])
   })
 })
 
 describe('loading', () => {
-  test('stops at what Talos can’t load', () => {
+  test('validation stops at a text that Talos can’t load', () => {
     expect(validateConfig('machine: [', { talosVersion: '1.13' }).errors).not.toEqual([])
     expect(validateConfig('machine:\n  nope: 1\n', { talosVersion: '1.13' }).errors).toEqual([
       { message: 'Talos has no field machine.nope', path: 'machine.nope', line: 2, column: 3 },
@@ -83,7 +86,7 @@ describe('loading', () => {
     ])
   })
 
-  test('gives errors their line in the text', () => {
+  test('errors name their line in the text', () => {
     const yaml = config().replace('https://10.0.0.1:6443', 'ftp://10.0.0.1')
     const { errors } = validateConfig(yaml, { talosVersion: '1.13' })
     expect(errors).toEqual([
@@ -217,11 +220,11 @@ describe('the main document', () => {
       'Only control planes can share a virtual address',
     ],
     ['Talos’s API for pods', 'machine: {features: {kubernetesTalosAPIAccess: {enabled: true}}}', 'kubernetesTalosAPIAccess is possible on control planes only'],
-  ])('a worker has not: %s', (_, patch, message) => {
+  ])('a worker can’t have: %s', (_, patch, message) => {
     expect(messages(patch, { role: 'worker' })).toContain(message)
   })
 
-  test('in a container needs no disk, but the host’s DNS', () => {
+  test('a configuration for a container needs the host’s DNS and no disk', () => {
     const yaml = config({ installDisk: undefined })
     expect(validateConfig(yaml, { talosVersion: '1.13', inContainer: true }).errors).toEqual([])
     expect(
@@ -232,7 +235,7 @@ describe('the main document', () => {
     ).toHaveLength(2)
   })
 
-  test('warns of what is deprecated', () => {
+  test('deprecated fields cause warnings', () => {
     const { yaml } = mergePatches(config(), [
       { name: 'p', body: 'machine: {type: init, install: {extensions: [{image: a}]}}\ncluster: {network: {cni: {name: custom}}}' },
     ])
@@ -269,7 +272,7 @@ describe('other documents', () => {
     ['KmsgLogConfig', 'name: k\nurl: tcp://10.0.0.1:5000/'],
     ['WatchdogTimerConfig', 'device: /dev/watchdog0\ntimeout: 2m0s'],
     ['TCPProbeConfig', 'name: p\nendpoint: example.com:443\ninterval: 10s'],
-  ])('%s as it should be', (kind, fields) => {
+  ])('a valid %s is accepted', (kind, fields) => {
     expect(messages(`apiVersion: v1alpha1\nkind: ${kind}\n${fields}\n`)).toEqual([])
   })
 
@@ -308,19 +311,19 @@ describe('other documents', () => {
     ['WatchdogTimerConfig', 'device: a\ntimeout: 1s', '1s is not a time span of 10s at least'],
     ['EnvironmentConfig', 'variables: {A-B: c}', 'A-B is not a variable’s name'],
     ['SideroLinkConfig', 'apiUrl: http://a', 'http://a is not a URL of https or grpc without a path'],
-  ])('%s as it should not be: %s', (kind, fields, message) => {
+  ])('an invalid %s is refused: %s', (kind, fields, message) => {
     const found = messages(`apiVersion: v1alpha1\nkind: ${kind}\n${fields}\n`)
     expect(found).toContain(message)
   })
 
-  test('HostnameConfig is for one kind of name', () => {
+  test('HostnameConfig takes either a host name or auto', () => {
     const host = (fields: string) => messages(`apiVersion: v1alpha1\nkind: HostnameConfig\n${fields}\n`)
     expect(host('hostname: node-1')).toEqual(['A host name of your own needs auto: off'])
     expect(host('auto: off\nhostname: node-1')).toEqual([])
     expect(host(`auto: off\nhostname: ${'a'.repeat(64)}`)).toEqual(['The host name can have 63 characters, with its domain 253'])
   })
 
-  test('can’t say what the main document says already', () => {
+  test('a document can’t repeat a field of the main document', () => {
     expect(messages('machine: {network: {hostname: a}}')).toEqual(['HostnameConfig: machine.network.hostname says it already'])
     expect(
       messages('machine: {network: {nameservers: [1.1.1.1]}}\n---\napiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 1.1.1.1}]\n'),
@@ -330,7 +333,7 @@ describe('other documents', () => {
     ])
   })
 
-  test('of 1.13 aren’t for 1.12', () => {
+  test('documents of 1.13 are refused for 1.12', () => {
     const yaml = `${config({ talosVersion: '1.12', kubernetesVersion: '1.35.4' })}---\napiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\n`
     expect(validateConfig(yaml, { talosVersion: '1.12' }).errors).toMatchObject([{ message: 'KubeSpanConfig exists only since Talos 1.13' }])
   })

@@ -29,8 +29,8 @@ beforeAll(async () => {
 
 const maskSecrets = (yaml: string, audience: Audience) => withHidden(yaml, hiddenIn(yaml, audience))
 
-describe('masked', () => {
-  test('no secret of a configuration is left, and all else is as it was', () => {
+describe('masking', () => {
+  test('all secrets of a configuration are masked, and nothing else changes', () => {
     const shown = maskSecrets(config, 'may_read_secrets')
     const { certs } = secrets
     for (const key of [certs.os.key, certs.etcd.key, certs.k8s.key, certs.k8sAggregator.key, certs.k8sServiceAccount.key])
@@ -42,7 +42,7 @@ describe('masked', () => {
     expect(shown.split('\n').filter((line, i) => line !== config.split('\n')[i])).toHaveLength(9)
   })
 
-  test('a patch keeps its comments and its form', () => {
+  test('a masked patch keeps its comments and layout', () => {
     const patch =
       'apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: "hunter2"\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: |\n        -----BEGIN PRIVATE KEY-----\n        MC4CAQ\n        -----END PRIVATE KEY-----\n      path: /var/key\n'
     expect(maskSecrets(patch, 'may_read_secrets')).toBe(
@@ -124,7 +124,7 @@ username: bot
 password: hunter21
 `
 
-  test('those who may not read secrets see keys and structure of what may carry one, and no comments', () => {
+  test('readers without access to secrets see keys and structure, but no comments and no values that may be secret', () => {
     const shown = maskSecrets(sensitive, 'everybody')
     expect(shown).not.toMatch(/hunter|commented-out|250|debug/)
     for (const kept of [
@@ -150,24 +150,24 @@ password: hunter21
     expect(() => maskSecrets(shown, 'everybody')).not.toThrow()
   })
 
-  test('those who may read secrets see all but what the model calls secret', () => {
+  test('readers with access to secrets see everything that the model doesn’t mark as secret', () => {
     const shown = maskSecrets(sensitive, 'may_read_secrets')
     expect(shown).toBe(sensitive.replace('hunter21', masked))
   })
 
-  test('a secret in a comment behind the sign of a block goes with the block', () => {
+  test('a comment behind a block scalar’s indicator is masked with the block', () => {
     const shown = maskSecrets('machine:\n  files:\n    - content: | # hunter1\n        hunter2\n      path: /var/a\n', 'everybody')
     expect(shown).toBe(`machine:\n  files:\n    - content: ${masked}\n      path: /var/a\n`)
   })
 
-  test('what isn’t understood isn’t shown', () => {
+  test('unknown documents are not shown', () => {
     expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n', 'everybody')).toThrow(ConfigError)
     expect(() => maskSecrets('machine: [', 'everybody')).toThrow(ConfigError)
   })
 })
 
 describe('the schema', () => {
-  test.each(['v1.12.11', 'v1.13.9'])('of %s is JSON Schema and takes good patches only', (version) => {
+  test.each(['v1.12.11', 'v1.13.9'])('the schema of %s is valid JSON Schema and accepts valid patches only', (version) => {
     const check = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(patchSchema(version))
     for (const good of [
       { machine: { sysctls: { a: 'b' }, certSANs: ['x'], kubelet: { registerWithFQDN: true, extraConfig: { anything: [1, { a: null }] } } } },
@@ -189,19 +189,19 @@ describe('the schema', () => {
     }
   })
 
-  test('knows what is new', () => {
+  test('the schema has new documents only for newer versions', () => {
     expect(Object.keys(patchSchema('1.13').$defs!)).toContain('VRFConfig')
     expect(Object.keys(patchSchema('1.12').$defs!)).not.toContain('VRFConfig')
   })
 
-  test('says something about the fields that people look for', () => {
+  test('the schema describes fields and omits forbidden ones', () => {
     const machine = patchSchema('1.13').$defs!['MachineConfig']!.properties!['machine']
     expect(machine).toHaveProperty('properties.kubelet.description', 'Kubernetes’ agent on this server')
     expect(machine).toHaveProperty('properties.install.properties')
     expect(machine).not.toHaveProperty('properties.install.properties.disk')
   })
 
-  test('is small enough to be sent', () => {
+  test('the schema is small enough to be sent', () => {
     expect(JSON.stringify(patchSchema('1.13')).length).toBeLessThan(120_000)
   })
 })
@@ -209,7 +209,7 @@ describe('the schema', () => {
 describe('YAML as Talos writes it', () => {
   const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode]).yaml
 
-  test('levels are multiples of four, also inside lists', () => {
+  test('indents are multiples of four, also inside lists', () => {
     expect(written({ a: [{ name: 'b', c: { d: ['e'] } }, ['f', 'g'], []], h: {} })).toBe(
       'a:\n    - name: b\n      c:\n        d:\n            - e\n    - - f\n      - g\n    - []\nh: {}\n',
     )
@@ -237,18 +237,18 @@ describe('YAML as Talos writes it', () => {
     ['a\tb', '"a\\tb"'],
     ['a\u0007', '"a\\x07"'],
     ['ü€😀', 'ü€😀'],
-  ])('%j is written %s', (value, text) => {
+  ])('%j is written as %s', (value, text) => {
     expect(parse(written({ a: value }))).toEqual({ a: value })
     expect(written({ a: value })).toBe(`a: ${text}\n`)
   })
 
-  test('texts of several lines stand as they are', () => {
+  test('texts of several lines are block scalars', () => {
     expect(written({ a: { b: 'x\ny\n', c: 'x\n\ny', d: '\nx\n\n', e: 'x \ny' } })).toBe(
       'a:\n    b: |\n        x\n        y\n    c: |-\n        x\n\n        y\n    d: "\\nx\\n\\n"\n    e: "x \\ny"\n',
     )
   })
 
-  test('whatever is written reads back the same', () => {
+  test('written values read back unchanged', () => {
     const awkward = oneof(
       string({ unit: 'grapheme' }),
       constantFrom('yes', '0', '-', '?', ':', '#', '\n', ' \n', 'a\n', '\ta', '1_0', '0o7', '.5', '---', '...', '{}', '!', '&a', '*a', '%'),
@@ -264,12 +264,12 @@ describe('YAML as Talos writes it', () => {
     )
   })
 
-  test('keys are in the order of people: numbers by their value, signs before letters', () => {
+  test('keys are sorted naturally: numbers by value, signs before letters', () => {
     const order = ['9', '10', 'a', 'a-b', 'a1', 'a01', 'a9', 'a10', 'aB', 'ab', 'b']
     expect(order.toReversed().toSorted(compareKeys)).toEqual(order)
   })
 
-  test('time spans are Go’s', () => {
+  test('durations are written as Go writes them', () => {
     expect(['8760h', '90s', '1h', '0s', '1.5s', '150ms', 'soon', '-5m'].map(goDuration)).toEqual([
       '8760h0m0s',
       '1m30s',

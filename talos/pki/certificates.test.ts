@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 
 describe('authorities', () => {
-  test('are those that Talos makes', () => {
+  test('authorities have Talos’s subjects, keys and extensions', () => {
     const { os, etcd, k8s, k8sAggregator, k8sServiceAccount } = bundle.certs
     expect(os.key).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/)
     for (const pair of [etcd, k8s, k8sAggregator]) expect(pair.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
@@ -53,7 +53,7 @@ describe('authorities', () => {
     expect(Buffer.from(bundle.cluster.secret, 'base64')).toHaveLength(32)
   })
 
-  test('a key of an elliptic curve for contracts that had no RSA', async () => {
+  test('older contracts get an elliptic key for service accounts', async () => {
     const { k8sServiceAccount: _, ...keys } = await readyKeys()
     const old = await generateSecrets({ now, contract: 'v1.6', keys })
     expect(old.certs.k8sServiceAccount.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
@@ -61,11 +61,11 @@ describe('authorities', () => {
 })
 
 describe('secrets file', () => {
-  test('is parsed back after writing', () => {
+  test('a written bundle reads back unchanged', () => {
     expect(readSecrets(writeSecrets(bundle))).toEqual(bundle)
   })
 
-  test('reads the bundle of an older cluster, whose encryption key is one for AES-CBC, and writes it into the configuration of control planes', () => {
+  test('a bundle with a key for AES-CBC is read, and its key gets into the configuration of control planes', () => {
     const { bootstrapToken, secretboxEncryptionSecret: key } = bundle.secrets
     const older = { ...bundle, secrets: { bootstrapToken, aescbcEncryptionSecret: key! } }
     expect(readSecrets(writeSecrets(older))).toEqual(older)
@@ -84,7 +84,7 @@ describe('secrets file', () => {
     expect(secretsOfControlPlane(config)).toEqual(older)
   })
 
-  test('names the missing or invalid field', () => {
+  test('errors name the missing or invalid field', () => {
     const text = writeSecrets(bundle)
     expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow('Secrets: secrets.secretboxencryptionsecret is missing')
     expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')
@@ -94,7 +94,7 @@ describe('secrets file', () => {
 })
 
 describe('client certificates', () => {
-  test('of Talos: roles as organizations, good for clients only', async () => {
+  test('Talos’s client certificates have roles as organizations and client usage only', async () => {
     const made = await mintTalosClient(bundle, { roles: ['os:admin', 'os:reader'], lifetimeMs: hourMs, now })
     const read = new X509Certificate(made.crt)
     expect(read.subject).toBe('O=os:admin\nO=os:reader')
@@ -104,7 +104,7 @@ describe('client certificates', () => {
     expect(read.verify(new X509Certificate(made.ca).publicKey)).toBe(true)
   })
 
-  test('of Kubernetes: user and groups', async () => {
+  test('Kubernetes’ client certificates have user and groups', async () => {
     const made = await mintKubernetesClient(bundle, { commonName: 'admin', organizations: ['system:masters'], lifetimeMs: hourMs, now })
     expect(new X509Certificate(made.crt).subject).toBe('O=system:masters\nCN=admin')
   })
@@ -133,7 +133,7 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
     })
   }
 
-  test('accepts every certificate made', async () => {
+  test('OpenSSL accepts every certificate made', async () => {
     const { os, etcd, k8s, k8sAggregator } = bundle.certs
     for (const pair of [os, etcd, k8s, k8sAggregator]) expect(verify(pair.crt, pair.crt, 'any')).toContain(': OK')
     const talos = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
@@ -150,7 +150,7 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
     expect(verify(os.crt, server.crt, 'sslserver')).toContain(': OK')
   })
 
-  test('accepts what is signed by an authority whose key identifier is no SHA-1, as Go has made them since 1.25', async () => {
+  test('OpenSSL accepts certificates of an authority whose key identifier isn’t a SHA-1, as Go makes them since 1.25', async () => {
     const key = await generateKey('ed25519')
     const { privateKey, publicKey, algorithm } = signingKeys(key)
     const keyId = createHash('sha256')

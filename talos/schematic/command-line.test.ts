@@ -6,7 +6,7 @@ const usual =
   'talos.platform=metal console=tty0 init_on_alloc=1 slab_nomerge pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
 
 describe('a kernel command line', () => {
-  test('has Talos’s defaults', () => {
+  test('the defaults are Talos’s', () => {
     expect(kernelCommandLine(boot, [])).toBe(usual)
     expect(kernelCommandLine({ ...boot, secureboot: true }, [])).toBe(`${usual} lockdown=confidentiality`)
     expect(kernelCommandLine({ ...boot, arch: 'arm64' }, [])).toBe(usual.replace('console=tty0', 'console=ttyAMA0 console=tty0'))
@@ -23,7 +23,7 @@ describe('a kernel command line', () => {
     [['a=1', 'b', 'a=2', 'c='], `${usual} a=1 a=2 b c`],
     [['-'], `${usual} -`],
     [['talos.config=https://example.com/?a=b&c=${uuid}'], `${usual} talos.config=https://example.com/?a=b&c=\${uuid}`],
-  ])('with %j changes as Talos’s imager changes it', (extra, line) => {
+  ])('%j changes the line as Talos’s imager does', (extra, line) => {
     expect(kernelCommandLine(boot, extra)).toBe(line)
   })
 })

@@ -29,21 +29,21 @@ describe('a schematic’s id', () => {
       'e7bfeb9575b7bfd7dd46bafa5fecae5649a81f76d7b7f5da1fe6e939eb158024',
     ],
   ]
-  test.each(known)('of %s is the factory’s', (_, schematic, id) => {
+  test.each(known)('the id of %s equals the factory’s', (_, schematic, id) => {
     expect(schematicId(schematic)).toBe(id)
   })
 
-  test('doesn’t depend on empty fields', () => {
+  test('empty fields don’t change the id', () => {
     expect(schematicId({ extraKernelArgs: [], meta: [], officialExtensions: [], secureboot: {}, bootloader: '' })).toBe(emptySchematicId)
   })
 
-  test('is of a text that keeps the order of kernel arguments', () => {
+  test('the text keeps the order of kernel arguments', () => {
     expect(schematicText({ extraKernelArgs: ['b', 'a'], officialExtensions: ['y', 'x'] })).toBe(
       'customization:\n    extraKernelArgs:\n        - b\n        - a\n    systemExtensions:\n        officialExtensions:\n            - x\n            - "y"\n',
     )
   })
 
-  test('names the installer that carries the same', () => {
+  test('the installer’s image has the same id', () => {
     expect(images.factoryInstaller(emptySchematicId, '1.13.9')).toBe(`factory.talos.dev/metal-installer/${emptySchematicId}:v1.13.9`)
     expect(images.factoryInstaller('abc', 'v1.13.9', { secureBoot: true, factory: 'factory.example.com' })).toBe(
       'factory.example.com/metal-installer-secureboot/abc:v1.13.9',
