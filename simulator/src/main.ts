@@ -70,18 +70,15 @@ const bootWish = (values: Record<string, unknown>): object => {
   const count = number('count', values.count)
   const slowness = number('slowness', values.slowness)
   const version = values['talos-version']
-  const announce = Object.fromEntries(
-    ['uuid', 'serial', 'mac'].flatMap((name) => (values[`announce-${name}`] === undefined ? [] : [[name, values[`announce-${name}`]]])),
-  )
+  const given = (names: string[], prefix = '') =>
+    Object.fromEntries(names.flatMap((name) => (values[prefix + name] === undefined ? [] : [[name, values[prefix + name]]])))
   return {
     kernel_command_line: values['boot-with'],
     ...(count !== undefined && { count }),
     ...(slowness !== undefined && { slowness }),
     ...(typeof version === 'string' && { talos: version.startsWith('v') ? version : `v${version}` }),
-    ...Object.fromEntries(
-      ['datacenter', 'schematic', 'hardware', 'uuid', 'serial'].flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
-    ),
-    announce,
+    ...given(['datacenter', 'schematic', 'hardware', 'uuid', 'serial']),
+    announce: given(['uuid', 'serial', 'mac'], 'announce-'),
     ...(values['never-answer'] === true && { faults: [{ kind: 'refuse', port: 'apid' }] }),
   }
 }

@@ -81,9 +81,6 @@ export const startSimulator = async (options: SimulatorOptions) => {
   for (const plan of [...plans, ...booted.plans()]) add(plan, isKnown)
   etcd.connect((index) => byIndex.get(index))
   etcd.dropUnfinished()
-  const stopServers = async (): Promise<void> => {
-    await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
-  }
   const growth = new Growth({
     world,
     booted,
@@ -125,7 +122,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
     async stop(): Promise<void> {
       await control.close()
       await factory?.stop()
-      await stopServers()
+      await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
     },
   }
   // The control socket comes first because it also locks the folder.

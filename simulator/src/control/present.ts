@@ -49,16 +49,11 @@ export const presentBooted = ({ plan, disk, managementLink }: Machine): object =
 export const presentCounters = (world: World): object => {
   const clusters = new Map<string, { id: string; name: string; etcdMade: number; bootstrapCalls: number; members: number }>()
   for (const { state } of world.etcd.all) {
-    const entry = clusters.get(state.talosId) ?? {
-      id: state.talosId,
-      name: state.name,
-      etcdMade: 0,
-      bootstrapCalls: world.etcd.callsOf(state.talosId),
-      members: 0,
-    }
+    const { talosId: id, name } = state
+    const entry = clusters.get(id) ?? { id, name, etcdMade: 0, bootstrapCalls: world.etcd.callsOf(id), members: 0 }
     entry.etcdMade++
     entry.members += state.members.length
-    clusters.set(state.talosId, entry)
+    clusters.set(id, entry)
   }
   return {
     simulated: true,

@@ -96,15 +96,10 @@ export const watch = (
 
   return (stream) => {
     const history = historyOf(cluster)
-    const bookmark = (annotations?: Body): void =>
-      stream.send({
-        type: 'BOOKMARK',
-        object: {
-          kind: kind.kind,
-          apiVersion: apiVersionOf(kind),
-          metadata: { resourceVersion: objects.resourceVersion, ...(annotations && { annotations }) },
-        },
-      })
+    const bookmark = (annotations?: Body): void => {
+      const metadata = { resourceVersion: objects.resourceVersion, ...(annotations && { annotations }) }
+      stream.send({ type: 'BOOKMARK', object: { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata } })
+    }
     const tell = (change: Change): void => {
       if (change.kind.group !== kind.group || change.kind.plural !== kind.plural || (namespace !== '' && change.namespace !== namespace)) return
       const { before, after } = change

@@ -28,8 +28,8 @@ const linkStatuses = (machine: Machine): Item[] => [
   ...machine.hardware.links.map(physical),
 ]
 
-const physical = (link: Link): Item => {
-  return item(
+const physical = (link: Link): Item =>
+  item(
     link.name,
     network.LinkStatusSpecSchema,
     {
@@ -59,7 +59,6 @@ const physical = (link: Link): Item => {
     },
     { type: 'ether', operationalState: link.up ? 'up' : 'down', port: 'DirectAttach', duplex: link.up ? 'Full' : 'Unknown' },
   )
-}
 
 const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 

@@ -80,12 +80,12 @@ const settle = (pools: readonly Pool[], at: string): void => {
       pool.conflicting = true
       const message = `Pool conflicts since range '${rangeText(clashes.own)}' overlaps range '${rangeText(clashes.other)}' from IP Pool '${clashes.pool}'`
       setCondition(pool.conditions, { type: CONFLICT, status: 'True', reason: 'cidr_overlap', message }, pool.generation, at)
-    } else if (!overlapsAny(pool, pools)) {
-      const wasMarked = pool.conflicting || !pool.conditions.some(({ type }) => type === CONFLICT)
-      pool.conflicting = false
-      if (wasMarked) setCondition(pool.conditions, { type: CONFLICT, status: 'False', reason: 'resolved', message: '' }, pool.generation, at)
-    } else if (!pool.conditions.some(({ type }) => type === CONFLICT))
-      setCondition(pool.conditions, { type: CONFLICT, status: 'False', reason: 'resolved', message: '' }, pool.generation, at)
+    } else {
+      const isResolved = !overlapsAny(pool, pools)
+      if ((isResolved && pool.conflicting) || !pool.conditions.some(({ type }) => type === CONFLICT))
+        setCondition(pool.conditions, { type: CONFLICT, status: 'False', reason: 'resolved', message: '' }, pool.generation, at)
+      if (isResolved) pool.conflicting = false
+    }
   }
 }
 
@@ -150,12 +150,8 @@ const give = (objects: Objects, service: Service, kept: readonly Address[], pool
   }
   const conditions = conditionsOf(service.body)
   const generation = Number(object(service.body.metadata).generation ?? 0)
-  setCondition(
-    conditions,
-    { type: REQUEST, status: problem ? 'False' : 'True', reason: problem?.reason ?? 'satisfied', message: problem?.message ?? '' },
-    generation,
-    at,
-  )
+  const { reason, message } = problem ?? { reason: 'satisfied', message: '' }
+  setCondition(conditions, { type: REQUEST, status: problem ? 'False' : 'True', reason, message }, generation, at)
   write(objects, service.target, service.body, { ...object(service.body.status), loadBalancer: ingressOf(addresses), conditions })
 }
 
