@@ -49,24 +49,21 @@ export const systemClock: Clock = {
     }),
 }
 
-/** A clock that a test moves. Sleepers wake when it is moved past their time. */
-export interface TestClock extends Clock {
-  /** Advances the time and wakes sleepers that are due. */
-  advance(ms: number): void
-  /** Sets the clock on the wall, by so much ahead or back; no time passes. */
-  jump(ms: number): void
-}
+export type TestClock = ReturnType<typeof testClock>
 
-/** @internal for tests */
-export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
+/**
+ * A clock that a test moves. Sleepers wake when it is moved past their time.
+ * @internal for tests
+ */
+export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
   let [passed, offset] = [0, start]
   const sleepers = new Set<{ at: number; wake: () => void }>()
   return {
     now: () => offset + passed,
     monotonic: () => passed,
     steadySince: () => 0,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error)
         const sleeper = {
           at: passed + ms,
@@ -76,20 +73,19 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
           },
         }
         sleepers.add(sleeper)
-        signal?.addEventListener(
-          'abort',
-          () => {
-            sleepers.delete(sleeper)
-            reject(signal.reason as Error)
-          },
-          { once: true },
-        )
+        const abort = () => {
+          sleepers.delete(sleeper)
+          reject(signal?.reason as Error)
+        }
+        signal?.addEventListener('abort', abort, { once: true })
       }),
-    advance(ms) {
+    /** Advances the time and wakes sleepers that are due. */
+    advance(ms: number): void {
       passed += ms
       for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= passed) sleeper.wake()
     },
-    jump(ms) {
+    /** Sets the clock on the wall, by so much ahead or back; no time passes. */
+    jump(ms: number): void {
       offset += ms
     },
   }

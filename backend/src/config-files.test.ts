@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { createAuthority } from '#talos/pki/certificates.ts'
 import { ConfigRefused } from './config.ts'
-import { checkedConfig } from './config-files.ts'
+import { checkedConfig } from './config.ts'
 import { temporaryFolder } from './testing/postgres.ts'
 
 const folder = temporaryFolder('settings')

@@ -1,16 +1,20 @@
-/** Every setting of the program. Read once, from a plain object, and all problems reported at once. */
+/** Every setting of the program, and the files that settings name. Read once, from a plain object, and all problems reported at once. */
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { readCidr } from '#contract/network/addresses.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
-import { dataFolder as chooseDataFolder } from './data-folder.ts'
+import { dataFolder } from './data-folder.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
+import { whyRefused } from './refusal.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
 const programRoles = ['http', 'reconcile'] as const
-export type Role = (typeof programRoles)[number]
+type Role = (typeof programRoles)[number]
 
 /** Every setting with its default. docs/operations.md explains them, and a test keeps that page complete. */
 const defaults = {
@@ -38,6 +42,7 @@ const defaults = {
   FAILPOINT: undefined,
 } as const satisfies Record<string, string | undefined>
 type Setting = keyof typeof defaults
+type Environment = Readonly<Record<string, string | undefined>>
 
 /** All problems with the settings, one sentence each, the setting's name first. */
 export class ConfigRefused extends Error {
@@ -54,7 +59,7 @@ export class ConfigRefused extends Error {
  * @param folder the working directory, for relative paths
  * @throws ConfigRefused with every problem at once
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>, folder: string) {
+export function readConfig(environment: Environment, folder: string) {
   const problems: string[] = []
   const value = (name: Setting): string | undefined => environment[name]?.trim() || defaults[name]
   const wrong = (name: Setting, why: string): void => void problems.push(`${name} ${why}`)
@@ -67,12 +72,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const port = /^\d{1,5}$/.test(portText) ? Number(portText) : -1
   if (port < 0 || port > 65_535) wrong('PORT', `must be a number from 0 to 65535, not ${portText}`)
 
-  const url = (name: Setting, protocols: readonly string[]): string | undefined => {
+  const url = (name: Setting): string | undefined => {
     const given = value(name)
     if (given === undefined) return undefined
     const parsed = URL.canParse(given) ? new URL(given) : undefined
-    if (!parsed || !protocols.includes(parsed.protocol)) {
-      wrong(name, `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+    if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+      wrong(name, 'must be a URL that begins with http:// or https://')
       return undefined
     }
     // The URL is shown to people, put into kernel arguments and extended by paths.
@@ -80,18 +85,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
     return parsed.href.replace(/(?<!\/)\/+$/, '')
   }
+  const items = (name: Setting): string[] => (value(name) ?? '').split(',').flatMap((text) => text.trim() || [])
   const cidrs = (name: Setting): Network[] =>
-    (value(name) ?? '')
-      .split(',')
-      .map((text) => text.trim())
-      .filter((text) => text !== '')
-      .flatMap((text) => {
-        const read = readNetwork(text)
-        const meant = readCidr(text)
-        const why = !meant.ok && meant.corrected !== null ? `has host bits set: ${meant.corrected} is the network` : 'is not a CIDR'
-        if (!read) wrong(name, `holds ${text.slice(0, 60)}, which ${why}`)
-        return read ?? []
-      })
+    items(name).flatMap((text) => {
+      const read = readNetwork(text)
+      const meant = readCidr(text)
+      const why = !meant.ok && meant.corrected !== null ? `has host bits set: ${meant.corrected} is the network` : 'is not a CIDR'
+      if (!read) wrong(name, `holds ${text.slice(0, 60)}, which ${why}`)
+      return read ?? []
+    })
+  type Given = readonly [Setting, string | undefined]
+  const together = ([a, first]: Given, [b, second]: Given): void => {
+    if (first !== undefined && second === undefined) wrong(b, `must be set together with ${a}`)
+    if (second !== undefined && first === undefined) wrong(a, `must be set together with ${b}`)
+  }
 
   const email = value('STEELYARD_ADMIN_EMAIL')
   // A password is taken as it is: spaces at its ends belong to it.
@@ -103,13 +110,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (!readEmail.success) wrong('STEELYARD_ADMIN_EMAIL', 'must be an email address')
     if (!readPassword.success) wrong('STEELYARD_ADMIN_PASSWORD', 'must have 12 to 128 characters')
     if (readEmail.success && readPassword.success) firstUser = { email: readEmail.data, password: readPassword.data }
-  } else if (email !== undefined) wrong('STEELYARD_ADMIN_PASSWORD', 'must be set together with STEELYARD_ADMIN_EMAIL')
-  else if (password !== undefined) wrong('STEELYARD_ADMIN_EMAIL', 'must be set together with STEELYARD_ADMIN_PASSWORD')
+  } else together(['STEELYARD_ADMIN_EMAIL', email], ['STEELYARD_ADMIN_PASSWORD', password])
 
   const certFile = file('STEELYARD_TLS_CERT')
   const keyFile = file('STEELYARD_TLS_KEY')
-  if (certFile !== undefined && keyFile === undefined) wrong('STEELYARD_TLS_KEY', 'must be set together with STEELYARD_TLS_CERT')
-  if (keyFile !== undefined && certFile === undefined) wrong('STEELYARD_TLS_CERT', 'must be set together with STEELYARD_TLS_KEY')
+  together(['STEELYARD_TLS_CERT', certFile], ['STEELYARD_TLS_KEY', keyFile])
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
 
   const insecureText = value('STEELYARD_INSECURE')
@@ -129,9 +134,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const logLevel = value('LOG_LEVEL')! as Level
   if (!levels.includes(logLevel)) wrong('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
 
-  const roles = value('STEELYARD_ROLES')!
-    .split(',')
-    .map((r) => r.trim())
+  const roles = items('STEELYARD_ROLES')
   if (roles.length === 0 || !roles.every((r): r is Role => (programRoles as readonly string[]).includes(r)))
     wrong('STEELYARD_ROLES', `must be ${programRoles.join(', ')} or both, comma-separated`)
 
@@ -146,16 +149,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const simulatedKeysFile = file('STEELYARD_SIMULATE_KEYS')
   if (simulatedKeysFile !== undefined && simulate === undefined) wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
 
-  const dataFolder = chooseDataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
+  const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
   const config = {
     host,
     port,
     /** Holds everything that must be kept. */
-    dataFolder,
+    dataFolder: data,
     /** Undefined: the embedded PostgreSQL. */
     databaseUrl,
     firstUser,
-    keyFile: file('STEELYARD_KEY_FILE') ?? path.join(dataFolder, 'key'),
+    keyFile: file('STEELYARD_KEY_FILE') ?? path.join(data, 'key'),
     /** Number of simulated servers, or a scenario file. */
     simulate,
     dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
@@ -165,11 +168,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     metricsNetworks: cidrs('STEELYARD_METRICS_NETWORKS'),
     insecure,
     /** Without a slash at the end. */
-    publicUrl: url('STEELYARD_PUBLIC_URL', ['http:', 'https:']) ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    imageFactoryUrl: url('IMAGE_FACTORY_URL', ['http:', 'https:']) ?? '',
+    publicUrl: url('STEELYARD_PUBLIC_URL') ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
     /** A session that isn't used for so long has ended. */
     sessionIdleHours,
-    waitlistUrl: url('WAITLIST_URL', ['http:', 'https:']),
+    waitlistUrl: url('WAITLIST_URL'),
     logLevel,
     roles: roles as Role[],
     /** Private keys of clusters' authorities made before; only beside a simulation. */
@@ -185,3 +188,77 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Variables of the command line and of the script in docs/api-first-cluster.md. */
 const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])
+
+/**
+ * The settings, with what they name on the disk.
+ * @throws ConfigRefused with every problem of both at once
+ */
+export async function checkedConfig(environment: Environment, folder: string): Promise<Config> {
+  const problems: string[] = []
+  let config: Config | undefined
+  try {
+    config = readConfig(environment, folder)
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error
+    problems.push(...error.problems)
+  }
+  problems.push(...(await problemsOfFiles(environment, folder)))
+  if (!config || problems.length > 0) throw new ConfigRefused(problems)
+  return config
+}
+
+async function problemsOfFiles(environment: Environment, folder: string): Promise<string[]> {
+  const problems: string[] = []
+  const named = (setting: Setting): string | undefined => {
+    const given = environment[setting]?.trim()
+    return given ? path.resolve(folder, given) : undefined
+  }
+  /** The file's parsed text; undefined after reporting a problem. */
+  async function readAs<T>(setting: Setting, what: string, parse: (text: Buffer) => T): Promise<T | undefined> {
+    const file = named(setting)
+    if (file === undefined) return undefined
+    let why: string | undefined
+    try {
+      const text = await readFile(file)
+      why = `is not ${what}`
+      return parse(text)
+    } catch (error) {
+      why ??= `can't be read: ${whyRefused(error)}`
+      problems.push(`${setting} names ${file}, which ${why}`)
+      return undefined
+    }
+  }
+
+  const certificate = await readAs('STEELYARD_TLS_CERT', 'a certificate in PEM', (text) => new X509Certificate(text))
+  const key = await readAs('STEELYARD_TLS_KEY', 'a private key in PEM without a passphrase', (text) => createPrivateKey(text))
+  if (certificate && key && !certificate.checkPrivateKey(key)) problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
+
+  const keyFile = key && named('STEELYARD_TLS_KEY')
+  if (keyFile && ((await stat(keyFile)).mode & 0o007) !== 0)
+    problems.push(`STEELYARD_TLS_KEY names ${keyFile}, which everybody on this machine may use: chmod o= ${keyFile}`)
+
+  const simulate = environment['STEELYARD_SIMULATE']?.trim()
+  if (simulate && !/^\d+$/.test(simulate)) await readAs('STEELYARD_SIMULATE', 'a scenario file', String)
+  await readAs('STEELYARD_SIMULATE_KEYS', 'JSON', (text) => JSON.parse(text.toString('utf8')) as unknown)
+
+  const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
+  const trouble = await troubleWithFolder(data)
+  if (trouble) problems.push(`STEELYARD_DATA is ${data}, ${trouble}`)
+  return problems
+}
+
+/** Whether a folder can be written to, or made; why not. */
+async function troubleWithFolder(folder: string): Promise<string | undefined> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => error)
+  if (found instanceof Error) {
+    const parent = path.dirname(folder)
+    if (found.code === 'ENOENT' && parent !== folder)
+      return troubleWithFolder(parent).then((why) => why && `which can't be made: ${why.replace(/^which /, `${parent} `)}`)
+    return `which can't be reached: ${whyRefused(found)}`
+  }
+  if (!found.isDirectory()) return 'which is not a folder'
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => undefined,
+    (error: unknown) => `which can't be written to: ${whyRefused(error)}`,
+  )
+}

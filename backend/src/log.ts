@@ -45,19 +45,12 @@ const allowed = [
   'roles',
   'text',
 ] as const
-export type LogField = (typeof allowed)[number]
+type LogField = (typeof allowed)[number]
 const allowedFields: ReadonlySet<string> = new Set(allowed)
 
 export type Fields = Partial<Record<LogField, string | number | boolean | null | undefined | readonly string[]>> & { error?: unknown }
 
 export type Log = Readonly<Record<Level, (event: string, fields?: Fields) => void>>
-
-export interface LogOptions {
-  readonly level: Level
-  readonly readable: boolean
-  readonly now: () => number
-  readonly write: (line: string) => void
-}
 
 /** Line ends, escapes and other control characters become spaces, and the length is bounded: one event stays one line, whatever a client sent. */
 // eslint-disable-next-line no-control-regex
@@ -68,20 +61,16 @@ function describe(error: unknown): { error: string; at?: string } {
   if (!(error instanceof Error)) return { error: plain(String(error)) }
   const frames = (error.stack ?? '')
     .split('\n')
-    .filter((line) => line.trimStart().startsWith('at '))
+    .flatMap((line) => /^\s*at (.*)/.exec(line)?.[1]?.trimEnd() ?? [])
     .slice(0, 6)
   return {
     error: plain(`${error.name}: ${error.message}`),
-    ...(frames.length > 0 && {
-      at: frames
-        .map((f) => f.trim().slice(3))
-        .join(' < ')
-        .slice(0, 1500),
-    }),
+    ...(frames.length > 0 && { at: frames.join(' < ').slice(0, 1500) }),
   }
 }
 
-export function logger({ level, readable, now, write }: LogOptions): Log {
+/** @param readable one line for people each, instead of JSON */
+export function logger({ level, readable, now, write }: { level: Level; readable: boolean; now: () => number; write: (line: string) => void }): Log {
   const from = levels.indexOf(level)
   const line = (at: Level, event: string, fields: Fields = {}) => {
     if (levels.indexOf(at) < from) return

@@ -128,7 +128,7 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)
   if (command === 'audit' && args[0] === 'verify') return (await import('./commands/audit-verify.ts')).auditVerify(args.slice(1), around)
   if (command === 'backup') return (await import('./commands/backup.ts')).backup(args, around)
-  if (command === 'restore') return (await import('./commands/restore.ts')).restore(args, around)
+  if (command === 'restore') return (await import('./commands/backup.ts')).restore(args, around)
   around.err(
     'Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add | audit verify [--head HASH@SEQ] | backup FILE | restore FILE\n',
   )

@@ -24,6 +24,8 @@ interface ChangeEvent {
   /** Scope that a reader must hold; by default that of the object's kind. */
   readonly scope?: string | null
 }
+type AnyEvent = Pick<ChangeEvent, 'version' | 'scope'> & { readonly name: string; readonly object: { readonly kind: string; readonly id: string } }
+type Told = ChangeEvent & Required<Pick<ChangeEvent, 'object'>> & { readonly name: EventName; readonly contacts?: Record<string, string> }
 /**
  * `action`: noun.verb in the past, such as `server.renamed`. Without `event` only the audit log knows of the change. An event has the name of the action
  * unless `name` says another.
@@ -34,19 +36,9 @@ export type Change = Described &
     | { readonly action: EventName & AuditAction; readonly event: ChangeEvent & { readonly name?: never } }
   )
 
-/** Several changes of one call, such as the rows of an import, are written together. */
-export type RecordChange = (tx: Tx, caller: Caller, changes: Change | readonly Change[]) => Promise<void>
-/** An event without an audit entry: observed state, the progress of an operation. */
-export type Tell = (
-  tx: Tx,
-  caller: Caller,
-  event: { name: EventName; object: { kind: EventKind; id: string }; version?: number; scope?: string | null; contacts?: Record<string, string> },
-) => Promise<void>
-
-export interface Recorder {
-  readonly record: RecordChange
-  readonly tell: Tell
-}
+export type Recorder = ReturnType<typeof recorder>
+export type RecordChange = Recorder['record']
+export type Tell = Recorder['tell']
 
 /** Rows of one statement. */
 const batch = 500
@@ -69,47 +61,43 @@ export const auditOf = (caller: Caller, { action, target, before, after, result 
 })
 
 /** Builds both; the publisher is woken by the outbox table itself (a trigger that notifies at commit). */
-export function recorder({ clock }: { clock: Clock }): Recorder {
+export function recorder({ clock }: { clock: Clock }) {
   const scopeOf = (kind: string): string | null => {
     const scope = kind in eventKinds ? eventKinds[kind as EventKind] : 'users:manage'
     return scope === 'signed_in' ? null : scope
   }
-  const write = async (tx: Tx, at: Date, entries: readonly { audit: object | null; event: object | null }[]): Promise<void> => {
-    for (let from = 0; from < entries.length; from += batch) {
-      const rows = entries.slice(from, from + batch).map(({ audit, event }) => ({
-        at,
-        audit: audit === null ? null : JSON.stringify(audit),
-        event: event === null ? null : JSON.stringify(event),
-      }))
-      await tx.insertInto('outbox').values(rows).execute()
+  const write = async (tx: Tx, entries: readonly { audit: object | null; event: object | null }[]): Promise<void> => {
+    const at = new Date(clock.now())
+    const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
+    const rows = entries.map(({ audit, event }) => ({ at, audit: json(audit), event: json(event) }))
+    for (let from = 0; from < rows.length; from += batch) {
+      await tx
+        .insertInto('outbox')
+        .values(rows.slice(from, from + batch))
+        .execute()
     }
   }
-  const entryOf = (caller: Caller, change: Change) => {
-    const object = change.event?.object ?? { kind: change.target.kind, id: change.target.id }
-    return {
-      audit: auditOf(caller, change),
-      event: change.event
-        ? {
-            name: change.event.name ?? change.action,
-            scope: change.event.scope === undefined ? scopeOf(object.kind) : change.event.scope,
-            data: { object: { ...object, version: change.event.version ?? null }, by: callerName(caller) },
-          }
-        : null,
-    }
-  }
+  const eventOf = (caller: Caller, { name, object, version, scope = scopeOf(object.kind) }: AnyEvent) => ({
+    name,
+    scope,
+    data: { object: { ...object, version: version ?? null }, by: callerName(caller) },
+  })
+
   return {
-    async record(tx, caller, changes) {
-      const at = new Date(clock.now())
-      await write(
-        tx,
-        at,
-        [changes].flat().map((change: Change) => entryOf(caller, change)),
-      )
+    /** Several changes of one call, such as the rows of an import, are written together. */
+    record: async (tx: Tx, caller: Caller, changes: Change | readonly Change[]): Promise<void> => {
+      const entries = [changes].flat().map((change: Change) => {
+        const { action, target, event } = change
+        const of = { name: action, object: { kind: target.kind, id: target.id }, ...event }
+        return { audit: auditOf(caller, change), event: event ? eventOf(caller, of) : null }
+      })
+      await write(tx, entries)
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
-    async tell(tx, caller, { name, object, version, scope, contacts }) {
-      const data = { object: { ...object, version: version ?? null }, by: callerName(caller), ...(contacts && { contacts }) }
-      await write(tx, new Date(clock.now()), [{ audit: null, event: { name, scope: scope === undefined ? scopeOf(object.kind) : scope, data } }])
+    /** An event without an audit entry: observed state, the progress of an operation. */
+    tell: async (tx: Tx, caller: Caller, { contacts, ...told }: Told): Promise<void> => {
+      const event = eventOf(caller, told)
+      await write(tx, [{ audit: null, event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } } }])
     },
   }
 }

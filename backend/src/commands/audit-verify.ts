@@ -2,14 +2,13 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { counted } from '#contract/words.ts'
-import { type Config, ConfigRefused, readConfig } from '../config.ts'
-import { openDatabase } from '../db/open.ts'
+import type { Config } from '../config.ts'
 import { audit, type ChainVerdict } from '../domains/audit/audit.ts'
 import type { ChainHead } from '../domains/events/chain.ts'
-import { silent } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { readKeyFile } from '../vault/key-file.ts'
 import { vault } from '../vault/vault.ts'
+import { messageOf, withDatabase, withSettings } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 function readHead(text: string): ChainHead | undefined {
@@ -24,13 +23,7 @@ async function verdictOf(config: Config, around: Surroundings, noted: ChainHead 
   if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))
     throw new Refusal(`Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`)
   const keys = await readKeyFile(config.keyFile)
-  const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true })
-  try {
-    const { db } = opened.database
-    return await audit({ db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) }).verify(noted)
-  } finally {
-    await opened.close()
-  }
+  return withDatabase(config, around, ({ db }) => audit({ db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) }).verify(noted))
 }
 
 /** Exit codes: 0 the chain is intact, 1 it isn't, 2 wrong usage, 7 the chain could not be checked. */
@@ -44,8 +37,8 @@ export async function auditVerify(args: readonly string[], around: Surroundings)
     )
     return exitCodes.usage
   }
-  try {
-    const verdict = await verdictOf(readConfig(around.environment, around.cwd), around, noted)
+  const check = async (config: Config): Promise<number> => {
+    const verdict = await verdictOf(config, around, noted)
     if (!verdict.ok) {
       err(`The audit log does not hold: entry ${verdict.seq} ${verdict.reason}\n`)
       return exitCodes.failure
@@ -55,8 +48,9 @@ export async function auditVerify(args: readonly string[], around: Surroundings)
     out(`The audit log holds: ${counted(entries, 'entry', 'entries')}${older}\n`)
     if (entries > 0) out(`Head: ${head.hash}@${head.seq}\n`)
     return exitCodes.ok
-  } catch (error) {
-    err(`The audit log could not be checked: ${error instanceof Error ? error.message : String(error)}\n`)
-    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.unreachable
   }
+  return withSettings(around, check, {
+    sentence: (error) => `The audit log could not be checked: ${messageOf(error)}`,
+    exitCode: () => exitCodes.unreachable,
+  })
 }

@@ -13,8 +13,7 @@ import { freshDatabase, startBackend } from '../testing/backend.ts'
 import { temporaryFolder, urlOf } from '../testing/postgres.ts'
 import { runCommand } from '../testing/surroundings.ts'
 import { auditVerify } from './audit-verify.ts'
-import { backup } from './backup.ts'
-import { restore } from './restore.ts'
+import { backup, restore } from './backup.ts'
 
 const passphrase = 'quite a long passphrase'
 const drops: (() => Promise<void>)[] = []

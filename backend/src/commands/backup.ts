@@ -1,25 +1,30 @@
-/** `backup FILE`: database, key file and escrow into one file, sealed with a passphrase. Runs beside a Steelyard that runs, or without. */
+/**
+ * `backup FILE`: database, key file and escrow into one file, sealed with a passphrase. Runs beside a Steelyard that runs, or without.
+ * `restore FILE`: puts a backup into an empty database, and key file and escrow where there are none. Changes nothing where it fails.
+ */
 import { stat } from 'node:fs/promises'
-import path from 'node:path'
 import { counted } from '#contract/words.ts'
 import { dump, type DumpCount } from '../backup/dump.ts'
-import { minuteOf } from '../backup/settle.ts'
-import { writeBackup } from '../backup/write.ts'
+import { isMissing, putFiles, type SavedFile } from '../backup/files.ts'
+import { demandKnownSchema, load } from '../backup/load.ts'
+import type { KnownKeys } from '../backup/sealed.ts'
+import { minuteOf, settle, type Settled } from '../backup/settle.ts'
+import { check, readBackup, writeBackup } from '../backup/write.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigRefused, readConfig } from '../config.ts'
-import { inTransaction } from '../db/db.ts'
-import { openDatabase } from '../db/open.ts'
+import type { Config } from '../config.ts'
+import { type Database, inTransaction } from '../db/db.ts'
+import { readMigrations } from '../db/migrate.ts'
 import { system } from '../http/caller.ts'
-import { silent } from '../log.ts'
-import { recorder } from '../record.ts'
-import { Refusal } from '../refusal.ts'
+import { auditOf, recorder } from '../record.ts'
+import { Refusal, whyRefused } from '../refusal.ts'
+import { messageOf, withDatabase, withSettings } from './command.ts'
 import { readArguments, readPassphrase } from './passphrase.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-export const sizeOf = (bytes: number): string => (bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`)
+const sizeOf = (bytes: number): string => (bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`)
 
 /** Aborted by the first signal that asks the program to stop. */
-export function untilAsked({ stopAsked }: Pick<Surroundings, 'stopAsked'>): AbortSignal {
+function untilAsked({ stopAsked }: Surroundings): AbortSignal {
   const abort = new AbortController()
   void stopAsked.then((signal) => abort.abort(new Refusal(`Stopped by ${signal}`)))
   return abort.signal
@@ -27,43 +32,114 @@ export function untilAsked({ stopAsked }: Pick<Surroundings, 'stopAsked'>): Abor
 
 export async function backup(args: readonly string[], around: Surroundings): Promise<number> {
   const { out, err, version } = around
-  const given = readArguments(args)
-  if (!given) {
-    err('Usage: steelyard backup FILE [--passphrase-file FILE]\n')
-    return exitCodes.usage
-  }
-  const file = path.resolve(around.cwd, given.file)
-  try {
-    const config = readConfig(around.environment, around.cwd)
+  const given = readArguments('backup', args, around)
+  if (!given) return exitCodes.usage
+  const { file, passphraseFile } = given
+  return withSettings(around, async (config) => {
     // Looked at first: opening a database would make one.
     if (!(await stat(config.keyFile).catch(() => undefined))) throw new Refusal(`There is no key file at ${config.keyFile}, so nothing can be backed up`)
     if (await stat(file).catch(() => undefined)) throw new Refusal(`${file} exists already, and is not overwritten: give another name`)
-    const passphrase = await readPassphrase(given.passphraseFile, true, around)
-    const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true })
-    try {
-      const { db, pool } = opened.database
+    const passphrase = await readPassphrase(passphraseFile, true, around)
+    return withDatabase(config, around, async ({ db, pool }) => {
       const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
       const client = await pool.connect()
       const records = dump({ client, config, version, now: () => systemClock.now() }, count)
       const { contents, bytes } = await writeBackup(file, passphrase, records, untilAsked(around)).finally(() => client.release())
+      const target = { kind: 'installation', id: contents.manifest.installation }
       // The audit log records it, because file and passphrase together give every secret.
-      await inTransaction(db, (tx) =>
-        recorder({ clock: systemClock }).record(tx, system, {
-          action: 'installation.backed_up',
-          target: { kind: 'installation', id: contents.manifest.installation },
-        }),
-      )
+      await inTransaction(db, (tx) => recorder({ clock: systemClock }).record(tx, system, { action: 'installation.backed_up', target }))
       out(
         `Backed up to ${file} (${sizeOf(bytes)}): ${counted(contents.rows, 'row')} of ${counted(contents.tables, 'table')} as of ${minuteOf(new Date(contents.manifest.madeAt))}, the key file, and ${counted(contents.files.length - 1, 'escrow file')}. It was read back and holds\n`,
       )
       if (count.clustersWithoutEscrow > 0)
         err(`The escrow files of ${counted(count.clustersWithoutEscrow, 'cluster')} lie in the data folder of another process, and are not in this backup\n`)
       return exitCodes.ok
-    } finally {
-      await opened.close()
-    }
-  } catch (error) {
-    err(`${error instanceof Error ? error.message : String(error)}\n`)
-    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.failure
+    })
+  })
+}
+
+interface Restore {
+  readonly config: Config
+  readonly file: string
+  readonly passphrase: string
+  readonly known: KnownKeys
+  /** Of the backup, those that are not there yet. */
+  readonly missing: readonly SavedFile[]
+  readonly signal: AbortSignal
+}
+
+/** The database went away before it confirmed the commit. */
+class EndUnknown extends Error {
+  constructor(cause: unknown) {
+    super('The database did not say whether the restore was completed: see with doctor whether it is empty, and if so, restore again', { cause })
   }
+}
+
+/** Everything in one transaction; the files are put in their places right before its end, and taken away again if it doesn't come to that. */
+async function restoreInto({ pool }: Database, { config, file, passphrase, known, missing, signal }: Restore): Promise<Settled> {
+  const migrations = await readMigrations()
+  const client = await pool.connect()
+  const stop = () => client.release(true)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    await client.query('begin')
+    let takeAway: (() => Promise<void>) | undefined
+    let settled: Settled
+    try {
+      const { manifest } = await load(client, readBackup(file, passphrase, known), migrations)
+      const now = new Date(systemClock.now())
+      settled = await settle(client, new Date(manifest.madeAt), now)
+      const target = { kind: 'installation', id: manifest.installation }
+      const after = {
+        backup_made_at: manifest.madeAt,
+        schema: manifest.migrations.length,
+        clusters_held: settled.clusters,
+        operations_held: settled.operations,
+      }
+      const audit = auditOf(system, { action: 'installation.restored', target, after })
+      await client.query('insert into outbox (at, audit) values ($1, $2)', [now, JSON.stringify(audit)])
+      signal.throwIfAborted()
+      takeAway = await putFiles(config, missing)
+    } catch (error) {
+      await takeAway?.()
+      await client.query('rollback').catch(() => undefined)
+      throw signal.aborted ? signal.reason : error
+    }
+    // From here on it may have happened even if the answer is lost: then the files must stay.
+    await client.query('commit').catch((cause: unknown) => {
+      throw new EndUnknown(cause)
+    })
+    return settled
+  } finally {
+    signal.removeEventListener('abort', stop)
+    if (!signal.aborted) client.release()
+  }
+}
+
+export async function restore(args: readonly string[], around: Surroundings): Promise<number> {
+  const given = readArguments('restore', args, around)
+  if (!given) return exitCodes.usage
+  const { file, passphraseFile } = given
+  const sentence = (error: unknown): string => {
+    if (error instanceof EndUnknown) return error.message
+    return `${error instanceof Error && 'syscall' in error ? `${file} can't be read: ${whyRefused(error)}` : messageOf(error)}. Nothing was changed`
+  }
+  const act = async (config: Config): Promise<number> => {
+    const passphrase = await readPassphrase(passphraseFile, false, around)
+    // The whole file first, before anything is begun: a damaged one is refused with nothing touched.
+    const known: KnownKeys = new Map()
+    const { manifest, files, rows } = await check(file, passphrase, known)
+    demandKnownSchema(manifest, await readMigrations())
+    const missing: SavedFile[] = []
+    for (const saved of files) if (await isMissing(config, saved)) missing.push(saved)
+    const into = (database: Database) => restoreInto(database, { config, file, passphrase, known, missing, signal: untilAsked(around) })
+    const { clusters, operations } = await withDatabase(config, around, into, { beside: false })
+    around.out(
+      `Restored ${counted(rows, 'row')} of ${minuteOf(new Date(manifest.madeAt))} (Steelyard ${manifest.version}) and ${counted(missing.length, 'file')}. ` +
+        `Everybody signs in anew. ${counted(clusters, 'cluster')} and ${counted(operations, 'open operation')} are held: ` +
+        `nothing is sent to a server of theirs until somebody has looked and resumed it\n`,
+    )
+    return exitCodes.ok
+  }
+  return withSettings(around, act, { sentence })
 }

@@ -4,8 +4,7 @@ import path from 'node:path'
 import { supportedMinor } from '#talos/versions.ts'
 import { counted } from '#contract/words.ts'
 import { systemClock } from '../clock.ts'
-import { type Config, ConfigRefused } from '../config.ts'
-import { checkedConfig } from '../config-files.ts'
+import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
@@ -17,9 +16,10 @@ import { onlyHere } from '../network.ts'
 import { buildDomains } from '../parts.ts'
 import { buildPlatform } from '../platform.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
+import { messageOf } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-export interface Finding {
+interface Finding {
   readonly check: string
   readonly verdict: 'good' | 'warning' | 'bad'
   /** What was found and, unless it is good, what to do. */
@@ -29,7 +29,6 @@ export interface Finding {
 const good = (check: string, text: string): Finding => ({ check, verdict: 'good', text })
 const warning = (check: string, text: string): Finding => ({ check, verdict: 'warning', text })
 const bad = (check: string, text: string): Finding => ({ check, verdict: 'bad', text })
-const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const largestSkewMs = 5_000
 const factoryLimits = { callMs: 5_000, overallMs: 8_000, tries: 2, pauseMs: 500, atOnce: 1 }
@@ -42,7 +41,7 @@ async function keyFile(config: Config): Promise<Finding[]> {
   try {
     await readKeyFile(config.keyFile)
   } catch (error) {
-    return [bad('key', sentence(error))]
+    return [bad('key', messageOf(error))]
   }
   const inside = path.resolve(config.keyFile).startsWith(`${path.resolve(config.dataFolder)}${path.sep}`)
   return [
@@ -60,7 +59,7 @@ async function database(config: Config, around: Surroundings): Promise<Finding[]
   if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined))) {
     return [warning('database', `Steelyard has not run with the data folder ${config.dataFolder} yet; the first start makes the database`)]
   }
-  const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true, waitMs: 5_000 }).catch((error: unknown) => sentence(error))
+  const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true, waitMs: 5_000 }).catch((error: unknown) => messageOf(error))
   if (typeof opened === 'string') return [bad('database', opened)]
   try {
     const { pool } = opened.database
@@ -89,7 +88,7 @@ async function database(config: Config, around: Surroundings): Promise<Finding[]
     if (newest === known.length) findings.push(...(await inside(config, around, opened.database)))
     return findings
   } catch (error) {
-    return [bad('database', sentence(error))]
+    return [bad('database', messageOf(error))]
   } finally {
     await opened.close()
   }
@@ -116,7 +115,7 @@ async function inside(config: Config, around: Surroundings, database: Database):
     keys = await readKeyFile(config.keyFile)
     await checkFingerprint(database.db, keys, config.keyFile)
   } catch (error) {
-    return [bad('fingerprint', sentence(error))]
+    return [bad('fingerprint', messageOf(error))]
   }
   const platform = buildPlatform({
     config,
@@ -158,7 +157,7 @@ async function factory(config: Config): Promise<Finding> {
       return warning(check, `${config.imageFactoryUrl} is a simulated one: its images boot no real server. Set IMAGE_FACTORY_URL to a real one`)
     return good(check, `${config.imageFactoryUrl} answers, with Talos up to ${items[0]}`)
   } catch (error) {
-    return warning(check, `${sentence(error)}. Until it answers no new images can be made; all else works. IMAGE_FACTORY_URL names one of your own`)
+    return warning(check, `${messageOf(error)}. Until it answers no new images can be made; all else works. IMAGE_FACTORY_URL names one of your own`)
   }
 }
 

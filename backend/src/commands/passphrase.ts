@@ -1,37 +1,38 @@
 /** The passphrase of a backup: from a file that only its owner reads, or typed on the terminal. */
 import { readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
 import { Refusal, whyRefused } from '../refusal.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** It must resist offline guessing for as long as the file exists. */
 const shortest = 12
 
-/** The arguments of `backup` and `restore`. */
-export interface BackupArguments {
-  readonly file: string
-  readonly passphraseFile: string | undefined
-}
-
-/** FILE and `--passphrase-file FILE`, in any order; undefined where it is anything else. */
-export function readArguments(args: readonly string[]): BackupArguments | undefined {
-  const files: string[] = []
-  let passphraseFile: string | undefined
-  for (let at = 0; at < args.length; at++) {
-    if (args[at] === '--passphrase-file') passphraseFile = args[++at] ?? ''
-    else files.push(args[at]!)
+/** The arguments of `backup` and `restore`: FILE and `--passphrase-file FILE`, in any order. Undefined after saying how the command is used. */
+export function readArguments(
+  command: string,
+  args: readonly string[],
+  { cwd, err }: Surroundings,
+): { file: string; passphraseFile: string | undefined } | undefined {
+  try {
+    const { positionals, values } = parseArgs({ args: [...args], options: { 'passphrase-file': { type: 'string' } }, allowPositionals: true })
+    const [file, ...more] = positionals
+    const passphraseFile = values['passphrase-file']
+    if (file && more.length === 0 && passphraseFile !== '') return { file: path.resolve(cwd, file), passphraseFile }
+  } catch {
+    // An option that there isn't, or one without its value.
   }
-  const [file] = files
-  return files.length !== 1 || file === '' || file!.startsWith('-') || passphraseFile === '' ? undefined : { file: file!, passphraseFile }
+  err(`Usage: steelyard ${command} FILE [--passphrase-file FILE]\n`)
+  return undefined
 }
 
 async function fromFile(file: string): Promise<string> {
-  const refused = (error: unknown) => new Refusal(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, { cause: error })
   try {
     if (((await stat(file)).mode & 0o077) !== 0) throw new Refusal(`${file} can be read by others than its owner: chmod 0600 ${file}`)
-    const text = await readFile(file, 'utf8')
-    return text.split('\n', 1)[0]!.replace(/\r$/, '')
+    return (await readFile(file, 'utf8')).split('\n', 1)[0]!.replace(/\r$/, '')
   } catch (error) {
-    throw error instanceof Refusal ? error : refused(error)
+    if (error instanceof Refusal) throw error
+    throw new Refusal(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, { cause: error })
   }
 }
 

@@ -4,12 +4,13 @@ import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigRefused, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../db/db.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
-import { openDatabase } from '../db/open.ts'
 import { users } from '../domains/users/users.ts'
 import { logger } from '../log.ts'
 import { recorder } from '../record.ts'
+import { withDatabase, withSettings } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export async function userAdd(args: readonly string[], around: Surroundings): Promise<number> {
@@ -23,33 +24,24 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
   if (given === undefined || more !== undefined) return usage('Give one email address')
   const email = z.safeParse(emailSchema, given)
   if (!email.success) return usage(`${given.slice(0, 100)} is not an email address`)
-  try {
-    const config = readConfig(around.environment, around.cwd)
-    const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
-    const opened = await openDatabase({ config, machine: around.machine, log, beside: true })
-    try {
-      await migrate(opened.database.pool, await readMigrations())
-      const { db } = opened.database
-      const people = users({ db, clock: systemClock, record: recorder({ clock: systemClock }).record })
-      if ((await people.count()) > 0) {
-        err('There are users already: sign in and add others there\n')
-        return exitCodes.conflict
-      }
-      const password = await around.askSecret(`Password for ${email.data} (12 to 128 characters): `)
-      const read = z.safeParse(newPassword, password)
-      if (!read.success) return usage(read.error.issues[0]!.message)
-      const made = await people.createFirst({ email: email.data, password: read.data })
-      if (!made) {
-        err('There are users already: sign in and add others there\n')
-        return exitCodes.conflict
-      }
-      out(`${made.email} can sign in now, as an admin of the data in ${path.resolve(config.dataFolder)}\n`)
-      return exitCodes.ok
-    } finally {
-      await opened.close()
+  const add = async (config: Config, { db, pool }: Database): Promise<number> => {
+    await migrate(pool, await readMigrations())
+    const people = users({ db, clock: systemClock, record: recorder({ clock: systemClock }).record })
+    const areThere = (): number => {
+      err('There are users already: sign in and add others there\n')
+      return exitCodes.conflict
     }
-  } catch (error) {
-    err(`${error instanceof Error ? error.message : String(error)}\n`)
-    return error instanceof ConfigRefused || (error instanceof Problem && error.code === 'invalid') ? exitCodes.usage : exitCodes.failure
+    if ((await people.count()) > 0) return areThere()
+    const password = await around.askSecret(`Password for ${email.data} (12 to 128 characters): `)
+    const read = z.safeParse(newPassword, password)
+    if (!read.success) return usage(read.error.issues[0]!.message)
+    const made = await people.createFirst({ email: email.data, password: read.data })
+    if (!made) return areThere()
+    out(`${made.email} can sign in now, as an admin of the data in ${path.resolve(config.dataFolder)}\n`)
+    return exitCodes.ok
   }
+  const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
+  return withSettings(around, (config) => withDatabase(config, around, (database) => add(config, database), { log }), {
+    exitCode: (error) => (error instanceof Problem && error.code === 'invalid' ? exitCodes.usage : exitCodes.failure),
+  })
 }

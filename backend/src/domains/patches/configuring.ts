@@ -9,20 +9,13 @@ import { TalosError } from '#talos/client/errors.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import type { Platform } from '../../platform.ts'
-import type { ClusterAccess, ForClusters } from '../servers/for-clusters.ts'
 import type { Drifts } from './drift/drift.ts'
+import type { PatchPlatform } from './reading.ts'
 
 /** The key is the server's id. */
 export const configuringQueue = 'server-config'
 export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
-
-interface ConfiguringParts {
-  readonly servers: Pick<ForClusters, 'forPlan' | 'connection' | 'noteDrift'>
-  readonly access: ClusterAccess
-  readonly drifts: Pick<Drifts, 'look'>
-}
 
 /** Others have changed the configuration, and no person has chosen yet. */
 class ChangedByOthers extends Error {
@@ -34,7 +27,7 @@ class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }
 
-export function configuring({ db, record, servers, access, drifts }: Platform & ConfiguringParts): (job: Job) => Promise<Outcome> {
+export function configuring({ db, record, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
   const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lanes } from './lanes.ts'
+import { lanes } from './reader.ts'
 
 const all = <T>(line: { next(): T | undefined }): T[] => {
   const next = line.next()

@@ -4,8 +4,7 @@ import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { differenceOf } from './drift/difference.ts'
 import { linksOf } from './links.ts'
 import { maskText, unmask } from './masking.ts'
-import { previewOf } from './preview.ts'
-import { checkBody, compose } from './render.ts'
+import { checkBody, compose, previewOf } from './render.ts'
 
 const work = { check: checkBody, compose, difference: differenceOf, links: linksOf, mask: maskText, unmask, preview: previewOf }
 

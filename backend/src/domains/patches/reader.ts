@@ -6,7 +6,6 @@
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
 import type { Caller } from '../../http/caller.ts'
-import { lanes } from './lanes.ts'
 import { type Answered, type Asked, ready, type Work } from './reader-thread.ts'
 
 /** For whom a text is read, and until when anybody wants to know. */
@@ -20,14 +19,6 @@ export interface For {
  * @throws Problem of the work itself; `throttled` if the queue is full; `unavailable` if it takes too long
  */
 export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
-
-export interface ReaderOptions {
-  /** Processor time that reading one text may take; a merge reads several, and may take `mergeMs`. */
-  readonly limitMs?: number
-  readonly mergeMs?: number
-  readonly most?: number
-  readonly mostOfOne?: number
-}
 
 /** An idle thread ends after this time, because it holds some 20 MB. */
 const idleMs = 600_000
@@ -48,7 +39,49 @@ interface Waiting {
 
 const ownerOf = (caller: Caller): string | null => (caller.kind === 'user' ? caller.userId : caller.kind === 'anonymous' ? caller.ip : null)
 
-export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 8 }: ReaderOptions = {}): Reader {
+/**
+ * A fair queue for one worker: users take turns, so that a busy user delays only themselves.
+ * @param most items that wait, of all people; `mostOfOne`: of one
+ */
+export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number }) {
+  /** In the order of their turns; none is empty. */
+  const waiting = new Map<string | null, T[]>()
+  const count = (): number => [...waiting].reduce((sum, [owner, items]) => sum + (owner === null ? 0 : items.length), 0)
+  return {
+    /**
+     * @param owner the user, or null for Steelyard itself, which is never refused
+     * @throws Problem `throttled`
+     */
+    push(owner: string | null, item: T): void {
+      const own = waiting.get(owner) ?? []
+      if (owner !== null && own.length >= mostOfOne)
+        throw new Problem('throttled', 'Too many of your patches wait to be read. Please wait for their answers, then try again.', undefined, 1)
+      if (owner !== null && count() >= most) throw new Problem('throttled', 'Too many patches wait to be read. Please try again in a moment.', undefined, 1)
+      waiting.set(owner, [...own, item])
+    },
+    /** The next item, or undefined. */
+    next(): T | undefined {
+      for (const [owner, [first, ...rest]] of waiting) {
+        // To the end of the line if there is more.
+        waiting.delete(owner)
+        if (rest.length > 0) waiting.set(owner, rest)
+        return first
+      }
+      return undefined
+    },
+    /** Nobody waits for it any more. */
+    drop(item: T): void {
+      for (const [owner, items] of waiting) {
+        const rest = items.filter((other) => other !== item)
+        if (rest.length > 0) waiting.set(owner, rest)
+        else waiting.delete(owner)
+      }
+    },
+  }
+}
+
+/** @param limits `limitMs`: processor time that reading one text may take; a merge reads several, and may take `mergeMs` */
+export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 8 } = {}): Reader {
   const line = lanes<Waiting>({ most, mostOfOne })
   let current: Waiting | undefined
   let thread: { worker: Worker; isReady: boolean } | undefined

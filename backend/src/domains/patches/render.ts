@@ -2,13 +2,17 @@
 import { Problem } from '#contract/errors.ts'
 import type { NewPatch, PatchProblem } from '#contract/patches.ts'
 import { apart } from '#talos/config/compare.ts'
+import { generatedLayer } from '#talos/config/generate.ts'
+import type { Audience } from '#talos/config/mask.ts'
 import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { minors } from '#talos/versions.ts'
 import type { ServerFacts } from '../servers/present.ts'
-import { defaultNode, inOrder, type Layer, type RenderContext, staticSystem } from './layers.ts'
+import { defaultNode, inOrder, type Layer, type RenderContext, staticSystem, withPlaceholders } from './layers.ts'
+import { linksOf, missingLinks } from './links.ts'
+import { maskText, secretsOf } from './masking.ts'
 import type { PatchRow } from './store.ts'
 
 export interface Rendered {
@@ -20,7 +24,7 @@ export interface Rendered {
 }
 
 /** Like `Rendered`, with errors. `yaml` is empty if the merge fails. */
-export interface Composed extends Rendered {
+interface Composed extends Rendered {
   readonly errors: (PatchProblem & { layer: string | null })[]
 }
 
@@ -90,4 +94,39 @@ export function demandValid(server: Pick<ServerFacts, 'name'>, composed: Compose
   if (!first) return { yaml: composed.yaml, sources: composed.sources, warnings: composed.warnings }
   const where = [first.layer && `in ${first.layer}`, first.line && `line ${first.line}`, first.path].filter(Boolean).join(', ')
   throw new Problem('invalid', `The configuration of ${server.name} is refused: ${first.message}${where ? ` (${where})` : ''}`)
+}
+
+interface PreviewInput {
+  readonly base: string
+  readonly talosVersion: RenderContext['talosVersion']
+  readonly without: readonly Layer[]
+  readonly with: readonly Layer[]
+  /** The patch: one of the layers of `with`, its rules checked already. */
+  readonly patch: Pick<Layer, 'name' | 'body'>
+  readonly audience: Audience
+  /** Names of the server's links; null where they are not known. */
+  readonly links: readonly string[] | null
+}
+
+/** The effect of a patch on a configuration, as it is shown. */
+export function previewOf({ base, talosVersion, without, with: layers, patch, audience, links }: PreviewInput) {
+  const before = compose(base, without, { talosVersion })
+  const after = compose(base, layers, { talosVersion })
+  // Merged configurations are masked for everybody. Users who may read secrets see that one has changed,
+  // which others must not find out by trying.
+  const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
+  const shown = maskText(after.yaml, 'everybody', known)
+  return {
+    /** For people: secrets masked. Empty where the layers can't be merged. */
+    before: before.yaml === '' ? '' : withPlaceholders(maskText(before.yaml, 'everybody').text),
+    after: after.yaml === '' ? '' : withPlaceholders(shown.text),
+    /** With the patch, secrets in clear. */
+    yaml: after.yaml,
+    /** Lines of `after`. */
+    sources: after.sources.filter((s) => s.layer !== generatedLayer).map(({ line, layer }) => ({ line: shown.lines[line - 1] ?? 1, layer })),
+    errors: after.errors.map(({ layer, ...e }) => ({ ...e, message: layer && layer !== patch.name ? `${layer}: ${e.message}` : e.message })),
+    /** Links that the patch configures; see `linksOf`. */
+    links: linksOf(patch.body),
+    missing: links === null || after.yaml === '' ? [] : missingLinks(patch.body, after.yaml, links),
+  }
 }

@@ -11,8 +11,6 @@ export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
 /** A patch may hold registry passwords and WireGuard keys, so the whole body is sealed, for its server. */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
 
-const columns = ['id', 'server_id', 'name', 'weight', 'labels', 'links', 'version', 'created_at', 'updated_at', 'created_by_name'] as const
-
 export function patchStore({ vault }: { vault: Vault }) {
   const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
     const { body_sealed, ...rest } = row
@@ -21,24 +19,16 @@ export function patchStore({ vault }: { vault: Vault }) {
   }
   const seal = (tx: Tx, serverId: string, body: string) => vault.seal(tx, { ...place(serverId), bytes: Buffer.from(body) })
 
+  const rowsOf = (on: Db | Tx, serverId: string) => on.selectFrom('patch').selectAll().where('server_id', '=', serverId)
+
   return {
     async ofServer(on: Db | Tx, serverId: string): Promise<PatchRow[]> {
-      const rows = await on
-        .selectFrom('patch')
-        .select([...columns, 'body_sealed'])
-        .where('server_id', '=', serverId)
-        .orderBy('weight')
-        .orderBy('created_at')
-        .orderBy('id')
-        .execute()
+      const rows = await rowsOf(on, serverId).orderBy('weight').orderBy('created_at').orderBy('id').execute()
       return Promise.all(rows.map((row) => opened(on, row)))
     },
 
     async one(on: Db | Tx, serverId: string, id: string): Promise<PatchRow | undefined> {
-      const row = await on
-        .selectFrom('patch')
-        .select([...columns, 'body_sealed'])
-        .where('server_id', '=', serverId)
+      const row = await rowsOf(on, serverId)
         .where(sql<string>`id::text`, '=', id)
         .executeTakeFirst()
       return row && opened(on, row)
@@ -88,3 +78,6 @@ export function patchStore({ vault }: { vault: Vault }) {
     },
   }
 }
+
+/** What the audit log keeps: never the body, which may hold secrets. */
+export const audited = ({ name, weight, labels, body }: PatchRow): object => ({ name, weight, labels, bytes: Buffer.byteLength(body) })

@@ -9,41 +9,26 @@ import { patchLimits } from '#contract/patches.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { imagesOf } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
 import { type Caller, callerName, system } from '../../../http/caller.ts'
-import type { Platform } from '../../../platform.ts'
-import type { KeptConfigs } from '../../clusters/outside.ts'
-import type { ClusterAccess } from '../../servers/for-clusters.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import type { Servers } from '../../servers/servers.ts'
+import type { KeptConfigs } from '../../clusters/outside.ts'
 import { configuringQueue, credentialsLifetimeMs } from '../configuring.ts'
-import type { For, Reader } from '../reader.ts'
-import type { patchStore } from '../store.ts'
+import { ours, type PatchCore, type PatchPlatform } from '../reading.ts'
+import { audited } from '../store.ts'
 import type { Difference } from './difference.ts'
 import { type Found, readFound } from './found.ts'
 
-export interface Judged extends Difference {
-  readonly found: Found
-  readonly configs: KeptConfigs
-}
+type Judged = Difference & { readonly found: Found; readonly configs: KeptConfigs }
 
 export type Drifts = ReturnType<typeof drifts>
-
-export interface DriftParts {
-  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'locked' | 'patched' | 'noteDrift' | 'get'>
-  readonly access: ClusterAccess
-  readonly read: Reader
-  readonly store: ReturnType<typeof patchStore>
-}
 
 /** A machine that restarts with a new configuration still shows the old one. */
 const restartsWithinMs = 10 * 60_000
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
-const ours: For = { caller: system }
 
-export function drifts({ db, clock, record, engine, servers, access, read, store }: Platform & DriftParts) {
+export function drifts({ db, clock, record, engine, servers, access }: PatchPlatform, { read, store, factsOf }: Pick<PatchCore, 'read' | 'store' | 'factsOf'>) {
   const { outside } = access
-  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
 
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
     if (!server.cluster || server.status !== 'ready')
@@ -163,7 +148,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
     await record(tx, caller, {
       action: 'patch.created',
       target: { kind: 'server', id: server.id },
-      after: { name, weight: made.weight, bytes: Buffer.byteLength(made.body) },
+      after: audited(made),
       event: { version: made.version, object: { kind: 'patch', id: made.id } },
     })
     return { kept_as: 'patch', patch: name }
@@ -177,7 +162,7 @@ export function drifts({ db, clock, record, engine, servers, access, read, store
       await record(tx, caller, {
         action: 'patch.removed',
         target: { kind: 'server', id: server.id },
-        before: { name: p.name, weight: p.weight },
+        before: audited(p),
         event: { version: p.version, object: { kind: 'patch', id: p.id } },
       })
     }

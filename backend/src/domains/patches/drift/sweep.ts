@@ -5,9 +5,8 @@
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
-import type { Platform } from '../../../platform.ts'
-import type { ClusterAccess, ForClusters } from '../../servers/for-clusters.ts'
 import { credentialsLifetimeMs } from '../configuring.ts'
+import type { PatchPlatform } from '../reading.ts'
 import type { Drifts } from './drift.ts'
 
 /** The key is the cluster's id. */
@@ -16,16 +15,10 @@ const everyMs = 120_000
 const atOnce = 4
 const deadlineMs = 10_000
 
-interface SweepParts {
-  readonly servers: Pick<ForClusters, 'forPlan' | 'connection'>
-  readonly access: ClusterAccess
-  readonly drifts: Pick<Drifts, 'look'>
-}
-
 /** `other-kubernetes`: its configuration has another Kubernetes authority. `strange`: its certificate is from another authority, or it refuses ours. */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
-export function sweeping({ db, servers, access, drifts }: Platform & SweepParts): (job: Job) => Promise<Outcome> {
+export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
   const { outside } = access
 
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {

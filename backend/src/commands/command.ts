@@ -1,0 +1,42 @@
+/** What the program's short commands have in common: settings, the database, and how an error is told. */
+import { type Config, ConfigRefused, readConfig } from '../config.ts'
+import type { Database } from '../db/db.ts'
+import { openDatabase } from '../db/open.ts'
+import { silent } from '../log.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+interface Failures {
+  readonly sentence?: (error: unknown) => string
+  readonly exitCode?: (error: unknown) => number
+}
+
+/** Runs a command with its settings. What it throws is told as a sentence, and gives the exit code. */
+export async function withSettings(
+  { environment, cwd, err }: Surroundings,
+  act: (config: Config) => Promise<number>,
+  { sentence = messageOf, exitCode = () => exitCodes.failure }: Failures = {},
+): Promise<number> {
+  try {
+    return await act(readConfig(environment, cwd))
+  } catch (error) {
+    err(`${sentence(error)}\n`)
+    return error instanceof ConfigRefused ? exitCodes.usage : exitCode(error)
+  }
+}
+
+/** Opens the database and closes it again; by default beside a Steelyard that runs on it. */
+export async function withDatabase<T>(
+  config: Config,
+  { machine }: Surroundings,
+  act: (database: Database) => Promise<T>,
+  { log = silent, beside = true } = {},
+): Promise<T> {
+  const opened = await openDatabase({ config, machine, log, beside })
+  try {
+    return await act(opened.database)
+  } finally {
+    await opened.close()
+  }
+}

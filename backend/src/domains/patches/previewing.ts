@@ -1,0 +1,101 @@
+/** What a patch would do before it is saved: the merged configuration, Talos's own dry run, and what would break although Talos takes it. */
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { patchPreview, Preview, PreviewWarning } from '#contract/patches.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { heldSentence, holdOf } from '../../engine/holds.ts'
+import type { ServerFacts } from '../servers/present.ts'
+import { credentialsLifetimeMs } from './configuring.ts'
+import type { LinkUse } from './links.ts'
+import type { For } from './reader.ts'
+import { audienceOf, holdsScope, type PatchCore, type PatchPlatform } from './reading.ts'
+import { layersOf, sentenceOf } from './render.ts'
+
+export type Previewing = ReturnType<typeof previewing>
+
+const afterRotation = 'Where the authorities of its cluster were changed outside of Steelyard, import the new secrets'
+const mostNamed = 6
+
+export function previewing({ db, servers, access }: PatchPlatform, { store, read, factsOf, baseOf }: PatchCore) {
+  /**
+   * What happens when a configuration is saved: Talos's own dry run on a server in a cluster, nothing before the installation on a free one.
+   * @param yaml secrets in clear: it goes to the machine, which has them
+   * @param isReal the configuration is the server's real one, not a stand-in
+   * @param mayAsk the caller may change the server. Texts of other callers are not sent to it
+   */
+  const verdict = async (server: ServerFacts, yaml: string, { isReal, mayAsk }: { isReal: boolean; mayAsk: boolean }): Promise<Preview['verdict']> => {
+    const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const
+    if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
+    if (!isReal || server.status !== 'ready') return unknown(`${server.name} is still joining ${server.cluster.name}`)
+    // Held since a restore: nothing is sent to it.
+    if (await holdOf(db, server.id)) return unknown(heldSentence(server.name))
+    if (!mayAsk) return unknown(`${server.name} was not asked: only what those write who may change servers (servers:write) is sent to one for a dry run`)
+    const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    if (!keys) return unknown(`The cluster ${server.cluster.name} has no credentials`)
+    try {
+      const connection = await servers.connection(server.id)
+      const { mode } = await connection.secure(keys, (client) => client.applyConfiguration(yaml, { mode: 'auto', dryRun: true }))
+      return mode === 'reboot'
+        ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
+        : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
+    } catch (error) {
+      if (error instanceof TalosError && error.kind === 'invalid_argument') return { kind: 'not_allowed', reason: error.message }
+      if (!(error instanceof TalosError || error instanceof Problem)) throw error
+      const reason = `${server.name} did not answer a dry run: ${error.message}`
+      // The sweep that names changed authorities comes by every two minutes: until then this is what there is to say.
+      const isStrange = error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
+      return unknown(isStrange ? `${reason}. ${afterRotation}` : reason)
+    }
+  }
+
+  /** Checks for joining a cluster that would no longer hold, and links that aren't there. `links`: what all its patches would configure together. */
+  const warnings = (server: ServerFacts, links: readonly string[], missing: readonly LinkUse[]): PreviewWarning[] => {
+    const held = new Set(servers.eligibilityFor(server).flatMap((e) => (e.ok ? [e.check] : [])))
+    const patch_links = [...new Set(links)].toSorted()
+    const lost = servers.eligibilityFor({ ...server, patch_links }).filter((e) => !e.ok && held.has(e.check))
+    const own = server.links.filter((l) => l.physical).map((l) => l.name)
+    const has = own.length === 0 ? 'none' : own.slice(0, mostNamed).join(', ') + (own.length > mostNamed ? ` and ${own.length - mostNamed} more` : '')
+    return [
+      ...lost.map((e) => ({ check: e.check, message: e.reason!, link: e.check === 'management_address' ? server.link : null, line: null })),
+      ...missing.map(({ link, line }) => ({ check: null, message: `${server.name} has no link ${link}: it has ${has}`, link, line })),
+    ]
+  }
+
+  return {
+    verdict,
+
+    /** Previews a patch. Contacts no machine for callers without write permission. */
+    preview: async (who: For, nodeId: string, asked: Input<typeof patchPreview>['body']): Promise<Preview> => {
+      const server = await factsOf(db, nodeId)
+      const { yaml: base, context, isReal } = await baseOf(server)
+      const { talosVersion } = context
+      const stored = await store.ofServer(db, nodeId)
+      const edited = stored.find((p) => p.id === asked.patch_id)
+      const audience = audienceOf(who.caller)
+      const body = edited ? await read(who, 'unmask', asked.body, edited.body, audience) : asked.body
+      const name = asked.name?.trim() || edited?.name || 'this patch'
+      const refusals = await read(who, 'check', body, talosVersion)
+      // The difference shows the whole effect of the patch, also of a stored one, and not only the last edit.
+      const others = stored.filter((p) => p.id !== edited?.id)
+      const change = { name, weight: asked.weight, body }
+      const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))
+      const changed = layersOf(server, context, after, edited ? [] : [change])
+      const without = layersOf(server, context, others)
+      const links = server.hardware && server.links.map((l) => l.name)
+      const isBad = refusals.length > 0
+      // What breaks the rules of patches is merged with nothing.
+      const input = { base, talosVersion, without, with: isBad ? without : changed, patch: { name, body: isBad ? '' : body }, audience, links }
+      const merged = await read(who, 'preview', input)
+      const errors = isBad ? refusals : merged.errors
+      return {
+        diff: { before: merged.before, after: isBad ? '' : merged.after },
+        sources: isBad ? [] : merged.sources,
+        errors,
+        warnings: errors.length > 0 ? [] : warnings(server, [...others.flatMap((p) => p.links), ...merged.links], merged.missing),
+        verdict: errors[0]
+          ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
+          : await verdict(server, merged.yaml, { isReal, mayAsk: holdsScope(who.caller, 'servers:write') }),
+      }
+    },
+  }
+}
