@@ -3,8 +3,7 @@
  * A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
-import { audit as makeAudit } from './domains/audit/audit.ts'
-import { auditRoutes } from './domains/audit/routes.ts'
+import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
 import type { ClusterParts } from './domains/clusters/parts.ts'
@@ -22,22 +21,20 @@ import { poolRoutes, pools as makePools, wakePools } from './domains/pools/pools
 import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
-import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { clusterUse as makeClusterUse } from './domains/servers/for-clusters.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
-import { sessionRoutes } from './domains/sessions/routes.ts'
-import { sessions as makeSessions } from './domains/sessions/sessions.ts'
+import { sessionRoutes, sessions as makeSessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
-import { accounts as makeAccounts } from './domains/users/accounts.ts'
-import { userRoutes } from './domains/users/routes.ts'
+import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
+import { rotationKey } from './vault/kept-key.ts'
 
 export type Domains = ReturnType<typeof buildDomains>
 

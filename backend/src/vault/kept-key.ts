@@ -27,3 +27,12 @@ export function keptKey(
     return known
   }
 }
+
+/** The key that derives successors of refresh tokens, and others of the installation's secrets. */
+export const rotationKey = (parts: Parameters<typeof keptKey>[0]) =>
+  keptKey(
+    parts,
+    { table: 'installation', column: 'rotation_key_sealed', owner: 'installation' },
+    async (tx) => (await tx.selectFrom('installation').select('rotation_key_sealed').executeTakeFirstOrThrow()).rotation_key_sealed,
+    (tx, rotation_key_sealed) => tx.updateTable('installation').set({ rotation_key_sealed }).execute(),
+  )

@@ -1,22 +1,18 @@
 /** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed, added or put in another order. */
+import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod/mini'
-import { type AuditEntry, type auditList, auditSentence } from '#contract/audit.ts'
+import { type AuditEntry, auditList, auditSentence } from '#contract/audit.ts'
 import type { ClusterEvent } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { serve } from '../../http/serve.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { type AuditFields, type Chain, type ChainHead, keyedHash, openChain, unkeyedHash } from '../events/chain.ts'
 import * as store from './store.ts'
 
-export interface Audit {
-  list(query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>>
-  /** The newest entries about one object, as events for people. */
-  events(target: { kind: string; id: string }, limit: number): Promise<z.output<typeof ClusterEvent>[]>
-  /** Goes through the whole chain, as it is at one moment. `noted`: a head that was written down elsewhere, which has to be in it. */
-  verify(noted?: ChainHead): Promise<ChainVerdict>
-}
+export type Audit = ReturnType<typeof audit>
 
 export type ChainVerdict =
   | {
@@ -47,28 +43,32 @@ const present = (row: store.AuditRow): AuditEntry => ({
 /** The entry as it was hashed: every column but the number and the hashes. */
 const fields = ({ seq: _seq, hash: _hash, previous_hash: _previous, at, ...rest }: store.AuditRow): AuditFields => ({ ...rest, at: at.toISOString() })
 
-export function audit({ db, vault }: { db: Db; vault: Vault }): Audit {
-  return {
-    async list(query) {
-      const { rows, total } = await store.page(db, query)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
-    },
-
-    events: async ({ kind, id }, limit) =>
-      (await store.ofTarget(db, kind, id, limit)).map(({ seq, at, action, actor_name, outcome, after }) => {
-        const sentence = auditSentence(action, after as Record<string, unknown> | null)
-        const message = outcome === 'ok' ? sentence : `${sentence}: refused (${outcome})`
-        return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name }
-      }),
-
-    verify: (noted) =>
-      db
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .setAccessMode('read only')
-        .execute((tx) => verifyChain(tx, vault, noted)),
-  }
+export function auditRoutes(app: FastifyInstance, audit: Audit): void {
+  serve(app)(auditList, ({ query }) => audit.list(query))
 }
+
+export const audit = ({ db, vault }: { db: Db; vault: Vault }) => ({
+  async list(query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>> {
+    const { rows, total } = await store.page(db, query)
+    return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+  },
+
+  /** The newest entries about one object, as events for people. */
+  events: async ({ kind, id }: { kind: string; id: string }, limit: number): Promise<z.output<typeof ClusterEvent>[]> =>
+    (await store.ofTarget(db, kind, id, limit)).map(({ seq, at, action, actor_name, outcome, after }) => {
+      const sentence = auditSentence(action, after as Record<string, unknown> | null)
+      const message = outcome === 'ok' ? sentence : `${sentence}: refused (${outcome})`
+      return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name }
+    }),
+
+  /** Goes through the whole chain, as it is at one moment. `noted`: a head that was written down elsewhere, which has to be in it. */
+  verify: (noted?: ChainHead): Promise<ChainVerdict> =>
+    db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
+      .execute((tx) => verifyChain(tx, vault, noted)),
+})
 
 const wasChanged = 'was changed'
 

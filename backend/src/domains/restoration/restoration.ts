@@ -7,16 +7,14 @@ import { canResumeCluster, clusterResume, type HeldCluster, operationResume, typ
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { HoldOwner } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/clusters.ts'
 import type { Operations } from '../operations/operations.ts'
 import * as store from './store.ts'
 
-export interface RestorationParts {
-  readonly operations: Pick<Operations, 'held' | 'heldBy' | 'goOn'>
-  readonly clusters: Pick<Clusters, 'goOn'>
-}
+type Parts = Platform & { operations: Pick<Operations, 'held' | 'heldBy' | 'goOn'>; clusters: Pick<Clusters, 'goOn'> }
 export type Restorations = ReturnType<typeof restoration>
 
 export function restorationRoutes(app: FastifyInstance, restorations: Restorations): void {
@@ -26,11 +24,11 @@ export function restorationRoutes(app: FastifyInstance, restorations: Restoratio
   on(operationResume, ({ caller, params }) => restorations.resumeOperation(signedIn(caller), params.id))
 }
 
-export function restoration({ db, engine, log, record, operations, clusters }: Platform & RestorationParts) {
-  const clusterOf = async (on: Db | Tx, { id, name }: store.HeldRow): Promise<Omit<HeldCluster, 'operations'>> => {
+export function restoration({ db, engine, log, record, operations, clusters }: Parts) {
+  const clusterOf = async (on: Db | Tx, { id, name }: { id: string; name: string }): Promise<Omit<HeldCluster, 'operations'>> => {
     const servers = await store.serversOf(on, id)
-    const names = (which: (s: store.HeldServer) => boolean) => servers.filter(which).map((s) => s.name)
-    return { id, name, servers: servers.length, unasked: names((s) => s.reachable === null), unreachable: names((s) => s.reachable === false) }
+    const names = (reachable: boolean | null) => servers.filter((s) => s.reachable === reachable).map((s) => s.name)
+    return { id, name, servers: servers.length, unasked: names(null), unreachable: names(false) }
   }
 
   const resume = async (tx: Tx, caller: UserCaller, owner: HoldOwner): Promise<{ operations: Operation[] }> => {
@@ -38,8 +36,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     if (owner.kind === 'cluster') {
       const held = (await store.heldClusters(tx)).find((c) => c.id === owner.id)
       if (!held) throw new Problem('transition_refused', 'Only what is held since a restore can be resumed')
-      const verdict = canResumeCluster(await clusterOf(tx, held))
-      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      demand(canResumeCluster(await clusterOf(tx, held)), 'transition_refused')
       target = { ...owner, name: held.name }
     }
     const subjects = await engine.release(tx, owner)

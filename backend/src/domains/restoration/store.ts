@@ -2,15 +2,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 
-export interface HeldRow {
-  readonly id: string
-  readonly name: string
-}
-export interface HeldServer {
-  readonly name: string
-  readonly reachable: boolean | null
-}
-
 /** The last restore, as long as anything is held since. */
 export const restored = (on: Db | Tx) =>
   on
@@ -19,7 +10,7 @@ export const restored = (on: Db | Tx) =>
     .where((e) => e.exists(e.selectFrom('hold').select('subject')))
     .executeTakeFirst()
 
-export const heldClusters = (on: Db | Tx): Promise<HeldRow[]> =>
+export const heldClusters = (on: Db | Tx) =>
   on
     .selectFrom('cluster')
     .select(['id', 'name'])
@@ -31,7 +22,7 @@ export const heldClusters = (on: Db | Tx): Promise<HeldRow[]> =>
 export const clusterExists = async (on: Db | Tx, id: string): Promise<boolean> =>
   (await on.selectFrom('cluster').select('id').where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
 
-export const serversOf = (on: Db | Tx, clusterId: string): Promise<HeldServer[]> =>
+export const serversOf = (on: Db | Tx, clusterId: string) =>
   on.selectFrom('server').select(['name', 'reachable']).where('cluster_id', '=', clusterId).where('status', '<>', 'deleted').orderBy('name').execute()
 
 /** The cluster with which an operation is held. */

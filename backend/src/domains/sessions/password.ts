@@ -1,6 +1,7 @@
 /** Hashes and checks passwords: argon2id (RFC 9106) in the PHC string format, off the main thread, at most two at once. */
 import { hash, verify } from '@node-rs/argon2'
 import { Problem } from '#contract/errors.ts'
+import { mayBePassword } from '#contract/sessions.ts'
 import { PasswordsBusy, type Source, turns } from './turns.ts'
 
 /** argon2id as OWASP's second recommendation has it: 19 MiB, two passes, one lane. */
@@ -47,3 +48,22 @@ export async function verifyPassword(password: string, phcHash: string): Promise
 
 /** A hash without a password, verified for unknown accounts, so that both cases take the same time. */
 export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${'BwcH'.repeat(5)}Bw$${'BwcH'.repeat(10)}Bwc`
+
+let common: Promise<ReadonlySet<string>> | undefined
+/** The list of zxcvbn, 49,000 of which some have 12 characters; read when it is first asked for. */
+const readCommon = async (): Promise<ReadonlySet<string>> => {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].map(String))
+}
+
+/**
+ * Refuses passwords that are guessed first: common ones (NIST SP 800-63B §5.1.1.2), and those that hold the name in the email.
+ * @throws Problem invalid, with the sentence at `field`
+ */
+export async function demandGoodPassword(password: string, email: string, field: 'password' | 'new_password'): Promise<void> {
+  const verdict = mayBePassword(password, email)
+  const refuse = (reason: string) => new Problem('invalid', reason, { [field]: reason })
+  if (!verdict.ok) throw refuse(verdict.reason)
+  common ??= readCommon()
+  if ((await common).has(password.toLowerCase())) throw refuse('This password is among the most common ones: choose another')
+}

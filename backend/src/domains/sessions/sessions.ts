@@ -2,51 +2,62 @@
  * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier where it isn't used. Its refresh token is opaque and kept as a
  * hash. With `rotate` it is replaced; a spent token that is used after the grace period counts as stolen, and the session ends.
  */
-import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { scopesOf } from '#contract/permissions.ts'
-import type { Input } from '#contract/operation.ts'
-import { type authorize, type Preferences, sessionLifetimeSeconds, type User } from '#contract/sessions.ts'
+import {
+  authorize,
+  authorizeLogout,
+  authorizeRefresh,
+  type Preferences,
+  preferencesGet,
+  preferencesPut,
+  sessionEnd,
+  sessionGet,
+  sessionList,
+  type User,
+} from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import { bucket } from '../../http/limits.ts'
-import type { CallContext } from '../../http/serve.ts'
+import { serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
-import { sourceOf } from '../../network.ts'
-import type { Platform } from '../../platform.ts'
-import type { Users } from '../users/users.ts'
-import type { Devices } from './devices.ts'
-import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
 import type { OpenSessions } from './open-sessions.ts'
+import { hashOf, type IssueFor, type SessionParts, signingIn } from './sign-in.ts'
 import * as store from './store.ts'
-import type { Throttle } from './throttle.ts'
-import type { Tokens } from './tokens.ts'
-import type { Source } from './turns.ts'
 
 /** For this long a spent refresh token gets its successor again: the answer may have been lost, or two tabs asked at once. */
 const graceMs = 10_000
 
-export interface SessionParts {
-  readonly users: Users
-  readonly tokens: Tokens
-  readonly throttle: Throttle
-  readonly devices: Devices
-  /** 32 bytes; makes successors of refresh tokens, so that none has to be kept in the clear. */
-  readonly rotationKey: () => Promise<Uint8Array>
-  readonly open: OpenSessions
-}
-
-type SignIn = Input<typeof authorize>['body'] & Pick<CallContext, 'ip' | 'userAgent' | 'cookies' | 'isEncrypted'>
-
 export type Sessions = ReturnType<typeof sessions>
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
-const refused = () => new Problem('invalid_credentials', 'Invalid email or password')
 
-export function sessions(parts: Pick<Platform, 'db' | 'clock' | 'log' | 'record'> & SessionParts) {
-  const { db, clock, log, record, users, tokens, throttle, devices, rotationKey, open } = parts
-  const issue = (session: { id: string; expires_at: Date; person_id: string; email: string; role: keyof typeof scopesOf }) =>
+export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
+  const on = serve(app)
+  // Sign-ins wait in the hashing queue, so they must not hold a place among the other requests.
+  serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
+    const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
+    header('set-cookie', deviceCookie)
+    return answer
+  })
+  on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
+  on(authorizeLogout, async ({ caller, body, header }) => {
+    await sessions.logout(caller, body.refresh_token)
+    // Clears what the console keeps in the browser, even if its own clean-up fails.
+    header('clear-site-data', '"storage"')
+    return undefined
+  })
+  on(sessionGet, ({ caller, tokenEndsAt }) => sessions.current(signedIn(caller), tokenEndsAt!))
+  on(sessionList, ({ caller, query }) => open.list(signedIn(caller), query))
+  on(sessionEnd, ({ caller, params }) => open.endOne(signedIn(caller), params.id).then(() => undefined))
+  on(preferencesGet, ({ caller }) => sessions.preferences(signedIn(caller)))
+  on(preferencesPut, ({ caller, body }) => sessions.putPreferences(signedIn(caller), body))
+}
+
+export function sessions(parts: SessionParts) {
+  const { db, clock, log, tokens, throttle, rotationKey, open } = parts
+  const issue = (session: IssueFor) =>
     tokens.issue({
       userId: session.person_id,
       sessionId: session.id,
@@ -55,92 +66,8 @@ export function sessions(parts: Pick<Platform, 'db' | 'clock' | 'log' | 'record'
       sessionEndsAt: session.expires_at.getTime(),
     })
 
-  const audit = (caller: Caller, person: { id: string; email: string } | undefined, result: 'invalid_credentials' | 'throttled', more?: { since: number }) =>
-    inTransaction(db, (tx) =>
-      record(tx, caller, {
-        action: 'session.refused',
-        target: person ? { kind: 'user', id: person.id, name: person.email } : { kind: 'user', id: 'unknown' },
-        result,
-        ...(more && { after: { tries_not_listed: more.since } }),
-      }),
-    )
-
-  // Refused tries must not fill the audit log: some are left out, and the next entry says how many.
-  const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
-  const ofAll = bucket({ perSecond: 1, burst: 60, clock })
-  let notListed = 0
-  const auditThrottled = async (caller: Caller, person: { id: string; email: string } | undefined, ip: string): Promise<void> => {
-    if (ofOne.take(`${sourceOf(ip)} ${person?.id ?? ''}`) > 0 || ofAll.take('') > 0) {
-      notListed += 1
-      return
-    }
-    const since = notListed
-    notListed = 0
-    await audit(caller, person, 'throttled', { since })
-  }
-
-  /** One try at an account's password; call it inside `inTurn`. Without `verdict` the throttle refused it. */
-  const tryPassword = async (email: string, password: string, source: string) => {
-    const person = await users.forSignIn(email)
-    const { waitMs, attempt } = await throttle.begin(email, source)
-    if (attempt === undefined) return { person, waitMs, verdict: undefined, rehashed: undefined }
-    try {
-      const verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
-      return { person, waitMs, verdict, rehashed: verdict.outdated ? await hashNow(password) : undefined }
-    } catch (error) {
-      await throttle.forget(attempt)
-      throw error
-    }
-  }
-
   return {
-    /**
-     * `deviceCookie` is the `Set-Cookie` that makes the device known.
-     * @throws Problem invalid_credentials, the same for an unknown email and a wrong password, in the same time; throttled with when to come back
-     */
-    async signIn(
-      caller: Caller,
-      { email, password, ip, userAgent, cookies, isEncrypted }: SignIn,
-    ): Promise<{ userData: User; accessToken: string; refreshToken: string; deviceCookie: string }> {
-      const device = await devices.known(cookies, email)
-      const from: Source = device === undefined ? { source: sourceOf(ip) } : { source: `device ${device}`, isKnown: true }
-      const { person, waitMs, verdict, rehashed } = await inTurn(from, () => tryPassword(email, password, from.source))
-      if (!verdict) {
-        await auditThrottled(caller, person, ip)
-        throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
-      }
-      if (!person || !verdict.right || person.disabled_at) {
-        log.info('session.refused', { ip, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
-        await audit(caller, person, 'invalid_credentials')
-        throw refused()
-      }
-      await throttle.succeed(email, from.source)
-      const at = new Date(clock.now())
-      const session = { id: randomUUID(), person_id: person.id, expires_at: new Date(at.getTime() + sessionLifetimeSeconds * 1000) }
-      const refreshToken = randomBytes(32).toString('base64url')
-      await inTransaction(db, async (tx) => {
-        await store.insertSession(tx, { ...session, at, ip, user_agent: userAgent.slice(0, 300) })
-        await store.insertToken(tx, { hash: hashOf(refreshToken), session_id: session.id, parent_hash: null, created_at: at })
-        await users.signedIn(tx, person.id, at, rehashed)
-        const me: Caller = {
-          kind: 'user',
-          userId: person.id,
-          email: person.email,
-          sessionId: session.id,
-          scopes: scopesOf[person.role],
-          ip,
-          requestId: caller.kind === 'system' ? '' : caller.requestId,
-        }
-        await record(tx, me, { action: 'session.started', target: { kind: 'user', id: person.id, name: person.email }, after: { session_id: session.id } })
-      })
-      const accessToken = await issue({ ...session, email: person.email, role: person.role })
-      return {
-        userData: { id: person.id, email: person.email, name: person.name },
-        accessToken,
-        refreshToken,
-        deviceCookie: await devices.remember(cookies, email, isEncrypted),
-      }
-    },
+    ...signingIn(parts, issue),
 
     /** @throws Problem session_expired for any token that isn't good; a reused one also ends its session */
     async refresh(

@@ -1,46 +1,51 @@
 /** Changes of existing accounts. A change that takes rights away ends the account's sessions, or has every process read them again, in the same transaction. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
-import type { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
-import { mayStopBeingAdmin, type Person, resetLinkHours, type userResetPassword, type userUnlock, type userUpdate } from '#contract/users.ts'
+import { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
+import { mayStopBeingAdmin, type Person, resetLinkHours, userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import { checkVersion, type Versions } from '../../http/tags.ts'
+import { demand } from '../../http/errors.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { hashPassword, inTurn, verifyPassword } from '../sessions/password.ts'
+import { demandGoodPassword, hashPassword, inTurn, verifyPassword } from '../sessions/password.ts'
+import { hashOf } from '../sessions/sign-in.ts'
 import type { Throttle } from '../sessions/throttle.ts'
-import { demandGoodPassword } from './good-password.ts'
 import * as store from './store.ts'
-import { present } from './users.ts'
+import { present, type Users } from './users.ts'
 
 type Row = Selectable<Tables['person']>
 
 export type Accounts = ReturnType<typeof accounts>
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
-const unknown = () => new Problem('not_found', 'There is no such user')
 const linkOver = () => new Problem('link_over', 'This link was used already, has expired, or was replaced by a newer one. Ask an administrator for a new link.')
 const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at === null
+
+export function userRoutes(app: FastifyInstance, users: Users, accounts: Accounts): void {
+  const on = serve(app)
+  on(userList, ({ query }) => users.list(query))
+  on(userCreate, ({ caller, body }) => users.create(caller, body))
+  on(userUpdate, ({ caller, params, body, ifMatch }) => accounts.update(caller, params.id, body, ifMatch))
+  on(userRemove, ({ caller, params }) => accounts.remove(caller, params.id).then(() => undefined))
+  on(userResetPassword, ({ caller, params }) => accounts.resetPassword(caller, params.id))
+  on(userUnlock, ({ caller, params }) => accounts.unlock(caller, params.id))
+  on(passwordChange, ({ caller, body }) => accounts.changePassword(signedIn(caller), body).then(() => undefined))
+  on(passwordResetLook, ({ body }) => accounts.lookAtReset(body))
+  on(passwordReset, ({ caller, body }) => accounts.useReset(caller, body).then(() => undefined))
+}
 
 export function accounts({ db, clock, record, config, open, throttle }: Platform & { open: OpenSessions; throttle: Throttle }) {
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
-  /** The row, locked. @throws Problem not_found */
-  const locked = async (tx: Tx, id: string): Promise<Row> => {
-    const row = await store.lock(tx, id)
-    if (!row) throw unknown()
-    return row
-  }
-  /** @throws Problem last_admin */
-  const demandAnotherAdmin = (admins: readonly unknown[]): void => {
-    const verdict = mayStopBeingAdmin(admins.length)
-    if (!verdict.ok) throw new Problem('last_admin', verdict.reason)
-  }
+  /** The row, locked. @throws Problem not_found, stale */
+  const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> => existing(await store.lock(tx, id), 'user', ifMatch)
   const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
     const after = await store.update(tx, row.id, { password_hash }, now())
     await record(tx, caller, { action: `user.password_${how}`, target: target(row), event: { name: 'user.updated', version: after.version } })
@@ -52,9 +57,8 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
     update: (caller: Caller, id: string, { name, role, disabled }: Input<typeof userUpdate>['body'], ifMatch: Versions): Promise<Person> =>
       inTransaction(db, async (tx) => {
         const admins = await store.lockAdmins(tx)
-        const row = await locked(tx, id)
-        checkVersion(ifMatch, row.version)
-        if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true)) demandAnotherAdmin(admins)
+        const row = await locked(tx, id, ifMatch)
+        if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         const isDisabledAnew = disabled === true && row.disabled_at === null
         const change = {
           ...(name !== undefined && name !== row.name && { name }),
@@ -75,7 +79,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
       inTransaction(db, async (tx) => {
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id)
-        if (isAdmin(row)) demandAnotherAdmin(admins)
+        if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         await open.endAll(tx, caller, row, 'removed')
         await throttle.unlock(tx, row.email)
         await record(tx, caller, { action: 'user.removed', target: target(row), before: present(row), event: { version: row.version } })
@@ -130,8 +134,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
      */
     async changePassword(caller: UserCaller, { password, new_password }: Input<typeof passwordChange>['body']): Promise<void> {
       const source = `person ${caller.userId}`
-      const row = await store.byId(db, caller.userId)
-      if (!row) throw unknown()
+      const row = existing(await store.byId(db, caller.userId), 'user')
       await demandGoodPassword(new_password, row.email, 'new_password')
       await inTurn({ source }, async () => {
         const { waitMs, attempt } = await throttle.begin(row.email, source)

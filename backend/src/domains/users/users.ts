@@ -8,8 +8,7 @@ import { inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts
 import type { Tables } from '../../db/tables.gen.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { hashPassword } from '../sessions/password.ts'
-import { demandGoodPassword } from './good-password.ts'
+import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
 import * as store from './store.ts'
 
 export type NewUser = Input<typeof userCreate>['body']
