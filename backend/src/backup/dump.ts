@@ -4,6 +4,7 @@
  */
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
+import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { parseKeys } from '../vault/key-file.ts'
 import { readFiles } from './files.ts'
@@ -18,11 +19,10 @@ export interface DumpCount {
   clustersWithoutEscrow: number
 }
 
-export interface DumpParts {
+interface DumpParts {
   readonly client: PoolClient
   readonly config: Config
   readonly version: string
-  readonly now: () => number
 }
 
 /** Text forms that mean the same wherever they are read, and no limits of time. */
@@ -42,7 +42,7 @@ const askSequences = `select sequencename as name, last_value::text as last from
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Counts into `count` as it goes. @throws BackupRefused where there is nothing to back up, or what is there doesn't belong together */
-export async function* dump({ client, config, version, now }: DumpParts, count: DumpCount): AsyncGenerator<Buffer> {
+export async function* dump({ client, config, version }: DumpParts, count: DumpCount): AsyncGenerator<Buffer> {
   const names = async () => (await client.query<{ name: string }>(askTables)).rows.map((row) => row.name)
   const tables = await names()
   if (!tables.includes('installation')) throw new BackupRefused('The database is empty: there is nothing to back up')
@@ -54,7 +54,7 @@ export async function* dump({ client, config, version, now }: DumpParts, count: 
     const { rows: migrations } = await client.query<Manifest['migrations'][number]>('select number, name, checksum from migration order by number')
     if ((await names()).join() !== tables.join()) throw new BackupRefused('The schema of the database was changed meanwhile: try again')
     const { rows: of } = await client.query<{ id: string }>('select id from installation')
-    yield partRecord({ part: 'manifest', madeAt: new Date(now()).toISOString(), version, installation: of[0]!.id, migrations })
+    yield partRecord({ part: 'manifest', madeAt: new Date(systemClock.now()).toISOString(), version, installation: of[0]!.id, migrations })
     for (const name of tables) {
       yield* table(client, name, count)
       count.tables++

@@ -1,20 +1,15 @@
 /** The files of a backup: the key file, and the escrow files of the clusters. */
 import { createHash } from 'node:crypto'
-
-import { link, open, readdir, readFile, unlink } from 'node:fs/promises'
+import { link, readdir, readFile, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../config.ts'
 import { whyRefused } from '../refusal.ts'
 import { parseKeys } from '../vault/key-file.ts'
-import { writeDurably } from '../vault/durable.ts'
+import { syncFolder, writeDurably } from '../vault/durable.ts'
 import type { FilePart } from './records.ts'
 import { BackupRefused } from './sealed.ts'
 
-export interface SavedFile {
-  readonly kind: FilePart['kind']
-  readonly name: string
-  readonly bytes: Buffer
-}
+export type SavedFile = Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer }
 
 const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join(config.dataFolder, 'escrow')
 /** `<cluster id>.bin`: nothing else is read or written, so that no name leads out of the folder. */
@@ -81,14 +76,5 @@ export async function putFiles(config: Config, files: readonly SavedFile[]): Pro
   } catch (error) {
     await undo()
     throw new BackupRefused(`A file of the backup can't be put in its place: ${whyRefused(error)}`, { cause: error })
-  }
-}
-
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

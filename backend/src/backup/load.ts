@@ -8,18 +8,14 @@ import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { makeMigrationTable, type Migration, migrationLock, runMigration } from '../db/migrate.ts'
 import { quote } from './dump.ts'
-import type { FilePart, Manifest, Part, TablePart } from './records.ts'
+import type { SavedFile } from './files.ts'
+import type { Manifest, Part, TablePart } from './records.ts'
 import { BackupRefused } from './sealed.ts'
 
-export interface Contents {
-  readonly manifest: Manifest
-  readonly tables: number
-  readonly rows: number
-  readonly files: readonly (Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer })[]
-}
+export type Contents = Awaited<ReturnType<typeof visit>>
 
 /** Called for each part; without callbacks the parts are only read. */
-export interface Visitor {
+interface Visitor {
   begin?(manifest: Manifest): Promise<void>
   /** Takes the bytes of a table; answers how many rows were put in. */
   table?(part: TablePart, rows: AsyncIterable<Buffer>): Promise<number>
@@ -30,7 +26,7 @@ const damaged = (what: string) => new BackupRefused(`The backup does not fit tog
 const newline = 0x0a
 
 /** Goes through the records to the end. @throws BackupRefused where something is missing or stands where it shouldn't */
-export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Visitor = {}): Promise<Contents> {
+export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Visitor = {}) {
   const next = async (): Promise<Part | Buffer | undefined> => {
     const { value, done } = await records.next()
     return done ? undefined : value
@@ -38,7 +34,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
   const first = await next()
   if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('it does not say what it is of')
   await visitor.begin?.(first)
-  const files: { kind: FilePart['kind']; name: string; bytes: Buffer }[] = []
+  const files: SavedFile[] = []
   let tables = 0
   let rows = 0
   /** The bytes up to the end of the part, which says how much there should have been. */
@@ -100,22 +96,14 @@ const askRelations = `select c.relname as name from pg_class c
 /** @throws BackupRefused where anything is in the database */
 async function demandEmpty(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(askRelations)
-  if (rows.length > 0)
-    throw new BackupRefused(
-      `The database isn't empty (${rows
-        .slice(0, 3)
-        .map((row) => row.name)
-        .join(
-          ', ',
-        )}${rows.length > 3 ? ', …' : ''}): a backup is restored only into an empty one. Set STEELYARD_DATA to a new folder, or DATABASE_URL to a new database`,
-    )
+  if (rows.length === 0) return
+  const some = rows.slice(0, 3).map((row) => row.name)
+  throw new BackupRefused(
+    `The database isn't empty (${some.join(', ')}${rows.length > 3 ? ', …' : ''}): a backup is restored only into an empty one. Set STEELYARD_DATA to a new folder, or DATABASE_URL to a new database`,
+  )
 }
 
-interface ForeignKey {
-  table: string
-  name: string
-  definition: string
-}
+type ForeignKey = { table: string; name: string; definition: string }
 const askForeignKeys = `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
   from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`
 

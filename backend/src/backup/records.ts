@@ -4,50 +4,24 @@
  */
 import { BackupRefused } from './sealed.ts'
 
-/** What the backup was made of. */
+/** What the backup was made of, by which version of the program. */
 export interface Manifest {
   readonly part: 'manifest'
   readonly madeAt: string
-  /** Version of the program. */
   readonly version: string
   readonly installation: string
   readonly migrations: readonly { readonly number: number; readonly name: string; readonly checksum: string }[]
 }
-
 /** Rows in PostgreSQL's text format, one a line. */
-export interface TablePart {
-  readonly part: 'table'
-  readonly name: string
-  readonly columns: readonly string[]
-}
-
-export interface FilePart {
-  readonly part: 'file'
-  readonly kind: 'key' | 'escrow'
-  /** Name without a folder. */
-  readonly name: string
-}
-
+export type TablePart = { readonly part: 'table'; readonly name: string; readonly columns: readonly string[] }
+/** `name` is without a folder. */
+export type FilePart = { readonly part: 'file'; readonly kind: 'key' | 'escrow'; readonly name: string }
 /** The last value of a sequence. */
-interface SequencePart {
-  readonly part: 'sequence'
-  readonly name: string
-  readonly last: string
-}
-
+type SequencePart = { readonly part: 'sequence'; readonly name: string; readonly last: string }
 /** After a table or a file: rows of the one, bytes of the other. */
-interface EndPart {
-  readonly part: 'end'
-  readonly count: number
-}
-
+type EndPart = { readonly part: 'end'; readonly count: number }
 /** The last one. */
-interface ClosingPart {
-  readonly part: 'closing'
-  readonly tables: number
-  readonly rows: number
-  readonly files: number
-}
+type ClosingPart = { readonly part: 'closing'; readonly tables: number; readonly rows: number; readonly files: number }
 
 export type Part = Manifest | TablePart | FilePart | SequencePart | EndPart | ClosingPart
 

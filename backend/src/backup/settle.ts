@@ -4,18 +4,13 @@
  */
 import type { PoolClient } from 'pg'
 
-export interface Settled {
-  readonly clusters: number
-  readonly operations: number
-}
-
 /** "2026-11-20 14:02 UTC" */
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 /** More events than are published between a backup and its restore, so that a stream resumed from that time has to refetch. */
 const skippedEvents = 1_000_000
 
-export async function settle(client: PoolClient, madeAt: Date, now: Date): Promise<Settled> {
+export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   const run = async (text: string, values: unknown[] = []): Promise<number> => (await client.query(text, values)).rowCount ?? 0
   await run(
     'insert into restoration (backup_made_at, restored_at) values ($1, $2) on conflict (singleton) do update set backup_made_at = $1, restored_at = $2',

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { link, open, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { Refusal, whyRefused } from '../refusal.ts'
-import { syncFolder } from './files.ts'
+import { syncFolder } from '../vault/durable.ts'
 import { type Contents, visit } from './load.ts'
 import { readRecords } from './records.ts'
 import { BackupRefused, type KnownKeys, seal, unseal } from './sealed.ts'
@@ -14,16 +14,16 @@ export const readBackup = (file: string, passphrase: string, known?: KnownKeys) 
 
 export const check = (file: string, passphrase: string, known?: KnownKeys): Promise<Contents> => visit(readBackup(file, passphrase, known))
 
-export interface Written {
-  readonly contents: Contents
-  readonly bytes: number
-}
-
 /**
  * Answers once the file is on the disk and was read back. Where anything fails, or `signal` is aborted, nothing is left.
  * @throws BackupRefused where a file of that name exists, or it can't be written
  */
-export async function writeBackup(file: string, passphrase: string, records: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Written> {
+export async function writeBackup(
+  file: string,
+  passphrase: string,
+  records: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<{ contents: Contents; bytes: number }> {
   if (await stat(file).catch(() => undefined)) throw new BackupRefused(`${file} exists already, and is not overwritten: give another name`)
   const making = `${file}.${randomUUID().slice(0, 8)}.part`
   const refused = (error: unknown) => new BackupRefused(`${file} can't be written: ${whyRefused(error)}`, { cause: error })

@@ -8,7 +8,7 @@ import { dump, type DumpCount } from '../backup/dump.ts'
 import { isMissing, putFiles, type SavedFile } from '../backup/files.ts'
 import { demandKnownSchema, load } from '../backup/load.ts'
 import type { KnownKeys } from '../backup/sealed.ts'
-import { minuteOf, settle, type Settled } from '../backup/settle.ts'
+import { minuteOf, settle } from '../backup/settle.ts'
 import { check, readBackup, writeBackup } from '../backup/write.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -43,7 +43,7 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
     return withDatabase(config, around, async ({ db, pool }) => {
       const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
       const client = await pool.connect()
-      const records = dump({ client, config, version, now: () => systemClock.now() }, count)
+      const records = dump({ client, config, version }, count)
       const { contents, bytes } = await writeBackup(file, passphrase, records, untilAsked(around)).finally(() => client.release())
       const target = { kind: 'installation', id: contents.manifest.installation }
       // The audit log records it, because file and passphrase together give every secret.
@@ -76,7 +76,7 @@ class EndUnknown extends Error {
 }
 
 /** Everything in one transaction; the files are put in their places right before its end, and taken away again if it doesn't come to that. */
-async function restoreInto({ pool }: Database, { config, file, passphrase, known, missing, signal }: Restore): Promise<Settled> {
+async function restoreInto({ pool }: Database, { config, file, passphrase, known, missing, signal }: Restore) {
   const migrations = await readMigrations()
   const client = await pool.connect()
   const stop = () => client.release(true)
@@ -84,7 +84,7 @@ async function restoreInto({ pool }: Database, { config, file, passphrase, known
   try {
     await client.query('begin')
     let takeAway: (() => Promise<void>) | undefined
-    let settled: Settled
+    let settled: Awaited<ReturnType<typeof settle>>
     try {
       const { manifest } = await load(client, readBackup(file, passphrase, known), migrations)
       const now = new Date(systemClock.now())

@@ -22,15 +22,9 @@ const types: CustomTypesConfig = {
       : (pgTypes.getTypeParser as (oid: number, format?: string) => unknown)(oid, format)) as CustomTypesConfig['getTypeParser'],
 }
 
-export interface Database {
-  readonly db: Db
-  readonly pool: Pool
-  /** Settings for a connection of one's own, such as the one that listens for notifications. */
-  readonly connection: ClientConfig
-  close(): Promise<void>
-}
+export type Database = ReturnType<typeof connect>
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
@@ -38,8 +32,8 @@ export interface ConnectOptions {
   readonly onIdleError?: (error: Error) => void
 }
 
-/** Opens a pool; nothing is dialled before the first query. */
-export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions): Database {
+/** Opens a pool; nothing is dialled before the first query. `connection`: settings for a connection of one's own, such as the one that listens. */
+export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions) {
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,

@@ -13,17 +13,9 @@ import { type Account, canEnter, unprivilegedAccount } from './embedded/account.
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
 import { removeHalfMade } from './embedded/postgres-folder.ts'
-import { type EmbeddedPostgres, embeddedPostgres } from './embedded/supervisor.ts'
+import { embeddedPostgres } from './embedded/supervisor.ts'
 
-export interface OpenedDatabase {
-  readonly database: Database
-  /** Undefined with DATABASE_URL. */
-  readonly embedded: EmbeddedPostgres | undefined
-  /** Closes the connections, stops the server if it is ours to stop, and gives the data folder back. */
-  close(): Promise<void>
-}
-
-export interface OpenOptions {
+interface OpenOptions {
   readonly config: Config
   readonly machine: Machine
   readonly log: Log
@@ -46,10 +38,11 @@ function databaseFolder(dataFolder: string, account: Account | undefined, log: L
 }
 
 /**
+ * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if it is ours to stop, and gives the data folder back.
  * @throws FolderInUse where another Steelyard uses the data folder, and this isn't a command beside it
  * @throws Error with a sentence for people where the database doesn't start or answer
  */
-export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions): Promise<OpenedDatabase> {
+export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions) {
   try {
     makeDataFolder(config.dataFolder, machine.uid)
   } catch (error) {
@@ -72,17 +65,9 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
     }
     const account = unprivilegedAccount(machine.uid)
     const folder = databaseFolder(config.dataFolder, account, log)
-    const spare = path.join(folder, 'binaries')
     if (unlock) removeHalfMade(folder)
-    const embedded = embeddedPostgres({
-      folder,
-      account,
-      binaries: binaries(spare, account, machine.platform, machine.arch),
-      machine,
-      log,
-      stopAsked,
-      ours: unlock !== undefined,
-    })
+    const found = binaries(path.join(folder, 'binaries'), account, machine.platform, machine.arch)
+    const embedded = embeddedPostgres({ folder, account, binaries: found, machine, log, stopAsked, ours: unlock !== undefined })
     const how = await embedded.start()
     log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
     const database = connect({ connection: embedded.connection, onIdleError })

@@ -20,11 +20,16 @@ export async function writeDurably(folder: string, name: string, bytes: Uint8Arr
     await unlink(making).catch(() => undefined)
     throw error
   }
+  await syncFolder(folder)
+  return target
+}
+
+/** Makes what was linked, renamed or removed in a folder survive a crash. */
+export async function syncFolder(folder: string): Promise<void> {
   const directory = await open(folder, 'r')
   try {
     await directory.sync()
   } finally {
     await directory.close()
   }
-  return target
 }

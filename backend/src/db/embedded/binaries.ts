@@ -9,16 +9,7 @@ import path from 'node:path'
 import { Refusal } from '../../refusal.ts'
 import { type Account, canEnter } from './account.ts'
 
-export interface Binaries {
-  readonly initdb: string
-  readonly postgres: string
-  readonly version: string
-}
-
-interface Link {
-  source: string
-  target: string
-}
+export type Binaries = ReturnType<typeof at>
 
 /** Name of the package for this machine. @throws Error where there is none. */
 function packageFor(platform: string, arch: string): string {
@@ -30,7 +21,7 @@ function packageFor(platform: string, arch: string): string {
 
 /** Makes the links that are missing. Answers false where the folder can't be written to. */
 function makeLinks(root: string): boolean {
-  const links = JSON.parse(readFileSync(path.join(root, 'native/pg-symlinks.json'), 'utf8')) as Link[]
+  const links = JSON.parse(readFileSync(path.join(root, 'native/pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
     const at = path.join(root, target)
     if (lstatSync(at, { throwIfNoEntry: false })) continue
@@ -57,15 +48,13 @@ function runnable(root: string): boolean {
   }
 }
 
-const at = (root: string, version: string): Binaries => ({
+const at = (root: string, version: string) => ({
   initdb: path.join(root, 'native/bin/initdb'),
   postgres: path.join(root, 'native/bin/postgres'),
   version,
 })
 
-/**
- * @param spare folder that the account can enter, for a copy where the package itself can't be used
- */
+/** @param spare folder that the account can enter, for a copy where the package itself can't be used */
 export function binaries(spare: string, account: Account | undefined, platform: string, arch: string): Binaries {
   const name = packageFor(platform, arch)
   let root: string

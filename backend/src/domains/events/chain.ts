@@ -9,17 +9,10 @@ import type { Tables } from '../../db/tables.gen.ts'
 import type { Vault } from '../../vault/vault.ts'
 
 /** What is hashed of an entry, in addition to its number and the hash before it. */
-export type AuditFields = Omit<Selectable<Tables['audit_entry']>, 'seq' | 'hash' | 'previous_hash' | 'at' | 'before' | 'after'> & {
-  readonly at: string
-  readonly before: unknown
-  readonly after: unknown
-}
+export type AuditFields = Omit<Selectable<Tables['audit_entry']>, 'seq' | 'hash' | 'previous_hash' | 'at'> & { readonly at: string }
 
 /** An entry by its number, and its hash. */
-export interface ChainHead {
-  readonly seq: number
-  readonly hash: string
-}
+export type ChainHead = Readonly<Pick<Selectable<Tables['audit_entry']>, 'seq' | 'hash'>>
 
 export interface Chain {
   readonly key: Buffer

@@ -8,14 +8,6 @@ import { serveStream, signedIn } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
 import { eventChannel } from './publisher.ts'
 
-export interface PublishedEvent {
-  readonly id: number
-  readonly name: string
-  readonly scope: string | null
-  /** The event as the stream says it, once for all readers. */
-  readonly text: string
-}
-
 export type Events = ReturnType<typeof events>
 
 export const eventRoutes = (app: FastifyInstance, events: Events): void =>
@@ -38,6 +30,8 @@ interface Reader {
   wake: () => void
 }
 
+const textOf = (id: number, name: string, data: object): string => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
 export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>) {
   const readers = new Set<Reader>()
   let last = 0
@@ -48,15 +42,13 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   let timer: NodeJS.Timeout | undefined
   let unlisten: () => void = () => undefined
 
-  const textOf = (row: { id: number; at: Date; name: string; data: Record<string, unknown> }): string =>
-    `id: ${row.id}\nevent: ${row.name}\ndata: ${JSON.stringify({ id: row.id, at: row.at.toISOString(), ...row.data })}\n\n`
-
-  const after = async (id: number, limit: number): Promise<PublishedEvent[]> => {
-    const rows = await db.selectFrom('event').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute()
-    return rows.map((row) => ({ id: row.id, name: row.name, scope: row.scope, text: textOf(row) }))
+  /** The text is the event as the stream says it, once for all readers. */
+  const after = async (from: number, limit: number) => {
+    const rows = await db.selectFrom('event').selectAll().where('id', '>', from).orderBy('id').limit(limit).execute()
+    return rows.map(({ id, at, name, scope, data }) => ({ id, scope, text: textOf(id, name, { id, at: at.toISOString(), ...data }) }))
   }
 
-  const give = (event: PublishedEvent) => {
+  const give = (event: { scope: string | null; text: string }) => {
     for (const reader of readers) {
       if (!reader.may(event.scope)) continue
       if (reader.waiting.length >= mostWaiting) {
@@ -76,19 +68,17 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
 
   /** Reads new events, one read at a time, and hands them to every reader of this process. */
   const read = async (): Promise<void> => {
-    if (reading) {
-      again = true
-      return
-    }
+    again = true
+    if (reading) return
     reading = true
     try {
-      do {
+      while (again) {
         again = false
-        for (let found = await after(last, readBatch); found.length > 0; found = found.length === readBatch ? await after(last, readBatch) : []) {
-          for (const event of found) give(event)
-          last = found.at(-1)!.id
-        }
-      } while (again)
+        const found = await after(last, readBatch)
+        for (const event of found) give(event)
+        last = found.at(-1)?.id ?? last
+        if (found.length === readBatch) again = true
+      }
       if (goneSince !== undefined) log.info('database.answers', { duration_ms: clock.monotonic() - goneSince })
       goneSince = undefined
     } catch (error) {
@@ -102,7 +92,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   }
 
   const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
-  const resync = (id: number) => `id: ${id}\nevent: resync\ndata: {"id":${id},"at":"${new Date(clock.now()).toISOString()}"}\n\n`
+  const resync = (id: number): string => textOf(id, 'resync', { id, at: new Date(clock.now()).toISOString() })
 
   /** The events after `lastId`; undefined where they are no longer known. */
   const replay = async (lastId: number, upTo: number, may: Reader['may']): Promise<string[] | undefined> => {

@@ -3,14 +3,11 @@
  * order, and a resuming reader would miss late events with smaller numbers. The same pass chains the audit log.
  */
 import type { Insertable } from 'kysely'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
-import type { Listener } from '../../db/listen.ts'
+import { inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
-import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
 import { auditOf } from '../../record.ts'
-import type { Vault } from '../../vault/vault.ts'
 import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
 
 const outboxChannel = 'steelyard_outbox'
@@ -26,16 +23,9 @@ const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
 }
 
-export interface PublisherParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly listener: Listener
-  readonly log: Log
-  readonly vault: Vault
-}
 export type Publisher = ReturnType<typeof publisher>
 
-export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
+export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>) {
   let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
 
   /** The key of the chain. It is made when the first entry is chained; entries that were written before then keep their unkeyed hashes. */
