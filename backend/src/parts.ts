@@ -34,7 +34,7 @@ import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
-import { rotationKey } from './vault/kept-key.ts'
+import { rotationKey } from './vault/vault.ts'
 
 export type Domains = ReturnType<typeof buildDomains>
 

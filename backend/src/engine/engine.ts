@@ -2,7 +2,7 @@
  * The engine wakes reconcilers, one object at a time, and lets only the one who holds the object write. It knows no domain.
  *
  * `wake_up` holds a row per object: when it is due, who has it, and the fencing number that every write of a reconciler is checked
- * against. `queue.ts` claims what is due and runs it, in any number of processes; `manual.ts` does so by a test's clock.
+ * against. `queue.ts` claims what is due and runs it, in any number of processes; `testing/manual-engine.ts` does so by a test's clock.
  * Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
  */
 import { type RawBuilder, sql } from 'kysely'

@@ -9,7 +9,7 @@ import { serverAdd } from '#contract/servers/servers.ts'
 import { preferencesPut } from '#contract/sessions.ts'
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
-import { rotationKey } from '../vault/kept-key.ts'
+import { rotationKey } from '../vault/vault.ts'
 import { buildServer } from '../domains/servers/testing.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { testClock } from '../clock.ts'
+import { testClock } from '../testing/clock.ts'
 import { bucket } from './limits.ts'
 
 test('a source gets its burst at once and then its rate, independent of others', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { testClock } from '../clock.ts'
+import { testClock } from '../testing/clock.ts'
 import type { Caller } from './caller.ts'
 import { streams } from './streams.ts'
 

@@ -6,7 +6,7 @@ import { inTransaction } from '../db/db.ts'
 import { freshDatabase, startBackend } from '../testing/backend.ts'
 import { temporaryFolder } from '../testing/postgres.ts'
 import { decrypt, encrypt, SealBroken } from './cipher.ts'
-import { openEscrow } from './escrow.ts'
+import { openEscrow } from '../testing/escrow.ts'
 import { addKey, checkFingerprint, KeyFileRefused, keysFor, readKeyFile } from './key-file.ts'
 import { vault as makeVault } from './vault.ts'
 

@@ -4,9 +4,11 @@
  * additional data where the text belongs, so that moved to another row or column it can't be opened.
  */
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import { whyRefused } from '../refusal.ts'
 import { decrypt, encrypt, overheadBytes, SealBroken } from './cipher.ts'
-import { writeEscrow } from './escrow.ts'
+import { writeDurably } from './durable.ts'
 import type { KeyRing } from './key-file.ts'
 
 /** Where a sealed text belongs. */
@@ -27,6 +29,41 @@ const headBytes = 1 + 4
 
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
 const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
+
+/** An escrow file can't be written. The message says which, why, and what to do. */
+class EscrowRefused extends Error {
+  override readonly name = 'EscrowRefused'
+}
+
+/** The escrow file of a cluster: its secrets, sealed by a key of its own that is wrapped by the key file, readable without the database. */
+function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
+  const key = randomBytes(32)
+  const file = {
+    format: 1,
+    cluster,
+    wrapping_key: keys.current.id,
+    wrapped: encrypt(keys.current.key, key, `escrow key|${cluster}`).toString('base64'),
+    sealed: encrypt(key, bytes, `escrow|${cluster}`).toString('base64'),
+  }
+  key.fill(0)
+  return Buffer.from(`${JSON.stringify(file)}\n`)
+}
+
+/**
+ * Writes the file of a cluster and returns its path once it is on the disk.
+ * @throws EscrowRefused where it can't be written
+ */
+async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes: Uint8Array): Promise<string> {
+  const name = `${cluster}.bin`
+  try {
+    return await writeDurably(folder, name, escrowFile(keys, cluster, bytes))
+  } catch (cause) {
+    throw new EscrowRefused(
+      `The escrow file ${path.join(folder, name)} can't be written: ${whyRefused(cause)}. Nothing uses the cluster's secrets before it is on the disk; once it can be written this goes on by itself`,
+      { cause },
+    )
+  }
+}
 
 /** @param parts `escrowFolder`: where the escrow files are written */
 export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: string }) {
@@ -119,3 +156,37 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
     },
   }
 }
+
+/**
+ * A key that is random, kept sealed in the database, and created at its first use. Answers a function that reads the 32 bytes once and keeps them. They are created under the lock of the installation's row, so that two processes agree.
+ * @param read the sealed key, if there is one
+ * @param write stores a new sealed key
+ */
+export function keptKey(
+  { db, vault }: { db: Db; vault: Vault },
+  place: Place,
+  read: (tx: Tx) => Promise<Uint8Array | null | undefined>,
+  write: (tx: Tx, sealed: Uint8Array) => Promise<unknown>,
+): () => Promise<Uint8Array> {
+  let known: Uint8Array | undefined
+  return async () => {
+    known ??= await inTransaction(db, async (tx) => {
+      await tx.selectFrom('installation').select('id').forUpdate().execute()
+      const sealed = await read(tx)
+      if (sealed) return vault.open(tx, { ...place, sealed })
+      const bytes = randomBytes(32)
+      await write(tx, await vault.seal(tx, { ...place, bytes }))
+      return bytes
+    })
+    return known
+  }
+}
+
+/** The key that derives successors of refresh tokens, and others of the installation's secrets. */
+export const rotationKey = (parts: Parameters<typeof keptKey>[0]) =>
+  keptKey(
+    parts,
+    { table: 'installation', column: 'rotation_key_sealed', owner: 'installation' },
+    async (tx) => (await tx.selectFrom('installation').select('rotation_key_sealed').executeTakeFirstOrThrow()).rotation_key_sealed,
+    (tx, rotation_key_sealed) => tx.updateTable('installation').set({ rotation_key_sealed }).execute(),
+  )

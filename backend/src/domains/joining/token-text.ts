@@ -3,7 +3,7 @@
  * while the table of tokens holds nothing but hashes: 128 bits of HMAC-SHA256 (RFC 2104), base64url, after a prefix.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { keptKey } from '../../vault/kept-key.ts'
+import { keptKey } from '../../vault/vault.ts'
 import * as store from './store.ts'
 
 const place = { table: 'join_key', column: 'key_sealed', owner: 'installation' }

@@ -20,7 +20,7 @@ import { operationCancel } from '#contract/operations.ts'
 import { patchList } from '#contract/patches.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
 import { readKeyFile } from '../../../vault/key-file.ts'
-import { openEscrow } from '../../../vault/escrow.ts'
+import { openEscrow } from '../../../testing/escrow.ts'
 import { addressOf } from './chain-key.ts'
 import { clusterWorld } from '../testing/world.ts'
 

@@ -13,7 +13,7 @@ import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#c
 import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
-import { type TestClock, testClock } from '../../../clock.ts'
+import { type TestClock, testClock } from '../../../testing/clock.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'

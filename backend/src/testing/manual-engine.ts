@@ -1,6 +1,6 @@
 /** Drives the engine in tests with a manual clock: due objects run in order of time without waiting. */
-import type { TestClock } from '../clock.ts'
-import type { Engine } from './engine.ts'
+import type { TestClock } from './clock.ts'
+import type { Engine } from '../engine/engine.ts'
 
 export type ManualEngine = ReturnType<typeof manualEngine>
 
