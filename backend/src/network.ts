@@ -1,10 +1,7 @@
 /** Networks as the settings name them. What may be dialled is `talos-fleet/dial-policy.ts`. */
 import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 
-export interface Network {
-  readonly cidr: Cidr
-  contains(address: string): boolean
-}
+export type Network = { readonly cidr: Cidr; contains(address: string): boolean }
 
 /** Peers of a dual-stack socket are written as IPv4-mapped IPv6. */
 const read = (address: string): Address | null => parseAddress(address.replace(/^::ffff:(?=\d+\.)/i, ''))

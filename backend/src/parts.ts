@@ -146,11 +146,7 @@ const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>
   return contents
 }
 
-export interface WebOptions {
-  readonly consoleFolder: string
-  readonly cliFile: string
-  readonly limits?: Limits | undefined
-}
+export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly limits?: Limits | undefined }
 
 /** The HTTP app with every domain's routes. */
 export const buildWeb = (platform: Platform, { sessions, openSessions: open, all }: Domains, options: WebOptions): Promise<FastifyInstance> =>

@@ -7,10 +7,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-interface Failures {
-  readonly sentence?: (error: unknown) => string
-  readonly exitCode?: (error: unknown) => number
-}
+type Failures = { readonly sentence?: (error: unknown) => string; readonly exitCode?: (error: unknown) => number }
 
 /** Runs a command with its settings. What it throws is told as a sentence, and gives the exit code. */
 export async function withSettings(

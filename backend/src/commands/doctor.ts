@@ -19,12 +19,8 @@ import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.t
 import { messageOf } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-interface Finding {
-  readonly check: string
-  readonly verdict: 'good' | 'warning' | 'bad'
-  /** What was found and, unless it is good, what to do. */
-  readonly text: string
-}
+/** `text`: What was found and, unless it is good, what to do. */
+type Finding = { readonly check: string; readonly verdict: 'good' | 'warning' | 'bad'; readonly text: string }
 
 const good = (check: string, text: string): Finding => ({ check, verdict: 'good', text })
 const warning = (check: string, text: string): Finding => ({ check, verdict: 'warning', text })

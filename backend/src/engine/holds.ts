@@ -6,10 +6,7 @@ import type { Db, Tx } from '../db/db.ts'
 import type { Taken, Work } from './job.ts'
 
 /** What a user resumes: a cluster with its servers, or a separate operation. */
-export interface HoldOwner {
-  readonly kind: 'cluster' | 'operation'
-  readonly id: string
-}
+export type HoldOwner = { readonly kind: 'cluster' | 'operation'; readonly id: string }
 
 /** Why nothing is started on a held object. */
 export const heldSentence = (name: string): string => `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`

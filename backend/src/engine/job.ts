@@ -5,10 +5,7 @@ import { type Db, inTransaction, type Tx } from '../db/db.ts'
 import type { Platform } from '../platform.ts'
 
 /** An object of a queue. */
-export interface Work {
-  readonly queue: string
-  readonly key: string
-}
+export type Work = { readonly queue: string; readonly key: string }
 
 export interface Taken extends Work {
   readonly fence: number

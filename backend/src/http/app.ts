@@ -66,8 +66,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, log } = parts
   const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), ...tlsRules }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
-  const sources = { reporting: files.reporting }
-  const safe = securityHeaders(sources, config.tls !== undefined)
+  const safe = securityHeaders(files.reporting, config.tls !== undefined)
   const sockets = {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,
@@ -158,12 +157,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   healthRoutes(app, parts)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
-  docsRoutes(app, { version: parts.version, sources })
+  docsRoutes(app, { version: parts.version, reporting: files.reporting })
   serveConsole(app, files)
 
   patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
   // Any other path is a page of the console.
-  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, sources))
+  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
   // Catches changes without a notification: a reduced role, an idle session, a lost notification.

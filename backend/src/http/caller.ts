@@ -16,17 +16,10 @@ export interface UserCaller {
 }
 
 /** Nobody signed in: sign-in itself, the waitlist. */
-export interface AnonymousCaller {
-  readonly kind: 'anonymous'
-  readonly ip: string
-  readonly requestId: string
-}
+export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string; readonly requestId: string }
 
 /** Steelyard itself: a reconciler, the first user's settings. */
-export interface SystemCaller {
-  readonly kind: 'system'
-  readonly name: string
-}
+export type SystemCaller = { readonly kind: 'system'; readonly name: string }
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
 

@@ -7,17 +7,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
-import { contentPolicy, type PolicySources } from './headers.ts'
+import { contentPolicy } from './headers.ts'
 import { hasTag } from './tags.ts'
 
-interface File {
-  readonly type: string
-  readonly bytes: Buffer
-  readonly packed: { readonly br?: Buffer; readonly gzip?: Buffer }
-  readonly etag: string
-  /** Named after its content, so it never changes. */
-  readonly lasting: boolean
-}
+type File = NonNullable<ReturnType<typeof fileOf>>
+export type ConsoleFiles = ReturnType<typeof consoleFiles>
 
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -38,30 +32,24 @@ const types: Record<string, string> = {
 const buildFile = 'build.json'
 const noncePlaceholder = '__NONCE__'
 
-export interface ConsoleFiles {
-  /** By path, such as `/assets/index-abc.js`. */
-  readonly files: ReadonlyMap<string, File>
-  readonly reporting: string | undefined
-  sendIndex(reply: FastifyReply, sources: PolicySources): FastifyReply
-}
-
 const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined)
 
-function fileOf(file: string, name: string): File | undefined {
+function fileOf(file: string, name: string) {
   const type = types[path.extname(name)]
   if (!type) return undefined
   const bytes = readFileSync(file)
   const br = read(`${file}.br`)
   const gzip = read(`${file}.gz`)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type, bytes, packed: { ...(br && { br }), ...(gzip && { gzip }) }, etag, lasting: name.startsWith('/assets/') }
+  // Files in `assets` are named after their content, so they never change.
+  return { type, bytes, br, gzip, etag, isLasting: name.startsWith('/assets/') }
 }
 
 /** Reads the folder of the build, if there is one, and the command line's bundle. */
-export function consoleFiles(folder: string, cliFile: string): ConsoleFiles {
+export function consoleFiles(folder: string, cliFile: string) {
   const files = new Map<string, File>()
-  const names = existsSync(folder) ? (readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()) ?? []) : []
-  for (const entry of names) {
+  const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : []
+  for (const entry of entries.filter((one) => one.isFile())) {
     const file = path.join(entry.parentPath, entry.name)
     const name = `/${path.relative(folder, file).split(path.sep).join('/')}`
     const found = name === `/${buildFile}` ? undefined : fileOf(file, name)
@@ -73,13 +61,14 @@ export function consoleFiles(folder: string, cliFile: string): ConsoleFiles {
   const build = read(path.join(folder, buildFile))
   const reporting = build && reportingOrigin(build)
   return {
+    /** By path, such as `/assets/index-abc.js`. */
     files,
     reporting,
-    sendIndex(reply, sources) {
+    sendIndex(reply: FastifyReply): FastifyReply {
       if (index === undefined) throw new Problem('not_found', 'The console has not been built: npm run build')
       const nonce = randomBytes(16).toString('base64url')
       return reply
-        .header('content-security-policy', contentPolicy(sources, nonce))
+        .header('content-security-policy', contentPolicy(reporting, nonce))
         .header('cache-control', 'no-cache')
         .type(types['.html']!)
         .send(index.replaceAll(noncePlaceholder, nonce))
@@ -97,25 +86,17 @@ function reportingOrigin(build: Buffer): string | undefined {
 export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(request.headers['accept-encoding'] ?? '')
 
-function choose(request: FastifyRequest, { packed, bytes }: File): { bytes: Buffer; encoding?: 'br' | 'gzip' } {
-  for (const encoding of ['br', 'gzip'] as const) {
-    const found = packed[encoding]
-    if (found && accepts(request, encoding)) return { bytes: found, encoding }
-  }
-  return { bytes }
-}
-
-export function serveConsole(app: FastifyInstance, files: ConsoleFiles): void {
-  for (const [name, file] of files.files) {
+export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
+  for (const [name, file] of files) {
     app.get(name, { config: { open: true } }, async (request, reply) => {
       void reply
         .header('etag', file.etag)
         .header('vary', 'accept-encoding')
-        .header('cache-control', file.lasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+        .header('cache-control', file.isLasting ? 'public, max-age=31536000, immutable' : 'no-cache')
       if (hasTag(request.headers['if-none-match'], file.etag)) return reply.status(304).send()
-      const { bytes, encoding } = choose(request, file)
+      const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(request, one))
       if (encoding) void reply.header('content-encoding', encoding)
-      return reply.type(file.type).send(bytes)
+      return reply.type(file.type).send(encoding ? file[encoding] : file.bytes)
     })
   }
 }

@@ -1,7 +1,7 @@
 /** The API's documentation for people at /docs/api: one page, made from the contract, that needs no script. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { contentPolicy, type PolicySources } from './headers.ts'
+import { contentPolicy } from './headers.ts'
 import { type Call, openapiDocument, type Schema } from './openapi.ts'
 
 const noncePlaceholder = '__NONCE__'
@@ -105,11 +105,11 @@ Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Ma
 <nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }
 
-export function docsRoutes(app: FastifyInstance, { version, sources }: { version: string; sources: PolicySources }): void {
+export function docsRoutes(app: FastifyInstance, { version, reporting }: { version: string; reporting: string | undefined }): void {
   let text: string | undefined
   app.get('/docs/api', { config: { open: true } }, async (_request, reply) => {
     text ??= page(version)
     const nonce = randomBytes(16).toString('base64url')
-    return reply.header('content-security-policy', contentPolicy(sources, nonce)).type('text/html; charset=utf-8').send(text.replace(noncePlaceholder, nonce))
+    return reply.header('content-security-policy', contentPolicy(reporting, nonce)).type('text/html; charset=utf-8').send(text.replace(noncePlaceholder, nonce))
   })
 }

@@ -1,13 +1,12 @@
 /** Headers that every answer carries, errors and streams included. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-export interface PolicySources {
-  /** Origin of the error-reporting service that the console's build names, if any. */
-  readonly reporting: string | undefined
-}
-
-/** The content policy; `nonce` is for the styles of one answer of index.html. */
-export function contentPolicy({ reporting }: PolicySources, nonce?: string): string {
+/**
+ * The content policy.
+ * @param reporting origin of the error-reporting service that the console's build names, if any
+ * @param nonce for the styles of one answer of index.html
+ */
+export function contentPolicy(reporting: string | undefined, nonce?: string): string {
   return [
     `default-src 'none'`,
     `script-src 'self'`,
@@ -45,8 +44,8 @@ const permissions = [
 
 const hsts = 'max-age=31536000; includeSubDomains'
 
-export const securityHeaders = (sources: PolicySources, tls: boolean): Readonly<Record<string, string>> => ({
-  'content-security-policy': contentPolicy(sources),
+export const securityHeaders = (reporting: string | undefined, tls: boolean): Readonly<Record<string, string>> => ({
+  'content-security-policy': contentPolicy(reporting),
   ...(tls && { 'strict-transport-security': hsts }),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

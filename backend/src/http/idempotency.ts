@@ -24,12 +24,8 @@ export interface Answered {
   readonly etag: string | undefined
 }
 
-export interface Act {
-  /** Does it, and answers. */
-  readonly act: (caller: Caller) => Promise<Answered>
-  /** The answer for a transaction's result; undefined if the answer needs more. */
-  readonly answerOf: (result: unknown) => Answered | undefined
-}
+/** `answerOf`: the answer for a transaction's result; undefined if the answer needs more. */
+type Act = { readonly act: (caller: Caller) => Promise<Answered>; readonly answerOf: (result: unknown) => Answered | undefined }
 
 export type Idempotency = ReturnType<typeof idempotency>
 

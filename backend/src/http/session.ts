@@ -5,10 +5,7 @@ import { permits } from '#contract/permissions.ts'
 import type { Log } from '../log.ts'
 import type { UserCaller } from './caller.ts'
 
-export interface Authenticated {
-  readonly caller: UserCaller
-  readonly tokenEndsAt: number
-}
+export type Authenticated = { readonly caller: UserCaller; readonly tokenEndsAt: number }
 
 /** Given by the sessions domain. @throws Problem session_expired for any token that isn't good now. */
 export type Authenticate = (token: string, request: { ip: string; requestId: string }) => Promise<Authenticated>

@@ -10,10 +10,7 @@ import { type Db, inTransaction } from '../db/db.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { writeDurably } from './durable.ts'
 
-export interface KeyRing {
-  readonly current: { readonly id: string; readonly key: Buffer }
-  get(id: string): Buffer | undefined
-}
+export type KeyRing = Pick<ReturnType<typeof parseKeys>, 'current' | 'get'>
 
 /** The key file can't be used. The message says what to do. */
 export class KeyFileRefused extends Refusal {
@@ -24,7 +21,7 @@ const idOf = (key: Uint8Array): string => createHash('sha256').update('steelyard
 const lineOf = (key: Uint8Array): string => `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
 
 /** Reads the lines of a key file. `file`: how it is called in a refusal. @throws KeyFileRefused */
-export function parseKeys(text: string, file: string): KeyRing & { readonly ids: readonly string[] } {
+export function parseKeys(text: string, file: string) {
   const keys = text
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -38,7 +35,7 @@ export function parseKeys(text: string, file: string): KeyRing & { readonly ids:
   const current = keys.at(-1)
   if (!current) throw new KeyFileRefused(`${file} holds no key`)
   const byId = new Map(keys.map((k) => [k.id, k.key]))
-  return { current, ids: [...byId.keys()], get: (id) => byId.get(id) }
+  return { current, ids: [...byId.keys()], get: (id: string) => byId.get(id) }
 }
 
 /** @throws KeyFileRefused where there is none, others than its owner may read it, or it is damaged */

@@ -3,11 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../../refusal.ts'
 
-export interface Account {
-  readonly name: string
-  readonly uid: number
-  readonly gid: number
-}
+export type Account = { readonly name: string; readonly uid: number; readonly gid: number }
 
 /** Accounts that may run the database, the best first. */
 const candidates = ['steelyard', 'postgres', 'nobody']

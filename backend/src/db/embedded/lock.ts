@@ -18,11 +18,8 @@ export class FolderInUse extends Refusal {
   }
 }
 
-interface Holder {
-  pid: number
-  /** The start time of a process as the system reports it, compared as text. */
-  began: string
-}
+/** `began`: The start time of a process as the system reports it, compared as text. */
+type Holder = { pid: number; began: string }
 
 /** Field 22 of /proc/<pid>/stat (proc(5)), after the name in parentheses, which may hold anything; elsewhere what ps says. */
 function beganAt(pid: number): string {

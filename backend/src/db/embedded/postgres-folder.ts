@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import path from 'node:path'
 import { Refusal } from '../../refusal.ts'
-import type { Account } from './account.ts'
+import type { EmbeddedOptions } from './supervisor.ts'
 
 /** With less free space than one segment of its log, PostgreSQL can't start. */
 const leastFreeBytes = 16 * 1024 ** 2
@@ -56,30 +56,24 @@ export function removeHalfMade(folder: string): void {
   for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
-export interface Making {
-  /** The final folder. The database is created beside it and moved there at the end. */
-  readonly data: string
-  readonly initdb: string
-  readonly account: Account | undefined
-  readonly environment: Readonly<Record<string, string>>
-  readonly forgetful: boolean
-  /** Handed the process that makes it, to be ended with us. */
-  readonly onSpawn: (child: ChildProcess) => void
-}
-
 /**
- * Creates a database if there is none. Safe for concurrent callers.
+ * Creates a database if there is none, beside its folder, and moves it there at the end. Safe for concurrent callers.
+ * @param onSpawn is handed the process that makes it, to be ended with us
  * @throws Refusal with initdb's own reason, leaving nothing behind
  */
-export async function makeDatabase({ data, initdb, account, environment, forgetful, onSpawn }: Making): Promise<void> {
-  const folder = path.dirname(data)
+export async function makeDatabase(
+  { folder, account, binaries, forgetful = false }: EmbeddedOptions,
+  environment: Readonly<Record<string, string>>,
+  onSpawn: (child: ChildProcess) => void,
+): Promise<void> {
+  const data = path.join(folder, 'postgres')
   const building = path.join(folder, `postgres.${randomUUID().slice(0, 8)}`)
   mkdirSync(building, { mode: 0o700 })
   if (account) chownSync(building, account.uid, account.gid)
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
   // Its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
-  const child = spawn(initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(binaries.initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   onSpawn(child)
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-8_000)))

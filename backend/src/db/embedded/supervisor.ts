@@ -64,10 +64,7 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
 }
 
 /** A server that we launched. */
-interface Launched {
-  readonly pid: number | undefined
-  readonly hasEnded: () => boolean
-}
+type Launched = { readonly pid: number | undefined; readonly hasEnded: () => boolean }
 
 export type EmbeddedPostgres = ReturnType<typeof embeddedPostgres>
 
@@ -243,7 +240,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       if (isGivenUp() && making?.pid !== undefined) tell(-making.pid, 'SIGTERM')
     }, lifeCheckMs)
     try {
-      await makeDatabase({ data, initdb: binaries.initdb, account, environment, forgetful, onSpawn: (child) => (making = child) })
+      await makeDatabase(options, environment, (child) => (making = child))
     } finally {
       clearInterval(timer)
       making = undefined

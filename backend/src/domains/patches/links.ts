@@ -28,11 +28,8 @@ export function linksOf(body: string): string[] {
   return [...links].toSorted()
 }
 
-export interface LinkUse {
-  readonly link: string
-  /** Of the text, from 1. */
-  readonly line: number
-}
+/** `line`: Of the text, from 1. */
+export type LinkUse = { readonly link: string; readonly line: number }
 
 const documentsOf = (yaml: string): MapNode[] => {
   try {

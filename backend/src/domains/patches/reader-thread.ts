@@ -9,10 +9,7 @@ import { checkBody, compose, previewOf } from './render.ts'
 const work = { check: checkBody, compose, difference: differenceOf, links: linksOf, mask: maskText, unmask, preview: previewOf }
 
 export type Work = typeof work
-export interface Asked {
-  readonly name: keyof Work
-  readonly given: readonly unknown[]
-}
+export type Asked = { readonly name: keyof Work; readonly given: readonly unknown[] }
 export type Answered =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly problem: { readonly code: ErrorCode; readonly message: string; readonly fields: Record<string, string> } }

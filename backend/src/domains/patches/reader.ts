@@ -9,10 +9,7 @@ import type { Caller } from '../../http/caller.ts'
 import { type Answered, type Asked, ready, type Work } from './reader-thread.ts'
 
 /** For whom a text is read, and until when anybody wants to know. */
-export interface For {
-  readonly caller: Caller
-  readonly signal?: AbortSignal | undefined
-}
+export type For = { readonly caller: Caller; readonly signal?: AbortSignal | undefined }
 
 /**
  * Runs work on another thread: `read({caller}, 'check', body)`.
@@ -31,11 +28,7 @@ const assumedLoad = 4
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
 const merges = new Set<keyof Work>(['compose', 'preview', 'difference'])
 
-interface Waiting {
-  readonly asked: Asked
-  readonly resolve: (answer: unknown) => void
-  readonly reject: (error: unknown) => void
-}
+type Waiting = { readonly asked: Asked; readonly resolve: (answer: unknown) => void; readonly reject: (error: unknown) => void }
 
 const ownerOf = (caller: Caller): string | null => (caller.kind === 'user' ? caller.userId : caller.kind === 'anonymous' ? caller.ip : null)
 

@@ -27,12 +27,7 @@ const lookForUnknownMs = 2_000
 /** Cache size of verified tokens: verifying costs more than most calls. The session is checked each time. */
 const mostRemembered = 5_000
 
-interface Key {
-  readonly id: string
-  readonly publicKey: KeyObject
-  readonly privateKey: KeyObject | undefined
-  readonly createdAt: number
-}
+type Key = { readonly id: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject; readonly createdAt: number }
 
 /** Ids are checked first, because the database answers an invalid one with an error. */
 const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
@@ -114,7 +109,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
         .setNotBefore(now)
         .setExpirationTime(end)
         .setJti(randomUUID())
-        .sign(key.privateKey!)
+        .sign(key.privateKey)
     },
 
     /** Undefined for a token that isn't good: another issuer's, forged, changed, over. Whether its session is still open isn't asked. */

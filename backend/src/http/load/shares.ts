@@ -1,18 +1,12 @@
 /** A limited number of places, shared fairly: each asker holds at most so many of them. */
 
 /** An asker and the most places that it holds at once. As many of its requests again may wait. */
-export interface Share {
-  readonly key: string
-  readonly most: number
-}
+export type Share = { readonly key: string; readonly most: number }
 
 /** `full`: no place became free. `own`: the asker holds as many as it may, or has as many waiting. */
 export type Taken = { readonly give: () => void } | 'full' | 'own'
 
-interface Waiting {
-  readonly shares: readonly Share[]
-  readonly got: () => void
-}
+type Waiting = { readonly shares: readonly Share[]; readonly got: () => void }
 
 /** In all, this many times the places may wait. */
 const waitingPerPlace = 5

@@ -4,19 +4,16 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { resources } from '#talos/client/resources.ts'
 
-export interface Found {
-  /** The configuration that it runs with. */
-  readonly active: string
-  /** The configuration after the next boot, which differs if another one is staged or tried. */
-  readonly stored: string
-  /** Names both. */
-  readonly seen: string
-}
+export type Found = Awaited<ReturnType<typeof readFound>>
 
 const decoder = new TextDecoder('utf-8', { fatal: false })
 
-/** One call, as an admin: the configuration holds all secrets. @throws TalosError */
-export async function readFound(client: TalosClient): Promise<Found> {
+/**
+ * One call, as an admin: the configuration holds all secrets.
+ * @returns `active`: what it runs with; `stored`: what it runs with after the next boot, which differs if another one is staged or tried; `seen` names both
+ * @throws TalosError
+ */
+export async function readFound(client: TalosClient) {
   const { items } = await client.list(resources.machineConfig)
   const textOf = (id: string): string | undefined => {
     const found = items.find((item) => item.id === id)
@@ -25,11 +22,6 @@ export async function readFound(client: TalosClient): Promise<Found> {
   const active = textOf('v1alpha1')
   if (active === undefined) throw new TalosError('failed_precondition', 'it has no configuration')
   const stored = textOf('persistent') ?? active
-  return {
-    active,
-    stored,
-    seen: createHash('sha256')
-      .update(JSON.stringify([active, stored]))
-      .digest('hex'),
-  }
+  const digest = createHash('sha256').update(JSON.stringify([active, stored]))
+  return { active, stored, seen: digest.digest('hex') }
 }
