@@ -2,7 +2,7 @@
 import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { openDatabase } from '../db/open.ts'
-import { silent } from '../log.ts'
+import { type Log, silent } from '../log.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -28,9 +28,9 @@ export async function withDatabase<T>(
   config: Config,
   { machine }: Surroundings,
   act: (database: Database) => Promise<T>,
-  { log = silent, beside = true } = {},
+  { log = silent, beside = true, waitMs }: { log?: Log; beside?: boolean; waitMs?: number } = {},
 ): Promise<T> {
-  const opened = await openDatabase({ config, machine, log, beside })
+  const opened = await openDatabase({ config, machine, log, beside, ...(waitMs !== undefined && { waitMs }) })
   try {
     return await act(opened.database)
   } finally {

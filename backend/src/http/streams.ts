@@ -1,4 +1,5 @@
 /** Long answers, part by part: live events, logs. They are ended with their token, with their session, and at shutdown. */
+import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
@@ -31,11 +32,7 @@ export function streams(clock: Clock) {
   const open = new Set<OpenStream>()
   const ended = new Map<string, number>()
   const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
-  const count = (which: (stream: OpenStream) => boolean): number => {
-    let counted = 0
-    for (const stream of open) if (which(stream)) counted++
-    return counted
-  }
+  const count = (which: (stream: OpenStream) => boolean): number => [...open].filter(which).length
   return {
     /**
      * Adds a stream; answers how to remove it.
@@ -75,14 +72,9 @@ export function streams(clock: Clock) {
 
 export type StreamPart = string | Uint8Array
 
-interface StreamOptions {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly type: string
-  /** How long the reader may take nothing before its connection is cut. */
-  readonly stalledMs: number
-  readonly open: (signal: AbortSignal) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
-}
+type Open = (signal: AbortSignal) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
+/** `stalledMs`: how long the reader may take nothing before its connection is cut. */
+type StreamOptions = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly type: string; readonly stalledMs: number; readonly open: Open }
 
 /** Opens the source and copies it to the socket, keeping no more than what the socket takes. What `open` throws is thrown on, so that it is answered as an error; later errors end the stream. */
 export async function sendStream({ request, reply, type, stalledMs, open }: StreamOptions): Promise<void> {
@@ -117,16 +109,9 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
   }
 }
 
-/** Resolves when the socket has taken all; one that takes too long is cut. */
-const drained = (raw: FastifyReply['raw'], signal: AbortSignal, withinMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(() => raw.destroy(), withinMs)
-    const done = () => {
-      clearTimeout(timer)
-      raw.off('drain', done)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    raw.once('drain', done)
-    signal.addEventListener('abort', done, { once: true })
-  })
+/** Resolves when the socket has taken all, or `signal` is aborted; a socket that takes too long is cut. */
+async function drained(raw: FastifyReply['raw'], signal: AbortSignal, withinMs: number): Promise<void> {
+  const timer = setTimeout(() => raw.destroy(), withinMs)
+  await once(raw, 'drain', { signal }).catch(() => undefined)
+  clearTimeout(timer)
+}

@@ -115,6 +115,8 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       const reader: Reader = { may, waiting: [], overflown: false, ended: false, wake: () => undefined }
       if (isSilent()) throw new Problem('unavailable', 'The database can not be reached: live updates go on once it is back.')
       readers.add(reader)
+      const stop = () => reader.wake()
+      signal.addEventListener('abort', stop, { once: true })
       try {
         // The reader is registered first, so that new events wait in it. `last` is the newest event that all readers have.
         const upTo = ready ? last : await head()
@@ -133,21 +135,18 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
             yield texts.join('')
             continue
           }
-          const woken = await new Promise<boolean>((resolve) => {
-            const done = (by: boolean) => {
+          const isBeat = await new Promise<boolean>((resolve) => {
+            const beat = setTimeout(() => resolve(true), heartbeatMs)
+            reader.wake = () => {
               clearTimeout(beat)
-              signal.removeEventListener('abort', stop)
-              resolve(by)
+              resolve(false)
             }
-            const stop = () => done(true)
-            const beat = setTimeout(() => done(false), heartbeatMs)
-            reader.wake = () => done(true)
-            signal.addEventListener('abort', stop, { once: true })
-            if (signal.aborted || reader.waiting.length > 0 || reader.overflown || reader.ended) done(true)
+            if (signal.aborted || reader.overflown || reader.ended) reader.wake()
           })
-          if (!woken) yield ': \n\n'
+          if (isBeat) yield ': \n\n'
         }
       } finally {
+        signal.removeEventListener('abort', stop)
         readers.delete(reader)
       }
     },

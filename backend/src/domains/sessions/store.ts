@@ -5,16 +5,7 @@ import { sessionList } from '#contract/sessions.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 
-export interface NewSession {
-  readonly id: string
-  readonly person_id: string
-  readonly at: Date
-  readonly expires_at: Date
-  readonly ip: string
-  readonly user_agent: string
-}
-
-export const insertSession = (tx: Tx, { at, ...session }: NewSession) =>
+export const insertSession = (tx: Tx, { at, ...session }: { id: string; person_id: string; at: Date; expires_at: Date; ip: string; user_agent: string }) =>
   tx
     .insertInto('session')
     .values({ ...session, created_at: at, last_used_at: at, revoked_reason: null })
