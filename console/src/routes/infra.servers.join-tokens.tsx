@@ -1,5 +1,5 @@
 import type { Load } from '../api/page.ts'
-import { tokensQuery } from '../features/join-tokens/token-queries.ts'
+import { tokensQuery } from '../features/join-tokens/tokens.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
 export const load: Load<'/infra/servers/join-tokens'> = async ({ search, client }) => {

@@ -21,6 +21,9 @@ export interface Action {
 /** The first refusal of several verdicts: the user's permission and the object's state. */
 export const both = all
 
+/** An action that is offered only sometimes, for a list of actions. */
+export const only = (is: boolean, action: Action): Action[] => (is ? [action] : [])
+
 export interface Confirmation {
   title: string
   text: React.ReactNode

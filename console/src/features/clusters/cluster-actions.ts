@@ -13,18 +13,15 @@ import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { showClusterKey } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
-import { type Action, both, confirm } from '../../ui/actions.ts'
+import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { refreshClusters } from './cluster-queries.ts'
 
-async function save(what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<void> {
-  try {
-    await download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`)
-  } catch (error) {
-    toast.error(reasonOf(error))
-  }
-}
+const save = (what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<unknown> =>
+  download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`).catch((error: unknown) =>
+    toast.error(reasonOf(error)),
+  )
 
 export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => void showClusterKey({ clusterIds: clusters.map((c) => c.id) })
 
@@ -58,12 +55,16 @@ const removal = (c: Cluster, force: boolean): Promise<boolean> =>
 
 /** Actions on a cluster, in its row or on its page. */
 export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
-  ...(from === 'list' ? [{ label: 'Open', icon: 'arrow-right', to: paths.cluster(c.id) } satisfies Action] : []),
+  ...only(from === 'list', { label: 'Open', icon: 'arrow-right', to: paths.cluster(c.id) }),
   { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
   kubeconfigAction(c),
   talosconfigAction(c),
   { label: 'Delete', icon: 'trash', danger: true, can: both(allowed(clusterDelete), canDeleteCluster(c)), run: () => removal(c, false) },
-  ...(from === 'page' && (c.status === 'failed' || c.status === 'deleting' || c.status === 'degraded')
-    ? [{ label: 'Forget without resetting', icon: 'alert', danger: true, can: allowed(clusterDelete), run: () => removal(c, true) } satisfies Action]
-    : []),
+  ...only(from === 'page' && ['failed', 'deleting', 'degraded'].includes(c.status), {
+    label: 'Forget without resetting',
+    icon: 'alert',
+    danger: true,
+    can: allowed(clusterDelete),
+    run: () => removal(c, true),
+  }),
 ]

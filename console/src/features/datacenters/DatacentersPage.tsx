@@ -1,31 +1,70 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
-import { query } from '../../api/query.ts'
+import { canRemoveDatacenter, type Datacenter, datacenterCreate, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import { counted } from '#contract/words.ts'
+import { call } from '../../api/client.ts'
+import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/search/commands.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
+import { exact } from '../../lib/time.ts'
 import { paths } from '../../lib/paths.ts'
 import { count } from '../../lib/units.ts'
-import type { Action } from '../../ui/actions.ts'
+import { type Action, both, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/feedback/toast.ts'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
-import { Flag, countryName } from '../../ui/pictures/Flag.tsx'
+import { countryName, Site } from '../../ui/pictures/Flag.tsx'
 import { Meter } from '../../ui/pictures/Meter.tsx'
+import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
-import { DatacenterDetails } from './DatacenterDetails.tsx'
-import { datacenterActions, editDatacenter } from './datacenter-actions.ts'
 import css from './DatacentersPage.module.css'
-import { SitesPanel } from './SitesPanel.tsx'
 
 export const datacentersQuery = (search: ListSearch) => ({
   ...query(datacenterList, { query: askedOf(datacenterList, search) }),
   placeholderData: keepPreviousData,
 })
+
+/** Adds a datacenter, or edits the given one. */
+const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./DatacenterDialog.tsx'))
+
+/** Actions on a datacenter, for row menu and ⌘K. */
+const datacenterActions = (d: Datacenter): Action[] => [
+  { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
+  { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => editDatacenter({ edit: d }) },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: both(allowed(datacenterRemove), canRemoveDatacenter(d)),
+    run: () =>
+      confirm({
+        title: `Remove ${d.code}?`,
+        text: 'It is empty. Its code will not be used again.',
+        danger: true,
+        act: async () => {
+          await call(datacenterRemove, { params: { id: d.id } })
+          await invalidate(datacenterList)
+          toast.success(`${d.code} was removed`)
+        },
+      }),
+  },
+]
+
+const unknown = <span className="t3">Unknown</span>
+const certifications = (d: Datacenter) => (
+  <span className={css['badges']}>
+    {d.certifications.map((c) => (
+      <Badge key={c}>{c}</Badge>
+    ))}
+  </span>
+)
 
 const detailOf = (d: Datacenter) => <DatacenterDetails datacenter={d} />
 
@@ -45,12 +84,7 @@ const tableColumns = (most: number) =>
       fixed: true,
       width: 132,
       card: 'name',
-      cell: (d) => (
-        <span className="row">
-          <Flag code={d.country_code} />
-          {d.code}
-        </span>
-      ),
+      cell: (d) => <Site code={d.code} country={d.country_code} />,
     },
     country: { from: 'lg', cell: (d) => countryName(d.country_code) },
     city_name: { card: 'fact', cell: (d) => d.city_name },
@@ -59,7 +93,7 @@ const tableColumns = (most: number) =>
       from: 'md',
       cell: (d) =>
         d.tier === null ? (
-          <span className="t3">Unknown</span>
+          unknown
         ) : (
           <>
             {d.tier} <span className="t3">declared</span>
@@ -68,16 +102,7 @@ const tableColumns = (most: number) =>
     },
     certifications: {
       from: 'lg',
-      cell: (d) =>
-        d.certifications.length === 0 ? (
-          <span className="t3">–</span>
-        ) : (
-          <span className={css['badges']}>
-            {d.certifications.map((c) => (
-              <Badge key={c}>{c}</Badge>
-            ))}
-          </span>
-        ),
+      cell: (d) => (d.certifications.length === 0 ? <span className="t3">–</span> : certifications(d)),
     },
     servers: {
       numeric: true,
@@ -142,5 +167,68 @@ export function DatacentersPage({ search, setSearch }: { search: ListSearch; set
         foot={data && data.total > data.per_page && state.table.foot}
       />
     </>
+  )
+}
+
+/** Detail of a datacenter's row. */
+function DatacenterDetails({ datacenter: d }: { datacenter: Datacenter }) {
+  return (
+    <div className={css['detail']}>
+      <KeyValue
+        rows={[
+          ['Facility', d.facility ?? unknown],
+          ['Address', d.address ?? unknown],
+          ['Country', countryName(d.country_code)],
+          ['Coordinates', d.latitude === null || d.longitude === null ? unknown : `${d.latitude}, ${d.longitude}`],
+        ]}
+      />
+      <KeyValue
+        rows={[
+          ['Tier', d.tier === null ? unknown : `Tier ${d.tier}, declared`],
+          ['Certifications', d.certifications.length === 0 ? <span className="t3">None declared</span> : certifications(d)],
+          ['Power', d.power_capacity_kw === null ? unknown : `${d.power_capacity_kw} kW`],
+          ['Racks', d.rack_capacity === null ? unknown : count(d.rack_capacity)],
+        ]}
+      />
+      <KeyValue
+        rows={[
+          ['Notes', d.notes === null || d.notes === '' ? <span className="t3">None</span> : <span className={css['notes']}>{d.notes}</span>],
+          ['Added', exact(d.created_at)],
+        ]}
+      />
+    </div>
+  )
+}
+
+/** Map of the sites with known coordinates. The table below is the accessible version. */
+function SitesPanel({ items }: { items: readonly Datacenter[] }) {
+  const sites = items.flatMap((d) =>
+    d.latitude !== null && d.longitude !== null
+      ? [
+          {
+            id: d.id,
+            name: d.code,
+            note: counted(d.servers, 'server'),
+            latitude: d.latitude,
+            longitude: d.longitude,
+            weight: d.compute_units.total,
+            href: paths.servers({ datacenter: d.code }),
+          },
+        ]
+      : [],
+  )
+  if (sites.length === 0) return null
+  const missing = items.length - sites.length
+  return (
+    <Panel className={css['map']}>
+      <div className={css['world']}>
+        <SiteMap label="Map of the datacenters; the table below lists them" sites={sites} />
+      </div>
+      {missing > 0 && (
+        <p className={`fs12 t3 ${css['missing']}`}>
+          {counted(missing, 'datacenter')} without coordinates {missing === 1 ? 'is' : 'are'} not on the map.
+        </p>
+      )}
+    </Panel>
   )
 }

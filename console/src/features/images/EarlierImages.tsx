@@ -5,10 +5,11 @@ import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { truncate } from '../../lib/text.ts'
-import { exact, moment } from '../../lib/time.ts'
+import { exact } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
+import { none, Time } from '../../ui/table/list-columns.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { Empty, Stale } from '../../ui/feedback/States.tsx'
 import { StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
@@ -18,8 +19,6 @@ import { madeFor } from './image-form.ts'
 import { ImageResult } from './ImageResult.tsx'
 import { imagesPerPage, imagesQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
-
-const none = <span className="t3">–</span>
 
 const tokenWords: Readonly<Record<NonNullable<Image['token']>['status'], { tone: Tone; word: string }>> = {
   usable: { tone: 'ok', word: 'usable' },
@@ -35,11 +34,7 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
       head: 'Prepared',
       width: 110,
       card: 'fact',
-      cell: (i) => (
-        <time className="num" dateTime={i.created_at} title={exact(i.created_at)}>
-          {moment(i.created_at)}
-        </time>
-      ),
+      cell: (i) => <Time at={i.created_at} />,
     },
     { id: 'made', head: 'Talos', card: 'name', width: 170, cell: madeFor },
     {

@@ -6,7 +6,7 @@ import { Checkbox } from '../../ui/inputs/Field.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
-import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { Alert, Badge, Problem } from '../../ui/feedback/Status.tsx'
 import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
 import { extensionsQuery } from './image-queries.ts'
@@ -21,7 +21,8 @@ interface ExtensionPickerProps {
 
 /** Picks extensions of a Talos version: a search with pages, and the selected ones above, where they can be removed. */
 export function ExtensionPicker({ version, chosen, onChosen, error: refused }: ExtensionPickerProps) {
-  const { data, error, refetch } = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
+  const answer = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
+  const { data } = answer
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(1)
   const matching = data === undefined ? [] : found(data.items, typed)
@@ -73,11 +74,7 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
         }}
       />
       {data === undefined ? (
-        error === null ? (
-          <SkeletonRows rows={perPage} />
-        ) : (
-          <ErrorState boxed error={error} onRetry={() => void refetch()} />
-        )
+        <Pending of={answer} rows={perPage} />
       ) : matching.length === 0 ? (
         <p className="fs13 t2">{data.total === 0 ? `The image factory has no extension for ${version}.` : 'No extension matches.'}</p>
       ) : (

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
-import { type Image, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
+import type * as z from 'zod/mini'
+import { type Image, type ImageFactory, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { everyDatacenter } from '../../api/every.ts'
 import { call } from '../../api/client.ts'
@@ -16,18 +17,17 @@ import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
-import { Panel } from '../../ui/text/Panel.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
-import { Problem } from '../../ui/feedback/Status.tsx'
+import { Alert, Problem } from '../../ui/feedback/Status.tsx'
 import { VersionNotices } from '../../ui/feedback/VersionNotices.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
-import { FactoryNotice } from './FactoryNotice.tsx'
-import { argsOf, atFields, blank, Draft, draftOf, madeFor, readDraft, withToken } from './image-form.ts'
+import { argsOf, atFields, blank, Draft, draftOf, formatNames, madeFor, noToken, readDraft, withToken } from './image-form.ts'
 import { factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
-import { ImageResult } from './ImageResult.tsx'
+import { ImageResult, simulatedSentence } from './ImageResult.tsx'
+import { shortName } from './extensions.ts'
 import css from './PrepareImage.module.css'
-import { Summary } from './Summary.tsx'
 
 /** Prepares an image: the form on the left, the result on the right, earlier images below. */
 export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
@@ -164,5 +164,49 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       </div>
       <EarlierImages page={search.page} onPage={(page) => onSearch({ page })} onUse={useAgain} />
     </div>
+  )
+}
+
+/** Describes the image before it is made. */
+function Summary({ draft, version, site, token }: { draft: Draft; version: string; site: string | undefined; token: string | undefined }) {
+  const args = argsOf(draft.kernelArgs)
+  return (
+    <div className="stack">
+      <KeyValue
+        rows={[
+          ['Talos', `${version}, ${draft.arch}${draft.secureboot ? ', SecureBoot' : ''}`],
+          ['File', formatNames[draft.format]],
+          ['Extensions', draft.extensions.length === 0 ? <span className="t3">None</span> : draft.extensions.map(shortName).join(', ')],
+          ['Kernel arguments', args.length === 0 ? <span className="t3">Talos's own</span> : <span className="mono">{args.join(' ')}</span>],
+          ['Datacenter', site ?? <span className="t3">None yet</span>],
+          ['Join token', token ?? <span className="t3">{draft.token === noToken ? 'None' : 'Not chosen yet'}</span>],
+        ]}
+      />
+      <p className="fs13 t2">
+        Generate makes the schematic and its id, registers it with the image factory and shows the links for every format, the PXE script and the kernel command
+        line.
+      </p>
+    </div>
+  )
+}
+
+/** Says that the factory is simulated, or that it does not answer. */
+function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFactory>; onRetry: () => void }) {
+  return (
+    <>
+      {factory.simulated && (
+        <Alert tone="warn">
+          {simulatedSentence}. They are made by the simulator at <span className="mono">{factory.url}</span>.
+        </Alert>
+      )}
+      {!factory.reachable && (
+        <Alert tone="danger" action={<ActionButton label="Try again" size="small" run={onRetry} />}>
+          <b>
+            The image factory at <span className="mono">{factory.url}</span> does not answer.
+          </b>{' '}
+          {factory.reason ?? ''} You can go on: schematic and id are made here and kept, and the links work once the factory has confirmed them.
+        </Alert>
+      )}
+    </>
   )
 }

@@ -1,19 +1,42 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { JoinToken } from '#contract/join-tokens.ts'
+import type { Arrival, JoinToken } from '#contract/join-tokens.ts'
 import { paths } from '../../lib/paths.ts'
 import { truncate } from '../../lib/text.ts'
-import { exact, moment } from '../../lib/time.ts'
+import { Time } from '../../ui/table/list-columns.tsx'
+import { type PlainColumn, PlainTable } from '../../ui/table/PlainTable.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './JoinTokens.module.css'
-import { arrivalsPerPage, arrivalsQuery } from './token-queries.ts'
-import { arrivalResults } from './token-state.ts'
+import { arrivalsPerPage, arrivalsQuery, arrivalResults } from './tokens.ts'
 
 /** Poll interval of an open token row, in ms. Refusals make no event, or strangers could make every open console fetch. */
 const refusalsMs = 5_000
+
+const quiet = (text: string) => <span className="t3">{text}</span>
+/** On narrow screens a row is a card, in which these cells say what they are. */
+const labelled = (head: string) => ({ head, props: () => ({ 'data-label': head }) })
+
+const arrivalColumns: readonly PlainColumn<Arrival>[] = [
+  { head: 'When', cell: (a) => <Time at={a.at} /> },
+  {
+    head: 'Result',
+    props: ({ reason }) => ({ className: reason === null ? undefined : css['reason'] }),
+    cell: (a) => (
+      <>
+        <StatusDot tone={arrivalResults[a.result].tone}>{arrivalResults[a.result].word}</StatusDot>
+        {a.reason !== null && <div className="fs12 t3">{a.reason}</div>}
+      </>
+    ),
+  },
+  { ...labelled('Server'), cell: (a) => (a.server === null ? quiet('None') : <a href={paths.server(a.server.id)}>{a.server.name}</a>) },
+  { ...labelled('Address'), cell: (a) => <Copyable value={a.address} what="address" /> },
+  { ...labelled('UUID'), cell: (a) => <Copyable value={a.uuid} what="UUID" shown={truncate(a.uuid, 8, 6)} /> },
+  { ...labelled('Serial'), cell: (a) => (a.serial === '' ? quiet('Unknown') : <Copyable value={a.serial} what="serial" />) },
+  { head: 'MAC', className: css['wide'], cell: (a) => (a.mac === null ? quiet('Unknown') : <span className="mono">{a.mac}</span>) },
+]
 
 /** Announcements with a join token, newest first, with their result. */
 export function Arrivals({ token }: { token: JoinToken }) {
@@ -31,45 +54,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
   return (
     <div className={css['arrivals']}>
       <div className={css['scroll']}>
-        <table className={css['tbl']} aria-label={`What came through ${token.name}`}>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Result</th>
-              <th scope="col">Server</th>
-              <th scope="col">Address</th>
-              <th scope="col">UUID</th>
-              <th scope="col">Serial</th>
-              <th scope="col" className={css['wide']}>
-                MAC
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.items.map((a) => (
-              <tr key={a.id}>
-                <td>
-                  <time className="num" dateTime={a.at} title={exact(a.at)}>
-                    {moment(a.at)}
-                  </time>
-                </td>
-                <td className={a.reason === null ? undefined : css['reason']}>
-                  <StatusDot tone={arrivalResults[a.result].tone}>{arrivalResults[a.result].word}</StatusDot>
-                  {a.reason !== null && <div className="fs12 t3">{a.reason}</div>}
-                </td>
-                <td data-label="Server">{a.server === null ? <span className="t3">None</span> : <a href={paths.server(a.server.id)}>{a.server.name}</a>}</td>
-                <td data-label="Address">
-                  <Copyable value={a.address} what="address" />
-                </td>
-                <td data-label="UUID">
-                  <Copyable value={a.uuid} what="UUID" shown={truncate(a.uuid, 8, 6)} />
-                </td>
-                <td data-label="Serial">{a.serial === '' ? <span className="t3">Unknown</span> : <Copyable value={a.serial} what="serial" />}</td>
-                <td className={css['wide']}>{a.mac === null ? <span className="t3">Unknown</span> : <span className="mono">{a.mac}</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable className={css['tbl']} label={`What came through ${token.name}`} columns={arrivalColumns} rows={data.items} />
       </div>
       {data.total > arrivalsPerPage && <Pager page={page} perPage={arrivalsPerPage} total={data.total} plural="machines" onPage={setPage} />}
     </div>

@@ -1,6 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type JoinToken, joinTokenCreate, joinTokenList } from '#contract/join-tokens.ts'
+import { imageCreate } from '#contract/images.ts'
+import { canRevokeJoinToken, canUseJoinToken, type JoinToken, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { all } from '#contract/rule.ts'
+import { call } from '../../api/client.ts'
+import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/search/commands.ts'
 import { createJoinToken } from '../../layout/modals.ts'
@@ -9,16 +13,37 @@ import type { ListSearch } from '../../lib/list-search.ts'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact } from '../../lib/time.ts'
-import type { Action } from '../../ui/actions.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/feedback/toast.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, none, Time } from '../../ui/table/list-columns.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { Arrivals } from './Arrivals.tsx'
-import { tokenActions } from './token-actions.ts'
-import { tokensQuery } from './token-queries.ts'
-import { expiryOf, tokenStates, usesOf } from './token-state.ts'
+import { tokensQuery, expiryOf, tokenStates, usesOf } from './tokens.ts'
+
+/** Actions on a join token, for row menu and ⌘K. */
+const tokenActions = (t: JoinToken): Action[] => [
+  { label: 'Prepare image', icon: 'disk', can: all(allowed(imageCreate), canUseJoinToken(t)), to: paths.prepareImage({ token: t.id }) },
+  {
+    label: 'Revoke',
+    icon: 'trash',
+    danger: true,
+    can: all(allowed(joinTokenRevoke), canRevokeJoinToken(t)),
+    run: () =>
+      confirm({
+        title: `Revoke ${t.name}?`,
+        text: 'No server can announce itself with it any more: machines that boot an image which carries it start, wait in maintenance mode and are not listed. Servers that came through it stay. This can’t be undone.',
+        danger: true,
+        act: async () => {
+          await call(joinTokenRevoke, { params: { id: t.id } })
+          await invalidate(joinTokenList)
+          toast.success(`${t.name} was revoked`)
+        },
+      }),
+  },
+]
 
 const tokenColumns = listColumns(joinTokenList.list, {
   name: { fixed: true, card: 'name', width: (from) => (from.md ? undefined : 150) },

@@ -1,20 +1,20 @@
-import { lazy } from 'react'
+import type { ReactNode } from 'react'
+import { counted } from '#contract/words.ts'
 import type { Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
-import { count, memory } from '../../lib/units.ts'
+import { count, disk, memory } from '../../lib/units.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { Meter } from '../../ui/pictures/Meter.tsx'
-import { Panel } from '../../ui/text/Panel.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import css from './Overview.module.css'
+import siteCss from './SiteCapacity.module.css'
 
-export type Site = Overview['capacity'][number]
+type Site = Overview['capacity'][number]
 
-/** Loads with the first row that is opened. */
-const SiteCapacity = lazy(() => import('./SiteCapacity.tsx'))
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
 
 const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
@@ -120,5 +120,27 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
         />
       </div>
     </Panel>
+  )
+}
+
+/** The capacity of a site: total, in clusters, and free. */
+function SiteCapacity({ of: site }: { of: Site }) {
+  const row = (what: string, amount: Site['vcpu'], shown: (n: number) => string): [string, ReactNode] => [
+    what,
+    <span key={what} className="num">
+      {shown(amount.total)} in all, {shown(amount.in_clusters)} in clusters, <b>{shown(amount.free)} free</b>
+    </span>,
+  ]
+  return (
+    <KeyValue
+      className={siteCss['in']!}
+      rows={[
+        row('Compute units', site.compute_units, (n) => `${count(n)} CU`),
+        row('vCPU', site.vcpu, count),
+        row('RAM', site.memory_bytes, memory),
+        row('Disk', site.disk_bytes, disk),
+        site.unknown_servers > 0 && ['Left out', `${counted(site.unknown_servers, 'server')} of unknown hardware`],
+      ]}
+    />
   )
 }

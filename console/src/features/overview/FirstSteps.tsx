@@ -1,19 +1,14 @@
 import { datacenterCreate } from '#contract/datacenters.ts'
 import type { Overview } from '#contract/overview.ts'
-import type { Verdict } from '#contract/rule.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
-import { Icon, type IconName } from '../../ui/pictures/Icon.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
 const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
-
-/** A link that looks like a button, disabled with the reason if the user lacks the permission. */
-const Way = ({ to, icon, can, primary, children }: { to: string; icon: IconName; can: Verdict; primary: boolean; children: string }) =>
-  can.ok ? <ActionButton label={children} kind={primary ? 'primary' : 'plain'} icon={icon} to={to} /> : <ActionButton label={children} icon={icon} can={can} />
 
 /** What to do on a fresh installation, in order, until the first server is there. */
 export function FirstSteps({ data }: { data: Overview }) {
@@ -38,9 +33,7 @@ export function FirstSteps({ data }: { data: Overview }) {
       text: 'The site where your servers stand.',
       after: 'There is one to put servers in.',
       ways: (
-        <Way to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} primary={next === 1}>
-          Datacenters
-        </Way>
+        <ActionButton label="Datacenters" to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} kind={next === 1 ? 'primary' : 'plain'} />
       ),
     },
     {
@@ -50,12 +43,8 @@ export function FirstSteps({ data }: { data: Overview }) {
       after: '',
       ways: (
         <>
-          <Way to={paths.prepareImage()} icon="disk" can={allowed(serverAdd)} primary={next === 2}>
-            Prepare image
-          </Way>
-          <Way to={paths.servers({ add: 'new' })} icon="add" can={allowed(serverAdd)} primary={false}>
-            Add servers
-          </Way>
+          <ActionButton label="Prepare image" to={paths.prepareImage()} icon="disk" can={allowed(serverAdd)} kind={next === 2 ? 'primary' : 'plain'} />
+          <ActionButton label="Add servers" to={paths.servers({ add: 'new' })} icon="add" can={allowed(serverAdd)} />
         </>
       ),
     },

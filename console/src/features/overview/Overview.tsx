@@ -8,13 +8,11 @@ import { CapacityBar, type Segment } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows, Stale } from '../../ui/feedback/States.tsx'
 import { StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
-import { AttentionPanel } from './AttentionPanel.tsx'
 import { CapacityPanel } from './CapacityPanel.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
-import { FailuresPanel, RunningPanel } from './OperationPanels.tsx'
 import css from './Overview.module.css'
 import { clusterGroups, sums } from './overview-sums.ts'
-import { SubnetsPanel } from './SubnetsPanel.tsx'
+import { AttentionPanel, FailuresPanel, RunningPanel, SubnetsPanel } from './OverviewPanels.tsx'
 
 export const overviewQuery = () => query(overviewGet)
 

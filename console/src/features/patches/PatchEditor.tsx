@@ -29,8 +29,7 @@ import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchEditor.module.css'
 import type { PatchedServer } from './PatchesTable.tsx'
 import { PreviewPanel } from './PreviewPanel.tsx'
-import { useSchemaHelp } from './schema-help.ts'
-import { usePreview } from './use-preview.ts'
+import { usePreview, useSchemaHelp } from './use-editor.ts'
 import { savingQuestion } from './verdicts.ts'
 
 const { Text, Custom } = fieldsFor<PatchDraft>()

@@ -7,8 +7,7 @@ import { emptyDraft, weightOf } from './patch-form.ts'
 import { patchesQuery } from './patch-queries.ts'
 import css from './PatchWriter.module.css'
 import { PreviewPanel } from './PreviewPanel.tsx'
-import { useSchemaHelp } from './schema-help.ts'
-import { usePreview } from './use-preview.ts'
+import { usePreview, useSchemaHelp } from './use-editor.ts'
 
 interface PatchWriterProps {
   /** At least one. */

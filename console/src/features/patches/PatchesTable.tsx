@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { createContext, useCallback, useContext, useMemo } from 'react'
+import { useMemo } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
@@ -68,22 +68,31 @@ const PatchLink = ({ patch }: { patch: Patch }) => (
 
 const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
 
-/** Called when a row's delete button is clicked. */
-const Remove = createContext<(p: Patch) => void>(() => undefined)
+/** Deletes a patch once a person has confirmed it. */
+const removePatch = (server: PatchedServer, p: Patch) =>
+  confirm({
+    title: `Delete ${p.name}?`,
+    text: deletionText(server),
+    danger: true,
+    act: async () => {
+      await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
+      await refreshPatches()
+      toast.success(`${p.name} was deleted`)
+    },
+  })
 
-function RowButtons({ patch: p }: { patch: Patch }) {
-  const remove = useContext(Remove)
+function RowButtons({ server, patch: p }: { server: PatchedServer; patch: Patch }) {
   const href = paths.patch(p.node_id, p.patch_id)
   if (p.read_only) return <IconLink icon="eye" label={`View ${p.name}`} href={href} />
   return (
     <span className={css['acts']}>
       <IconLink icon="edit" label={`Edit ${p.name}`} href={href} />
-      <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => remove(p)} />
+      <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => void removePatch(server, p)} />
     </span>
   )
 }
 
-const patchColumns = [
+const patchColumns = (server: PatchedServer) => [
   ...listColumns(patchList.list, {
     name: { card: 'name', width: (from) => (from.md ? nameWidth + 6 : 164), cell: (p) => <PatchLink patch={p} /> },
     weight: {
@@ -115,7 +124,7 @@ const patchColumns = [
     },
     labels: { card: 'fact', cell: (p) => <Labels patch={p} /> },
   }),
-  { id: 'actions', head: 'Actions', width: 80, cell: (p: Patch) => <RowButtons patch={p} /> },
+  { id: 'actions', head: 'Actions', width: 80, cell: (p: Patch) => <RowButtons server={server} patch={p} /> },
 ]
 
 interface PatchesTableProps {
@@ -139,60 +148,40 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
       ),
     [data, q, sort],
   )
-  const remove = useCallback(
-    (p: Patch) =>
-      void confirm({
-        title: `Delete ${p.name}?`,
-        text: deletionText(server),
-        danger: true,
-        act: async () => {
-          await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
-          await refreshPatches()
-          toast.success(`${p.name} was deleted`)
-        },
-      }),
-    [server],
-  )
+  const columns = useMemo(() => patchColumns(server), [server])
   const actions = (p: Patch): Action[] =>
     p.read_only
       ? [{ label: 'View', icon: 'eye', to: paths.patch(server.id, p.patch_id) }]
       : [
           { label: 'Edit', icon: 'edit', to: paths.patch(server.id, p.patch_id), can: allowed(patchUpdate) },
-          { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => remove(p) },
+          { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => removePatch(server, p) },
         ]
-  const create = allowed(patchCreate)
   if (server.status === 'deleted') return <Empty boxed title="No patches" text="This server was removed, and its patches with it." />
   return (
     <>
       <div className="toolbar">
         <Search label="Search patches" placeholder="Name, id or label" value={q} onValue={onQ} />
         <span className="grow" />
-        {create.ok && server.status !== 'deleted' ? (
-          <ActionButton label="Create patch" kind="primary" icon="add" to={paths.createPatch(server.id)} />
-        ) : (
-          <ActionButton label="Create patch" kind="primary" icon="add" can={create.ok ? { ok: false, reason: 'The server was removed' } : create} />
-        )}
+        <ActionButton label="Create patch" kind="primary" icon="add" can={allowed(patchCreate)} to={paths.createPatch(server.id)} />
       </div>
-      <Remove value={remove}>
-        <DataTable
-          grows
-          label="Patches"
-          noun="patch"
-          rows={rows}
-          columns={patchColumns}
-          rowKey={(p) => p.patch_id}
-          rowName={(p) => p.name}
-          {...(narrow && { actions })}
-          sort={sort ?? patchList.list.order}
-          onSort={onSort}
-          filtered={q !== ''}
-          onReset={() => onQ('')}
-          error={error}
-          onRetry={() => void refetch()}
-          empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
-          foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
-        />
-      </Remove>
+      <DataTable
+        grows
+        label="Patches"
+        noun="patch"
+        rows={rows}
+        columns={columns}
+        rowKey={(p) => p.patch_id}
+        rowName={(p) => p.name}
+        {...(narrow && { actions })}
+        sort={sort ?? patchList.list.order}
+        onSort={onSort}
+        filtered={q !== ''}
+        onReset={() => onQ('')}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
+        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
+      />
     </>
   )
 }

@@ -11,7 +11,7 @@ import { cx } from '../../ui/cx.ts'
 import { diffLines } from '#contract/servers/diff.ts'
 import { layerOf, weightText } from './patch-list.ts'
 import css from './PatchEditor.module.css'
-import type { PreviewState } from './use-preview.ts'
+import type { PreviewState } from './use-editor.ts'
 import { verdicts, warningTitle } from './verdicts.ts'
 
 interface PreviewPanelProps {

@@ -20,7 +20,7 @@ import {
 } from '#contract/servers/servers.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
-import { type Action, confirm } from '../../ui/actions.ts'
+import { type Action, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
@@ -43,16 +43,7 @@ export const serverActions = (s: Server): Action[] => [
     can: all(allowed(serverUpdate), canMoveServer(s)),
     run: () => assignDatacenter({ servers: [s] }),
   },
-  ...(s.identity.state === 'confirmed'
-    ? []
-    : [
-        {
-          label: 'Confirm hardware',
-          icon: 'check',
-          can: confirmVerdict(s),
-          run: () => confirmHardware({ ids: [s.id] }),
-        } satisfies Action,
-      ]),
+  ...only(s.identity.state !== 'confirmed', { label: 'Confirm hardware', icon: 'check', can: confirmVerdict(s), run: () => confirmHardware({ ids: [s.id] }) }),
   { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
   ...machineCommandKinds.map((kind): Action => {
     const { title, icon, danger } = machineCommands[kind]
@@ -67,17 +58,13 @@ export const serverActions = (s: Server): Action[] => [
   },
   { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
   // Outside of a cluster it would be an ordinary removal.
-  ...(s.cluster === null
-    ? []
-    : [
-        {
-          label: 'Remove by force',
-          icon: 'trash',
-          danger: true,
-          can: all(allowed(serverRemove), canForceRemoveServer(s)),
-          run: () => leaveCluster({ way: 'remove', server: s }),
-        } satisfies Action,
-      ]),
+  ...only(s.cluster !== null, {
+    label: 'Remove by force',
+    icon: 'trash',
+    danger: true,
+    can: all(allowed(serverRemove), canForceRemoveServer(s)),
+    run: () => leaveCluster({ way: 'remove', server: s }),
+  }),
 ]
 
 const idle = (s: Server): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
@@ -118,13 +105,8 @@ export const bulkActions = (servers: readonly Server[], done: (results: readonly
   },
 ]
 
-export async function downloadTalosconfig(s: Server): Promise<void> {
-  try {
-    await download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`)
-  } catch (error) {
-    toast.error(reasonOf(error))
-  }
-}
+export const downloadTalosconfig = (s: Server): Promise<unknown> =>
+  download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`).catch((error: unknown) => toast.error(reasonOf(error)))
 
 const command = (s: Server, kind: MachineCommand): Promise<boolean> => {
   const { title, question, consequence, danger } = machineCommands[kind]

@@ -9,6 +9,8 @@ import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './Takeover.module.css'
 
+const mono = (text: string) => <span className="mono">{text}</span>
+
 const serverColumns = columns<TakeoverServer>([
   { id: 'name', head: 'Machine', card: 'name', width: (from) => (from.md ? 190 : 150), cell: (s) => s.name },
   {
@@ -42,27 +44,12 @@ export function Found({ takeover, children }: { takeover: Takeover; children: Re
       <div className="stack stack3">
         <KeyValue
           rows={[
-            [
-              'Kubernetes API',
-              <span key="e" className="mono">
-                {endpoint}
-              </span>,
-            ],
+            ['Kubernetes API', mono(endpoint)],
             ['Endpoint', virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
             ['Talos', talos_version],
             ['Kubernetes', `v${kubernetes_version}`],
-            [
-              'Pod CIDR',
-              <span key="p" className="mono">
-                {pod_cidr}
-              </span>,
-            ],
-            [
-              'Service CIDR',
-              <span key="s" className="mono">
-                {service_cidr}
-              </span>,
-            ],
+            ['Pod CIDR', mono(pod_cidr)],
+            ['Service CIDR', mono(service_cidr)],
           ]}
         />
         <DataTable

@@ -17,7 +17,8 @@ import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
-import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { Pending } from '../../ui/feedback/PageStates.tsx'
+import { SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Problem } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Found } from './Found.tsx'
@@ -25,24 +26,17 @@ import { ProofFields } from './ProofFields.tsx'
 import { blank, type Body, readForm, standsInTheWay, type Typed } from './takeover-form.ts'
 import css from './Takeover.module.css'
 
-interface Looked {
-  readonly body: Body
-  readonly takeover: Takeover
-}
-
 /** Takes over a cluster that was made elsewhere: first a survey, then the takeover as shown. Nothing typed here is stored in the browser. */
 export function TakeoverPage() {
-  const { data: sites, error, refetch } = useQuery(everyDatacenter)
-  if (error && !sites) return <ErrorState boxed error={error} onRetry={() => void refetch()} />
-  if (!sites) return <SkeletonRows rows={6} />
-  return <TakeoverForm sites={sites.items} />
+  const sites = useQuery(everyDatacenter)
+  return sites.data ? <TakeoverForm sites={sites.data.items} /> : <Pending of={sites} rows={6} />
 }
 
 const { Text, Choose } = fieldsFor<Typed>()
 
 function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; city_name: string }[] }) {
   const go = useGo()
-  const [last, setLast] = useState<Looked | null>(null)
+  const [last, setLast] = useState<{ body: Body; takeover: Takeover } | null>(null)
   const result = useRef<HTMLDivElement>(null)
   const form = useForm({
     initial: { ...blank, datacenter_id: sites.length === 1 ? sites[0]!.id : '' },

@@ -114,13 +114,8 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
   )
 }
 
-async function exportList(search: ListSearch): Promise<void> {
-  try {
-    await download(subnetExport, { query: narrowingOf(subnetList, search) }, 'subnets.csv')
-  } catch (problem) {
-    toast.error(reasonOf(problem))
-  }
-}
+const exportList = (search: ListSearch): Promise<unknown> =>
+  download(subnetExport, { query: narrowingOf(subnetList, search) }, 'subnets.csv').catch((problem: unknown) => toast.error(reasonOf(problem)))
 
 function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListState<Subnet>; actions: [Action, Action, Action, Action] }) {
   const narrow = useMedia('below', 'sm')

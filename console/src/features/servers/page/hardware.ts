@@ -2,21 +2,6 @@
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 
-export interface ProcessorLine {
-  model: string
-  units: number
-  cores: number | null
-  threads: number | null
-  maxMhz: number | null
-}
-
-export interface MemoryLine {
-  maker: string
-  modules: number
-  moduleBytes: number | null
-  totalBytes: number | null
-}
-
 /** The sum, or null if a value is unknown or there are none. */
 export const sumKnown = (values: readonly (number | undefined)[]): number | null =>
   values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((sum, v) => sum + (v ?? 0), 0)
@@ -46,7 +31,7 @@ export const shortProduct = (product: string): string => /\[([^[\]]+)\]\s*$/.exe
 export const shortVendor = (vendor: string): string =>
   upTo(vendor, /,?(?<!\s)\s+(?:Technologies|Technology|Corporation|Corp\.?|Inc\.?|Ltd\.?|Co\.|Limited|Semiconductor|Networks)\b/i)
 
-export const processorLines = (processors: Resources['processors']): ProcessorLine[] =>
+export const processorLines = (processors: Resources['processors']) =>
   grouped(processors, (p) => `${p.product_name}\n${p.cpu_cores}\n${p.thread_count}\n${p.max_speed}`).map((same) => ({
     model: shortModel(same[0]?.manufacturer, same[0]?.product_name),
     units: same.length,
@@ -56,7 +41,7 @@ export const processorLines = (processors: Resources['processors']): ProcessorLi
   }))
 
 /** Empty slots (0 bytes, as SMBIOS reports them) are left out. */
-export const memoryLines = (modules: Resources['memory']): MemoryLine[] =>
+export const memoryLines = (modules: Resources['memory']) =>
   grouped(
     modules.filter((m) => m.size !== 0),
     (m) => `${m.manufacturer}\n${m.size}`,
@@ -67,15 +52,8 @@ export const memoryLines = (modules: Resources['memory']): MemoryLine[] =>
     totalBytes: sumKnown(same.map((m) => m.size)),
   }))
 
-export interface HardwareSummary {
-  processors: { text: string; more: string } | null
-  memory: { text: string; more: string } | null
-  disks: { text: string; more: string } | null
-  links: { text: string; more: string } | null
-}
-
 /** Facts below a server's name: a value and a note each; null if unknown. */
-export function summaryOf(r: Resources): HardwareSummary {
+export function summaryOf(r: Resources) {
   // A machine that reported other hardware but no disk has none.
   const known = r.processors.length + r.memory.length + r.interfaces.length > 0
   const cpu = processorLines(r.processors)

@@ -1,26 +1,20 @@
-import { useEffect, useRef, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Asked } from '#contract/operation.ts'
 import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
 import { call } from '../../api/client.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
+import { schemaQuery } from './patch-queries.ts'
+import { hint, placeAt, type SchemaNode, suggestions } from './schema-at.ts'
 
 /** Pause in typing, in ms, before the preview is fetched. */
 const pauseMs = 350
 
-export interface PreviewState {
-  /** The last answer, kept while a newer one loads. */
-  preview: Preview | null
-  /** The body of that answer. */
-  of: string
-  /** The current body has no answer yet. */
-  pending: boolean
-  error: Error | null
-  retry: () => void
-}
+export type PreviewState = ReturnType<typeof usePreview>
 
 /** Live preview of a patch. Outdated answers are dropped. Fetches nothing unless `wanted`. */
-export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean): PreviewState {
+export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean) {
   const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
   const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)
   const [turn, setTurn] = useState(0)
@@ -61,10 +55,34 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
     }
   }, [key, serverId, patchId, wanted])
   return {
+    /** The last answer, kept while a newer one loads. */
     preview: answer?.preview ?? null,
+    /** The body of that answer. */
     of: answer?.of ?? '',
+    /** The current body has no answer yet. */
     pending: answer?.key !== key && failure?.key !== key,
     error: failure?.key === key ? failure.error : null,
     retry: () => setTurn((n) => n + 1),
   }
+}
+
+/** "v1.12 and v1.13" */
+const listed = (versions: readonly string[]): string =>
+  versions.length < 2 ? (versions[0] ?? '') : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
+const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
+
+/** Completion and hover from the API's schema. Without an answer there are none, and everything else works. */
+export function useSchemaHelp() {
+  const { data } = useQuery(schemaQuery)
+  return useMemo(() => {
+    const schema = data?.schema as SchemaNode | undefined
+    return {
+      versions: listed([...new Set((data?.versions ?? []).map(minor))]),
+      editor: {
+        /** Line and column from 0. */
+        suggest: (lines: readonly string[], line: number, column: number) => (schema === undefined ? [] : suggestions(schema, placeAt(lines, line, column))),
+        explain: (lines: readonly string[], line: number) => (schema === undefined ? null : hint(schema, lines, line)),
+      },
+    }
+  }, [data])
 }

@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { expect, test } from 'vitest'
-import { expiryOf, usesOf } from './token-state.ts'
+import { expiryOf, usesOf } from './tokens.ts'
 
 test('uses are said against their limit, where there is one', () => {
   expect(usesOf({ uses: 3, max_uses: 10 })).toBe('3 of 10')

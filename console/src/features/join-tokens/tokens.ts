@@ -1,8 +1,15 @@
-/** Texts of a join token's state, uses and expiry. */
-import type { Arrival, JoinToken } from '#contract/join-tokens.ts'
+/** Queries of the join token pages, and the texts of a token's state, uses and expiry. */
+import { type Arrival, type JoinToken, joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
+import { query } from '../../api/query.ts'
+import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { until } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
+
+export const tokensQuery = (search: ListSearch) => query(joinTokenList, { query: askedOf(joinTokenList, search) })
+
+export const arrivalsPerPage = 25
+export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
 
 export const tokenStates: Readonly<Record<JoinToken['status'], { tone: Tone; word: string }>> = {
   usable: { tone: 'ok', word: 'Usable' },

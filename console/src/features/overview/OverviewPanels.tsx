@@ -1,0 +1,138 @@
+import { type Operation, operationTitle } from '#contract/operations.ts'
+import type { Attention, Overview } from '#contract/overview.ts'
+import { utilisation } from '#contract/network/subnet-rules.ts'
+import { operationPage, Running } from '../../layout/navigation/RunningOperations.tsx'
+import { paths } from '../../lib/paths.ts'
+import { exact, moment } from '../../lib/time.ts'
+import { count } from '../../lib/units.ts'
+import { Badge, StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
+import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import css from './Overview.module.css'
+
+const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>> = {
+  cluster_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.cluster(id) },
+  cluster_locked_out: { tone: 'danger', word: 'Locked out', to: (id) => paths.cluster(id) },
+  cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
+  cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
+  server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
+  server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
+  server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
+}
+
+/** What needs attention now. Nothing if all is well. */
+export function AttentionPanel({ attention: { total, items } }: { attention: Overview['attention'] }) {
+  if (total === 0) return null
+  const more = total - items.length
+  return (
+    <Panel
+      className={css['first']}
+      title="Needs attention"
+      note={<Badge tone="danger">{count(total)}</Badge>}
+      flush
+      actions={more > 0 && <a href={paths.servers({ reachable: 'false' })}>{count(more)} more</a>}
+    >
+      <ul className={css['attention']}>
+        {items.map((item) => {
+          const { tone, word, to } = said[item.kind]
+          return (
+            <li key={`${item.kind} ${item.id}`}>
+              <StatusDot tone={tone}>{word}</StatusDot>
+              <a className="strong" href={to(item.id)}>
+                {item.name}
+              </a>
+              <p>{item.reason ?? 'No reason was given'}</p>
+              {item.since !== null && (
+                <time className="t3 num" dateTime={item.since} title={exact(item.since)}>
+                  since {moment(item.since)}
+                </time>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}
+
+/** Running operations, their progress, and what they wait for. */
+export function RunningPanel({ operations }: { operations: readonly Operation[] }) {
+  return (
+    <Panel title="Running operations" note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}>
+      {operations.length === 0 ? (
+        <p className={css['quiet']}>Nothing is running.</p>
+      ) : (
+        <ul>
+          {operations.map((o) => (
+            <Running key={o.id} operation={o} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+/** The latest failed operations, with the reason. */
+export function FailuresPanel({ operations }: { operations: readonly Operation[] }) {
+  return (
+    <Panel title="Last failures" flush={operations.length > 0}>
+      {operations.length === 0 ? (
+        <p className={css['quiet']}>No operation has failed.</p>
+      ) : (
+        <ul className={css['failures']}>
+          {operations.map((o) => {
+            const at = o.ended_at ?? o.created_at
+            const title = operationTitle(o)
+            return (
+              <li key={o.id}>
+                <time className="t3 num" dateTime={at} title={exact(at)}>
+                  {moment(at)}
+                </time>
+                <div>
+                  <span className="strong">{title}</span>
+                  <p>{o.reason ?? o.steps.find((s) => s.status === 'failed')?.reason ?? 'No reason was given'}</p>
+                </div>
+                <a href={operationPage(o) ?? paths.home} aria-label={`Open ${title}`}>
+                  Open
+                </a>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+/** The subnets with the fewest free addresses. Each links to its address map. */
+export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
+  return (
+    <Panel title="Subnets nearest to full" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
+      {subnets.length === 0 ? (
+        <p className={css['quiet']}>No cluster has reported its addresses in use yet.</p>
+      ) : (
+        <ul className={css['subnets']}>
+          {subnets.map((s) => (
+            <li key={s.id}>
+              <a className="strong clip" href={paths.network({ q: s.name, open: s.id })}>
+                {s.name}
+              </a>
+              <span className="mono fs12 t2 clip">{s.cidr}</span>
+              {s.used !== null && s.total !== null && (
+                <span title={utilisation(s.used, s.total) ?? undefined}>
+                  <Meter
+                    value={s.used}
+                    of={s.total}
+                    tone={fillTone(s.used, s.total)}
+                    label={`Addresses of ${s.name} in use`}
+                    text={`${count(s.used)} of ${count(s.total)}`}
+                  />
+                </span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
