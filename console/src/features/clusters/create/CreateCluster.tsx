@@ -32,6 +32,7 @@ import { refreshClusters } from '../cluster-queries.ts'
 import { versionShown } from '../cluster-state.ts'
 import { chosenDisks, confirmedOf, taking } from './choice.ts'
 import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
+import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
 import type { WriteBody } from './NewPatchDialog.tsx'
 import { StepCluster } from './StepCluster.tsx'
@@ -169,9 +170,9 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   if (!kept.ready) return <SkeletonRows rows={8} />
 
   return (
-    <div className={css['page']}>
+    <div className={frame['page']}>
       <h1 className="sr">Create cluster</h1>
-      <div className={css['steps']} ref={head} tabIndex={-1}>
+      <div className={frame['steps']} ref={head} tabIndex={-1}>
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
         {shown !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
@@ -195,7 +196,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
         />
       )}
       {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
-      <div className={css['foot']}>
+      <div className={frame['foot']}>
         {shown !== 'cluster' && <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />}
         <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>Kept in this browser until you create or discard it</span>
         <span className="row right">

@@ -12,6 +12,7 @@ import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Timeline } from '../../../ui/feedback/Timeline.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
+import frame from '../../../layout/steps.module.css'
 import css from './AssignSubnets.module.css'
 import { clusterSubnetsOf, operationOne, refreshNetwork } from '../network-queries.ts'
 import { subnetSaid } from '../subnet-state.ts'
@@ -30,7 +31,7 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
     }
   }
   return (
-    <div className={css['page']}>
+    <div className={frame['page']}>
       <h1 className="sr">{operationTitle(operation)}</h1>
       <Outcome operation={operation} cluster={cluster} />
       <div className={css['review']}>
@@ -95,7 +96,7 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
           )}
         </Panel>
       </div>
-      <div className={css['foot']}>
+      <div className={frame['foot']}>
         {/* On a narrow screen only the header's arrow leads back, so that the other buttons have room. */}
         <span className="hide-sm">
           <ActionButton label="Back to Network" to={paths.network({ cluster: cluster.name })} icon="arrow-left" />

@@ -19,6 +19,7 @@ import { Panel } from '../../../ui/text/Panel.tsx'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { type Choice, verbOf } from './assign-choice.ts'
+import frame from '../../../layout/steps.module.css'
 import css from './AssignSubnets.module.css'
 import { refreshNetwork } from '../network-queries.ts'
 
@@ -127,7 +128,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
           </div>
         </div>
       )}
-      <div className={css['foot']}>
+      <div className={frame['foot']}>
         <ActionButton label="Back" run={onBack} />
         <span className="row right">
           <span className="hide-sm">

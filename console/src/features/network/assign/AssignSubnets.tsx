@@ -16,6 +16,7 @@ import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Stepper } from '../../../ui/feedback/Stepper.tsx'
 import { canChoose, canReview, type Choice, choiceOf, idsOf, sameWish, type StepId, steps, textOfIds } from './assign-choice.ts'
+import frame from '../../../layout/steps.module.css'
 import css from './AssignSubnets.module.css'
 import { AssignOperation } from './AssignOperation.tsx'
 import { AssignReview } from './AssignReview.tsx'
@@ -62,9 +63,9 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data
   return (
-    <div className={css['page']}>
+    <div className={frame['page']}>
       <h1 className="sr">Assign subnets</h1>
-      <div className={css['steps']} ref={head} tabIndex={-1} role="group" aria-label={stepLabel(step)}>
+      <div className={frame['steps']} ref={head} tabIndex={-1} role="group" aria-label={stepLabel(step)}>
         <Stepper steps={steps} current={step} onGo={(id) => go(id as StepId)} />
         {cluster !== undefined && step !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
@@ -99,7 +100,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
           onRefused={() => void subnets.refetch()}
         />
       ) : (
-        <div className={css['foot']}>
+        <div className={frame['foot']}>
           {step !== 'cluster' && <ActionButton label="Back" run={() => go('cluster')} />}
           <span className="t3 fs13 hide-sm" aria-live="polite">
             {summary(choice, step)}
