@@ -1,5 +1,4 @@
 /** Interface of clusters for the pools domain: the cluster's fields for subnets, and its Kubernetes API. */
-import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
@@ -7,29 +6,14 @@ import { type CoreParts, updateCluster } from './parts.ts'
 import { kubernetesOf } from './kubernetes.ts'
 import * as store from './store.ts'
 
-export interface PoolCluster {
-  readonly id: string
-  readonly name: string
-  readonly version: number
-  readonly status: ClusterStatus
-  /** The cluster is being deleted, so nothing is assigned to it. */
-  readonly leaving: boolean
-  readonly datacenter: { readonly id: string; readonly code: string }
-  readonly pod_cidr: string
-  readonly service_cidr: string
-  /** VLAN of the workload, or null. */
-  readonly vlan_id: number | null
-  /** Its servers by name, with the workload link if known. */
-  readonly nodes: readonly { readonly id: string; readonly name: string; readonly interface: string | null }[]
-}
-
+export type PoolCluster = NonNullable<Awaited<ReturnType<ForPools['find']>>>
 export type ForPools = ReturnType<typeof forPools>
 
 export function forPools(parts: CoreParts) {
   const { db } = parts
 
   /** Undefined if the cluster doesn't exist. */
-  const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
+  const find = async (on: Db | Tx, id: string) => {
     const row = await store.find(on, id)
     if (!row) return undefined
     const members = (await store.members(on, id)).filter(store.isWanted)
@@ -38,11 +22,14 @@ export function forPools(parts: CoreParts) {
       name: row.name,
       version: row.version,
       status: row.status,
+      /** The cluster is being deleted, so nothing is assigned to it. */
       leaving: row.wanted === 'removed',
       datacenter: { id: row.datacenter_id, code: row.datacenter_code },
       pod_cidr: row.pod_cidr,
       service_cidr: row.service_cidr,
+      /** VLAN of the workload, or null. */
       vlan_id: row.vlan_id,
+      /** Its servers by name, with the workload link if known. */
       nodes: members.map((m) => ({ id: m.node_id, name: m.name, interface: m.interface })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     }
   }

@@ -2,25 +2,17 @@
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { joiningSteps, leavingSteps, wholeSteps } from '#contract/clusters/steps.ts'
 import type { Place } from '../../db/columns.ts'
+import type { Step } from '#contract/operations.ts'
+import type { MemberRow } from './store.ts'
 
 const placeSteps = { ...joiningSteps, ...leavingSteps }
 const joining = Object.keys(joiningSteps) as (keyof typeof joiningSteps)[]
 export const leaving = Object.keys(leavingSteps) as (keyof typeof leavingSteps)[]
 export type WholeStep = keyof typeof wholeSteps
 
-export interface PlannedStep {
-  readonly key: string
-  readonly title: string
-  readonly node_id: string | null
-}
-
-export interface PlannedServer {
-  readonly node_id: string
-  readonly name: string
-  readonly role: ClusterRole
-  readonly install_disk: string
-  readonly workload_disks: readonly string[]
-}
+export type PlannedServer = Pick<MemberRow, 'node_id' | 'name' | 'role' | 'install_disk'> & { readonly workload_disks: readonly string[] }
+/** `node_id` is null for a step of the whole cluster. */
+type PlannedStep = Pick<Step, 'key' | 'title' | 'node_id'>
 
 /** The step of a server after its wipe: removal from etcd or Kubernetes. */
 export const afterWipe = (role: ClusterRole): Place => (role === 'control_plane' ? 'forget-member' : 'forget-node')

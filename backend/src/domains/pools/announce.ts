@@ -5,24 +5,11 @@ import { announcementsIn } from './look.ts'
 import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
-export interface Announced {
-  /** Names what the cluster holds now; null: nothing. */
-  readonly hash: string | null
-  /** Why the cluster does not hold the announcements. */
-  readonly refused: string | null
-  /** The foreign change that was reverted, or null. */
-  readonly found: object | null
-}
-
-/** `before`: hash of the last read state. @throws KubernetesError if the cluster does not answer */
-export async function announce(
-  job: Job,
-  client: Kubernetes,
-  api: PoolApi,
-  subnets: readonly PoolSubnet[],
-  links: readonly LinkGroup[],
-  before: string | null,
-): Promise<Announced> {
+/**
+ * `before`: hash of the last read state. Returns `hash`, which names what the cluster holds now (null: nothing), `refused`, why it doesn't hold the
+ * announcements, and `found`, the foreign change that was reverted, or null. @throws KubernetesError if the cluster does not answer
+ */
+export async function announce(job: Job, client: Kubernetes, api: PoolApi, subnets: readonly PoolSubnet[], links: readonly LinkGroup[], before: string | null) {
   const collection = announcementCollection(api)
   if (collection === null) return { hash: null, refused: null, found: null }
   const { announcements } = render(subnets, api, links)

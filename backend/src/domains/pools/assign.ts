@@ -1,7 +1,8 @@
 /** Assigns subnets to a cluster and takes them back: rules and rows. The reconciler brings the cluster to it. */
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
-import { canAssignSubnet, type Subnet } from '#contract/network/subnets.ts'
+import type { Input } from '#contract/operation.ts'
+import { canAssignSubnet, type clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
@@ -10,24 +11,6 @@ import * as store from './store.ts'
 
 /** How long "a moment ago" lasts: a person with an open form has not seen newer changes. */
 const momentMs = 10 * 60_000
-
-export interface WantedSubnets {
-  /** The subnets that the cluster shall have; all others are removed. */
-  readonly wanted: readonly string[]
-  /** Removed subnets leave at once, even while their addresses are in use. */
-  readonly force: boolean
-}
-
-/** What an assignment changed. */
-export interface Changed {
-  /** Every subnet of the cluster that is on its way in or out. */
-  readonly coming: readonly Subnet[]
-  readonly going: readonly Subnet[]
-  /** Subnets whose assignment is another than before. */
-  readonly touched: readonly string[]
-  readonly before: readonly string[]
-  readonly after: readonly string[]
-}
 
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
 
@@ -72,8 +55,20 @@ export function checkReady(cluster: PoolCluster): void {
     throw new Problem('cluster_not_ready', `${cluster.name} is not ready yet: it can be given subnets once it is`)
 }
 
-/** Writes the rows of an assignment. The cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid */
-export async function writeAssignments(parts: PoolParts, tx: Tx, caller: Caller, cluster: PoolCluster, { wanted, force }: WantedSubnets): Promise<Changed> {
+/** What an assignment changed. */
+export type Changed = Awaited<ReturnType<typeof writeAssignments>>
+
+/**
+ * Writes the rows of an assignment: all subnets that are not named are removed, with `force` at once, even while their addresses are in use. The
+ * cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid
+ */
+export async function writeAssignments(
+  parts: PoolParts,
+  tx: Tx,
+  caller: Caller,
+  cluster: PoolCluster,
+  { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
+) {
   const now = new Date(parts.clock.now())
   const ids = [...new Set(wanted)]
   const known = await store.assignments(tx, cluster.id)
@@ -108,8 +103,10 @@ export async function writeAssignments(parts: PoolParts, tx: Tx, caller: Caller,
   const after = await store.assignments(tx, cluster.id)
   const pick = (states: readonly string[]) => after.filter((r) => states.includes(r.state)).map((r) => subnets.get(r.subnet_id)!)
   return {
+    /** Every subnet of the cluster that is on its way in or out. */
     coming: pick(['applying', 'error']),
     going: pick(['draining']),
+    /** Subnets whose assignment is another than before. */
     touched,
     before: [...rows.values()].filter((r) => r.state !== 'draining').map((r) => nameOf(r.subnet_id)),
     after: ids.map(nameOf),

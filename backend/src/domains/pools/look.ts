@@ -1,6 +1,7 @@
-/** What a cluster shows: the pools and announcements that it holds, and its Services. */
+/** What a cluster shows: its load balancer, the pools and announcements that it holds, and its Services. */
+import type { PoolProvider } from '#contract/network/subnets.ts'
 import { isRecord, type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
-import { announcementCollection, labels, type PoolApi, poolCollection } from './manifest.ts'
+import { announcementCollection, type CiliumVersion, labels, type PoolApi, poolCollection } from './manifest.ts'
 import { type LoadBalancer, readService } from './uses.ts'
 
 /** Far more than one cluster has; a cluster with more is reported as an error. */
@@ -45,3 +46,46 @@ function isOurs(object: unknown): boolean {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
   return isRecord(metadata['labels']) && metadata['labels'][label] === value
 }
+
+const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']
+
+/**
+ * Detects the load balancer of a cluster by the API groups that it serves (Kubernetes, "API discovery").
+ * `known` is what was found before and stays for as long as it is served: a second one that somebody installs must not take the addresses of
+ * running Services away. null: neither is there.
+ *
+ * Where both are new, MetalLB: Cilium's pools are served by every cluster that has Cilium for its network, MetalLB's only where somebody wants them.
+ * @throws KubernetesError where the cluster does not answer
+ */
+export async function discover(api: Kubernetes, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {
+  const order = known === 'cilium' ? [cilium, metallb] : [metallb, cilium]
+  for (const look of order) {
+    const found = await look(api, signal)
+    if (found) return found
+  }
+  return null
+}
+
+async function cilium(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+  const versions = await versionsOf(api, 'cilium.io', signal)
+  const serves = new Map<CiliumVersion, ReadonlySet<string>>()
+  for (const version of ciliumVersions) if (versions.has(version)) serves.set(version, await resourcesOf(api, `cilium.io/${version}`, signal))
+  const first = (resource: string) => ciliumVersions.find((version) => serves.get(version)?.has(resource)) ?? null
+  const pools = first('ciliumloadbalancerippools')
+  return pools && { provider: 'cilium', pools, announcements: first('ciliuml2announcementpolicies') }
+}
+
+async function metallb(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+  if (!(await versionsOf(api, 'metallb.io', signal)).has('v1beta1')) return null
+  const resources = await resourcesOf(api, 'metallb.io/v1beta1', signal)
+  return resources.has('ipaddresspools') ? { provider: 'metallb', announcements: resources.has('l2advertisements') } : null
+}
+
+const namesIn = (answer: unknown, list: string, name: string): ReadonlySet<string> => {
+  const items = isRecord(answer) ? answer[list] : undefined
+  return new Set(Array.isArray(items) ? items.map((item: unknown) => (isRecord(item) ? item[name] : undefined)).filter((n) => typeof n === 'string') : [])
+}
+
+/** Versions of an API group; empty if not served. */
+const versionsOf = async (api: Kubernetes, group: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${group}`, signal), 'versions', 'version')
+const resourcesOf = async (api: Kubernetes, version: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${version}`, signal), 'resources', 'name')

@@ -87,12 +87,7 @@ export function pools(parts: PoolParts) {
      * unfinished part moves to the new one.
      * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
      */
-    async assign(
-      caller: Caller,
-      clusterId: string,
-      { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
-      ifMatch?: Versions,
-    ): Promise<{ operation: Operation }> {
+    async assign(caller: Caller, clusterId: string, body: Input<typeof clusterSubnetsAssign>['body'], ifMatch?: Versions): Promise<{ operation: Operation }> {
       try {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, clusterId)
@@ -100,11 +95,11 @@ export function pools(parts: PoolParts) {
           checkVersion(ifMatch, cluster.version)
           checkReady(cluster)
           await checkAlone(tx, cluster)
-          return { operation: await begin(tx, caller, cluster, await writeAssignments(parts, tx, caller, cluster, { wanted, force }), force) }
+          return { operation: await begin(tx, caller, cluster, await writeAssignments(parts, tx, caller, cluster, body), body.force) }
         })
       } catch (error) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
-        throw (await takenBy(db, await subnets.find(db, wanted), clusterId, clock.now())) ?? error
+        throw (await takenBy(db, await subnets.find(db, body.subnet_ids), clusterId, clock.now())) ?? error
       }
     },
 

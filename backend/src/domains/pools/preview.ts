@@ -7,8 +7,7 @@ import type { clusterSubnets, PoolChange, Subnet } from '#contract/network/subne
 import type { PoolCluster } from '../clusters/for-pools.ts'
 import { KubernetesError, within } from '../../kubernetes/client.ts'
 import { refusal, unknownCluster } from './assign.ts'
-import { discover } from './discovery.ts'
-import { servicesOf } from './look.ts'
+import { discover, servicesOf } from './look.ts'
 import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } from './manifest.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
@@ -35,14 +34,12 @@ export async function shownPools(parts: PoolParts, cluster: PoolCluster): Promis
   return { items, provider: pool?.provider ?? null, manifest: manifestText(pools, known(pool), linkGroups(cluster.nodes, cluster.vlan_id)) }
 }
 
-interface Asked {
-  readonly api: PoolApi | null
-  /** null: the cluster was not asked, or did not answer. */
-  readonly services: readonly LoadBalancer[] | null
-  readonly warning: string | null
-}
-
-async function ask(parts: PoolParts, cluster: PoolCluster, signal: AbortSignal): Promise<Asked> {
+/** The cluster's load balancer and Services. `services` is null if the cluster was not asked or did not answer. */
+async function ask(
+  parts: PoolParts,
+  cluster: PoolCluster,
+  signal: AbortSignal,
+): Promise<{ api: PoolApi | null; services: readonly LoadBalancer[] | null; warning: string | null }> {
   const pool = await store.pool(parts.db, cluster.id)
   if (cluster.leaving || (cluster.status !== 'ready' && cluster.status !== 'degraded'))
     return { api: known(pool), services: null, warning: `${cluster.name} is not ready yet: what it has for a load balancer is not known` }

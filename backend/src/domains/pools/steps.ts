@@ -1,15 +1,13 @@
 /** The steps of an assignment as people watch them: two for each subnet that comes or goes. */
 import { subnetSteps } from '#contract/clusters/steps.ts'
-import { hasEnded, type Operation, type StepStatus } from '#contract/operations.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
+import { hasEnded, type Operation, type Step, type StepStatus } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { NewStep } from '../operations/writing.ts'
 
 export type Place = keyof typeof subnetSteps
-export interface Shown {
-  readonly status: StepStatus
-  readonly reason: string | null
-}
+export type Shown = Pick<Step, 'status' | 'reason'>
 export const stepKey = (place: Place, subnetId: string): string => `${place}/${subnetId}`
 /** undefined: a step of something else. */
 export function subnetOf(key: string, place: Place): string | undefined {
@@ -17,10 +15,7 @@ export function subnetOf(key: string, place: Place): string | undefined {
   return found === place ? id : undefined
 }
 
-interface Named {
-  readonly id: string
-  readonly name: string
-}
+type Named = Pick<Subnet, 'id' | 'name'>
 const newSteps = (places: readonly Place[], subnet: Named): NewStep[] =>
   places.map((place) => ({ key: stepKey(place, subnet.id), title: subnetSteps[place](subnet) }))
 export const comingSteps = (subnet: Named): NewStep[] => newSteps(['apply', 'read-back'], subnet)

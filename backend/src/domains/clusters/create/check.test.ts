@@ -3,12 +3,13 @@ import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { endpointHost, NewCluster, type NewClusterAsked } from '#contract/clusters/clusters.ts'
-import { type Candidate, defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import { defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
 
 const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
 const gib = 1024 ** 3
 const idOf = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
-const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
+const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
   id: idOf(n),
   name: `web-${n}`,
   status: 'maintenance',
@@ -29,9 +30,21 @@ const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   secure_boot: false,
   has_user_patch: false,
   patch_links: [],
+  version: 1,
+  operation_id: null,
+  uuid: null,
+  serial: null,
+  identity: 'confirmed',
+  memory_bytes: null,
+  talos_version: null,
+  reachable: true,
+  last_contact_at: null,
+  hardware: null,
+  stage: 'maintenance',
+  reason: null,
   ...more,
 })
-const around = (candidates: Candidate[], more: Partial<Surroundings> = {}): Surroundings => ({
+const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Surroundings => ({
   candidates: new Map(candidates.map((c) => [c.id, c])),
   datacenter,
   nameTaken: false,
@@ -150,7 +163,7 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
   // The server's own disk check would report the same error again as a conflict.
   const strict = {
     ...around(three),
-    eligibility: (_: Candidate, { installDisk }: { installDisk?: string | undefined }) => [
+    eligibility: (_: ServerFacts, { installDisk }: { installDisk?: string | undefined }) => [
       { check: 'disks' as const, ok: installDisk === undefined, reason: 'There is no such disk' },
     ],
   }

@@ -13,30 +13,9 @@ import type { ServerFacts } from '../../servers/present.ts'
 import { anyLink } from '../../patches/links.ts'
 import { listed } from '../sentences.ts'
 
-/** The server's fields that the plan needs. */
-export type Candidate = Pick<
-  ServerFacts,
-  | 'id'
-  | 'name'
-  | 'status'
-  | 'datacenter_id'
-  | 'cluster'
-  | 'address'
-  | 'addresses'
-  | 'link'
-  | 'links'
-  | 'disks'
-  | 'system_disk'
-  | 'installed_version'
-  | 'schematic'
-  | 'secure_boot'
-  | 'has_user_patch'
-  | 'patch_links'
->
-
 export interface Surroundings {
   /** By id. A requested server that is missing here doesn't exist. */
-  readonly candidates: ReadonlyMap<string, Candidate>
+  readonly candidates: ReadonlyMap<string, ServerFacts>
   readonly datacenter: { readonly id: string; readonly code: string } | null
   readonly nameTaken: boolean
   readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
@@ -45,7 +24,7 @@ export interface Surroundings {
   /** Supported pairs, newest first. */
   readonly pairs: readonly { readonly talos: string; readonly kubernetes: string }[]
   /** The eligibility checks of a server for its role in this cluster. */
-  readonly eligibility: (server: Candidate, wanted: Wanted) => readonly Eligibility[]
+  readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
   /** Why this Talos version doesn't support this Kubernetes version, or undefined. */
   readonly versionProblem: (talos: string, kubernetes: string) => string | undefined
   readonly versionWarnings: (talos: string, kubernetes: string) => string[]
@@ -58,7 +37,7 @@ export interface ChosenServer {
   readonly interface: string | null
   readonly install_disk: string
   readonly workload_disks: readonly string[]
-  readonly candidate: Candidate
+  readonly candidate: ServerFacts
 }
 
 /** The request with every default filled in. */
@@ -82,15 +61,6 @@ export interface Finding {
   readonly field?: string
   /** A conflict with the current state, such as a taken server: 409 instead of 422. */
   readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
-}
-
-export interface Judgement {
-  readonly findings: readonly Finding[]
-  /** Allowed but unwise. */
-  readonly warnings: readonly string[]
-  readonly warningsOf: ReadonlyMap<string, readonly string[]>
-  /** Null if something essential is missing: the datacenter, a server, a disk, a control plane. */
-  readonly resolved: Resolved | null
 }
 
 /** `v1.13.9`: as Talos writes it. */
@@ -118,22 +88,25 @@ function networkOf(addressWithPrefix: string): Cidr | null {
 }
 
 /** The network of a server's dialled address, if its prefix is known. */
-const dialledNetwork = (c: Candidate): Cidr | null => {
+const dialledNetwork = (c: ServerFacts): Cidr | null => {
   const address = parseAddress(c.address)
   const told = c.addresses.find((a) => a.includes('/') && same(bare(a), address))
   return told === undefined ? null : networkOf(told)
 }
 
 /** The install disk of a server: the one with an installed Talos, or the contract's default. */
-export function defaultInstallDisk(c: Pick<Candidate, 'system_disk' | 'disks'>, taken: readonly string[]): string | null {
-  return c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
-}
+export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>, taken: readonly string[]): string | null =>
+  c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
-export function judge(asked: NewCluster, around: Surroundings): Judgement {
+/**
+ * The findings and warnings (allowed but unwise; `warningsOf` by server), and the request with defaults, or null if something essential is missing: the
+ * datacenter, a server, a disk, a control plane.
+ */
+export function judge(asked: NewCluster, around: Surroundings) {
   const findings: Finding[] = []
   const warnings: string[] = []
   const warningsOf = new Map<string, string[]>()
-  const find = (check: string, problem: string | null, good: string, more: Omit<Partial<Finding>, 'check' | 'ok' | 'message'> = {}) =>
+  const find: Find = (check, problem, good, more = {}) =>
     findings.push(problem === null ? { check, ok: true, message: good } : { check, ok: false, message: problem, ...more })
 
   find('name', around.nameTaken ? nameSentences('Cluster').taken : null, 'The name is free', { field: 'name', conflict: 'name_taken' })
@@ -164,24 +137,20 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
   const host = asked.endpoint === undefined ? first?.candidate.address : endpointHost(asked.endpoint)
   if (host !== undefined) judgeEndpoint(host, asked, servers, around, { pod, service }, find, warnings)
 
-  const complete = around.datacenter !== null && host !== undefined && servers.length === asked.servers.length
-  return {
-    findings,
-    warnings,
-    warningsOf,
-    resolved: complete
-      ? {
-          talos_version: talos,
-          kubernetes_version: kubernetes,
-          endpoint: endpointUrl(host),
-          virtual_ip: asked.virtual_ip,
-          vlan_id: asked.vlan_id ?? null,
-          pod_cidr: formatCidr(pod),
-          service_cidr: formatCidr(service),
-          servers,
-        }
-      : null,
-  }
+  const isComplete = around.datacenter !== null && host !== undefined && servers.length === asked.servers.length
+  const resolved: Resolved | null = isComplete
+    ? {
+        talos_version: talos,
+        kubernetes_version: kubernetes,
+        endpoint: endpointUrl(host),
+        virtual_ip: asked.virtual_ip,
+        vlan_id: asked.vlan_id ?? null,
+        pod_cidr: formatCidr(pod),
+        service_cidr: formatCidr(service),
+        servers,
+      }
+    : null
+  return { findings, warnings, warningsOf, resolved }
 }
 
 /** The disks of a server that joining wipes. */
@@ -192,20 +161,18 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
   kept: candidate.system_disk,
 })
 
-type Find = (check: string, problem: string | null, good: string, more?: Omit<Partial<Finding>, 'check' | 'ok' | 'message'>) => void
+type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
 /** The version pair for a requested version; by default the newest. */
-function pairFor(asked: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
-  const talos = asked.talos_version && talosTag(asked.talos_version)
+function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
+  const talos = talos_version && talosTag(talos_version)
+  const kubernetes = kubernetes_version && kubernetesVersion(kubernetes_version)
   return (
     pairs.find((p) => talos === p.talos) ??
     pairs.find((p) => talos !== undefined && minorOf(p.talos) === minorOf(talos)) ??
-    pairs.find((p) => asked.kubernetes_version !== undefined && around(p, asked.kubernetes_version)) ??
+    pairs.find((p) => kubernetes !== undefined && minorOf(p.kubernetes) === minorOf(kubernetes)) ??
     pairs[0]!
   )
-  function around(p: { kubernetes: string }, version: string) {
-    return minorOf(p.kubernetes) === minorOf(kubernetesVersion(version))
-  }
 }
 
 function judgeServers(asked: NewCluster, talos: string, around: Surroundings, findings: Finding[], warningsOf: Map<string, string[]>): ChosenServer[] {
@@ -259,7 +226,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
 }
 
 /** Problems of the chosen disks, beyond the eligibility check of the install disk. */
-function diskProblem(c: Candidate, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
+function diskProblem(c: ServerFacts, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
   const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({ field, sentence })
   const has = (device: string) => c.disks.some((d) => d.device === device)
   if (disk === null) return problem('install_disk', `${c.name} has no disk of at least 6 GiB to install Talos on`)
@@ -271,13 +238,10 @@ function diskProblem(c: Candidate, disk: string | null, workload: readonly strin
 }
 
 const mostDisksNamed = 24
-const disksOf = ({ disks }: Candidate): string =>
-  disks.length === 0
-    ? 'It told of none'
-    : `It has ${listed(
-        disks.map((d) => d.device.replace(/^\/dev\//, '')),
-        mostDisksNamed,
-      )}`
+function disksOf({ disks }: ServerFacts): string {
+  const names = disks.map((d) => d.device.replace(/^\/dev\//, ''))
+  return names.length === 0 ? 'It told of none' : `It has ${listed(names, mostDisksNamed)}`
+}
 
 /** Pods and services must not shadow each other, a subnet, or the address of any server. */
 function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {
@@ -361,7 +325,7 @@ function judgeEndpoint(
 }
 
 /** Warnings about an endpoint that is one server's address: it depends on that server and on its DHCP lease, unless a patch configures the link. */
-function onOneServer(address: string, { name, link, patch_links }: Candidate, patch: string | undefined, controlPlanes: number): string {
+function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''
   return isConfigured

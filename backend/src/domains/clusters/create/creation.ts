@@ -36,11 +36,7 @@ async function surroundings(parts: ClusterParts, on: Db | Tx, asked: NewCluster)
     pairs: parts.versions.pairs(),
     versionProblem: parts.versions.problem,
     versionWarnings: parts.versions.warnings,
-    eligibility: (candidate, wanted) =>
-      servers.eligibilityFor(
-        candidates.find((c) => c.id === candidate.id)!,
-        wanted,
-      ),
+    eligibility: (candidate, wanted) => servers.eligibilityFor(candidate, wanted),
   }
 }
 

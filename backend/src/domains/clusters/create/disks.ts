@@ -70,24 +70,17 @@ interface Wiping {
 type ToWipe = Chosen & Pick<MemberRow, 'agreed_disks'>
 type Told = DiskFacts & { readonly wwid?: string | null | undefined }
 
-/** A chosen disk that differs from the confirmation, in identity or content. */
-interface Changed {
-  /** Paths as chosen and now. */
-  readonly device: string
-  readonly now: string
-  readonly disk: Told
-  readonly agreed: Agreed
-  readonly isAnother: boolean
-}
-
 const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly string[] => [
   ...(isInstalled ? [] : [chosen.install_disk]),
   ...(isAgain ? [] : chosen.workload_disks),
 ]
 
-/** The present chosen disks that differ from the confirmation. Empty disks need none. */
-export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping): Changed[] {
-  return devicesOf(chosen, wiping).flatMap((device): Changed[] => {
+/**
+ * The present chosen disks that differ from the confirmation in identity or content, with their paths as chosen and now. Empty disks need no
+ * confirmation.
+ */
+export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping) {
+  return devicesOf(chosen, wiping).flatMap((device) => {
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
     const now = found(chosen, device, disks)
     const disk = disks.find((d) => devicePath(d.id) === now)

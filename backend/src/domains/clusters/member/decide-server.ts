@@ -48,34 +48,25 @@ export type Seen =
       readonly log: readonly string[]
     }
 
-/** Facts of its cluster. */
-export interface Around {
-  readonly now: number
-  /** Since when the clock of `now` has run without a jump. */
-  readonly steadySince: number
-  readonly secrets: boolean
-  /** Since when the control plane is healthy, or null. */
-  readonly controlPlaneAt: Date | null
-  /** The server chosen for the bootstrap, and since when etcd runs there. */
-  readonly bootstrap: { readonly name: string; readonly confirmedAt: Date | null } | null
-  /** Leaving: why it has to wait, or null. */
-  readonly waitTurn: string | null
-  /** Leaving: whether other control planes stay for now, so that it must leave etcd gracefully. */
-  readonly othersStay: boolean
-  /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
-  readonly clusterStays: boolean
-}
+export type Around = ReturnType<typeof aroundOf>
 
-export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: MemberRow, job: Pick<Job, 'now' | 'steadySince'>): Around {
+/** Facts of a server's cluster. */
+export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: MemberRow, job: Pick<Job, 'now' | 'steadySince'>) {
   const chosen = bootstrap && members.find((other) => other.node_id === bootstrap.node_id)
   return {
     now: job.now(),
+    /** Since when the clock of `now` has run without a jump. */
     steadySince: job.steadySince(),
     secrets: hasBundle && row.escrowed_at !== null,
+    /** Since when the control plane is healthy, or null. */
     controlPlaneAt: row.control_plane_at,
+    /** The server chosen for the bootstrap, and since when etcd runs there. */
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
+    /** Leaving: why it has to wait, or null. */
     waitTurn: waitTurn(m, { row, members, bootstrap }),
+    /** Leaving: whether other control planes stay for now, so that it must leave etcd gracefully. */
     othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
+    /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
     clusterStays: row.wanted === 'ready',
   }
 }
@@ -94,6 +85,9 @@ export type ServerAct =
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
   /** Nothing left to do: it was released, or has failed. */
   | { readonly act: 'rest'; readonly at: Place }
+
+const wait = (at: Place, reason: string): ServerAct => ({ act: 'wait', at, reason })
+const fail = (at: Place, reason: string): ServerAct => ({ act: 'fail', at, reason })
 
 const minute = 60_000
 /** How long a server may stay at a step before it fails, in ms. Waiting for other servers doesn't count. */
@@ -127,13 +121,13 @@ export function decideBlind(server: MemberRow, around: Around, isRendered: boole
     if (server.send_intent_at === null) return { act: 'release', at: 'release' }
     if (server.failed_at !== null && !isReplaced(server, around)) return { act: 'rest', at: server.at }
     if (server.operation_id !== null && server.wiped_at !== null) return { act: 'forget', at: afterWipe(server.role) }
-    return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
+    return around.waitTurn === null ? null : wait('reset', around.waitTurn)
   }
   if (server.failed_at !== null) return { act: 'rest', at: server.at }
-  if (!around.secrets) return { act: 'wait', at: 'config', reason: "Waiting for the cluster's certificates and keys" }
+  if (!around.secrets) return wait('config', "Waiting for the cluster's certificates and keys")
   if (!isRendered) return { act: 'render', at: 'config' }
   if (server.role === 'worker' && server.send_intent_at === null && around.controlPlaneAt === null)
-    return { act: 'wait', at: 'apply', reason: 'Waiting for a healthy control plane: a worker gets its certificate from trustd there' }
+    return wait('apply', 'Waiting for a healthy control plane: a worker gets its certificate from trustd there')
   return null
 }
 
@@ -143,13 +137,13 @@ export function decideServer(server: MemberRow, around: Around, seen: Seen): Ser
 
 /** Turns a wait that takes too long into a failure, except for a replaced server, which keeps waiting. */
 export function patiently(server: MemberRow, around: Around, act: ServerAct): ServerAct {
-  if (isReplaced(server, around)) return act.act === 'fail' ? { act: 'wait', at: act.at, reason: act.reason } : act
+  if (isReplaced(server, around)) return act.act === 'fail' ? wait(act.at, act.reason) : act
   if (act.act !== 'wait' || act.at !== server.at) return act
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)
   if (patience === undefined || others === null) return act
   const waited = Math.min(elapsedMs(around, server.at_since), elapsedMs(around, others))
-  return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
+  return waited < patience ? act : fail(act.at, `Not done after ${lasting(waited)}. ${act.reason}`)
 }
 
 /** When the other servers were done with what this one waited for; its own time counts from then. Null: it still waits for them. */
@@ -164,18 +158,17 @@ function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
   const sent = server.send_intent_at !== null
   switch (seen.kind) {
     case 'dark':
-      return { act: 'wait', ...joinInTheDark(server, seen) }
+      return joinInTheDark(server, seen)
     case 'stranger':
-      return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
+      return fail(sent ? server.at : 'apply', seen.reason)
     case 'foreign':
       // Right after accepting the configuration it may still show the maintenance certificate, and nothing is installed yet.
       return sent
-        ? {
-            act: 'wait',
-            at: server.at === 'boot' || server.secured_at !== null ? 'boot' : 'install',
-            reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`,
-          }
-        : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
+        ? wait(
+            server.at === 'boot' || server.secured_at !== null ? 'boot' : 'install',
+            `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`,
+          )
+        : fail('apply', `${server.name} is configured already, by something else: ${seen.reason}. Reset it first`)
     case 'maintenance':
       return joinFromMaintenance(server, around, seen)
     default:
@@ -183,20 +176,15 @@ function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
   }
 }
 
-function joinInTheDark(server: MemberRow, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): { at: Place; reason: string } {
-  if (answers)
-    return { at: server.send_intent_at === null ? 'apply' : server.secured_at === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
-  if (server.send_intent_at === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
-  if (server.secured_at === null) {
-    const isFailed = server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null
-    if (isFailed) return { at: 'install', reason: `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}` }
-    const restarting = server.stage === 'rebooting' || server.at === 'boot'
-    return restarting
-      ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` }
-      : { at: 'install', reason: `Installing, ${lastSeen(server)}${attempt(server, null)}` }
-  }
-  const at = server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd'
-  return { at, reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+function joinInTheDark(server: MemberRow, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): ServerAct {
+  if (answers) return wait(server.send_intent_at === null ? 'apply' : server.secured_at === null ? 'boot' : server.at, `${server.name} answers, but ${reason}`)
+  const silent = `${server.name} does not answer: ${reason}; ${lastSeen(server)}`
+  if (server.send_intent_at === null) return wait('apply', silent)
+  if (server.secured_at !== null) return wait(server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd', silent)
+  if (server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null)
+    return wait('install', `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}`)
+  if (server.stage === 'rebooting' || server.at === 'boot') return wait('boot', `Restarting, ${lastSeen(server)}`)
+  return wait('install', `Installing, ${lastSeen(server)}${attempt(server, null)}`)
 }
 
 /** The number of this attempt and the result of the last one; '' for the first. */
@@ -224,9 +212,8 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
       reason: `${server.name} is half installed: ${server.trouble ?? 'Talos is on its disk without a boot loader'}. The disk is wiped before the next attempt`,
     }
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
-  if (server.secured_at !== null)
-    return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
-  if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
+  if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
+  if (stage !== 'maintenance') return wait('install', `Taking its configuration: ${stage}`)
   // Not known to be accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or has not started.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
@@ -236,13 +223,9 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
         at: 'apply',
         reason: `It came back in maintenance: ${server.trouble ?? 'it did not say why'}. Attempt ${server.sends + 1} of ${mostSends}`,
       }
-    return {
-      act: 'fail',
-      at: 'install',
-      reason: `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`,
-    }
+    return fail('install', `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`)
   }
-  return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
+  return wait('install', 'The configuration was accepted; waiting for the installation to begin')
 }
 
 /**
@@ -258,14 +241,13 @@ const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): stri
 
 function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
-    return {
-      act: 'wait',
-      at: 'install',
-      reason: `Installing since ${atTime(server.at === 'install' ? server.at_since : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
-    }
+    return wait(
+      'install',
+      `Installing since ${atTime(server.at === 'install' ? server.at_since : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
+    )
   // The installation failed, and Talos restarts by itself.
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
-    return { act: 'wait', at: 'install', reason: `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again` }
+    return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again`)
   const isStarted = hasStarted(server.role, seen)
   // Booted without a disk, Talos waits for one before any service. Only the skipped installation distinguishes it from a server that is about to install.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
@@ -283,9 +265,9 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   }
   const etcd = seen.services['etcd']
   if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
-    return { act: 'wait', at: 'join', reason: `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}` }
+    return wait('join', `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}`)
   // The machine's own problem comes first, whatever it waits for.
-  return { act: 'wait', at: 'etcd', reason: `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}` }
+  return wait('etcd', `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}`)
 }
 
 function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
@@ -310,20 +292,19 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
   switch (seen.kind) {
     case 'dark':
       return told
-        ? { act: 'wait', at: 'release', reason: `Wiping and restarting, ${lastSeen(server)}` }
-        : {
-            act: 'wait',
-            at: 'reset',
-            reason: `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
-          }
+        ? wait('release', `Wiping and restarting, ${lastSeen(server)}`)
+        : wait(
+            'reset',
+            `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
+          )
     case 'stranger':
-      return { act: 'fail', at: told ? 'release' : 'reset', reason: seen.reason }
+      return fail(told ? 'release' : 'reset', seen.reason)
     case 'foreign':
-      return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+      return fail('reset', `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`)
     case 'maintenance':
       // It may be applying a configuration that was just sent.
       if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.send_intent_at!) < settleMs))
-        return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
+        return wait('reset', 'Waiting to see whether it takes the configuration that it was sent')
       return server.operation_id !== null ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
     default:
       return leaveSecured(server, around, seen)
@@ -331,18 +312,17 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
 }
 
 function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
-  if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting'))
-    return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
+  if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting')) return wait('release', `${server.name} is ${seen.stage}`)
   if (seen.stage !== 'booting' && seen.stage !== 'running')
-    return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
+    return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started`)
   // The order may not have arrived: the server would be resetting by now, so send it again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
-    return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
+    return wait('release', 'The reset was ordered; waiting for it to begin')
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
   if (server.operation_id !== null) {
     // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.
     if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
-    return { act: 'fail', at: 'reset', reason: `${server.name} was told ${mostResets} times to reset and still runs: its own log says why` }
+    return fail('reset', `${server.name} was told ${mostResets} times to reset and still runs: its own log says why`)
   }
   // A member that can't leave gracefully (etcd has no majority) is wiped anyway at the second attempt.
   return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }

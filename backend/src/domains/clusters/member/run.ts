@@ -3,19 +3,16 @@ import type { Updateable } from 'kysely'
 import type { Place } from '../../../db/columns.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Tables } from '../../../db/tables.gen.ts'
-import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
-import { type ClusterParts, clusterQueue } from '../parts.ts'
+import { clusterQueue } from '../parts.ts'
 import { failAlone } from '../leave/leaving-alone.ts'
 import * as store from '../store.ts'
+import type { ClusterTurn } from '../whole/cluster-run.ts'
 import { done, failed, holdMember, isSameMember, memberSteps, Overtaken, type Shown, showSteps } from '../whole/progress.ts'
 import { aroundOf, hasStarted, patiently, type Seen, type ServerAct } from './decide-server.ts'
 import { serverFailed, troubleOf } from './failure-log.ts'
 
-export interface MemberTurn {
-  readonly parts: ClusterParts
-  readonly job: Job
-  readonly state: store.State
+export interface MemberTurn extends ClusterTurn {
   readonly m: store.MemberRow
 }
 

@@ -1,25 +1,14 @@
 /** Parses the proof of ownership of a cluster, before any machine is contacted. */
+import type { clusterImportPreview } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
 import { readKubeconfig, readTalosconfig } from '#talos/access/access.ts'
 import { ConfigError } from '#talos/config/tree.ts'
-import { type Credentials, mintTalosClient } from '#talos/pki/certificates.ts'
+import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { readSecrets, type SecretsBundle, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
 
-export interface Handed {
-  readonly secrets?: string | undefined
-  readonly talosconfig?: string | undefined
-  readonly kubeconfig?: string | undefined
-}
-
-export interface Proof {
-  /** Null if it must be read from a control plane. */
-  readonly bundle: SecretsBundle | null
-  readonly credentials: Credentials
-  /** Endpoints of the talosconfig. */
-  readonly endpoints: readonly string[]
-  /** The kubeconfig's authority as PEM, or null. */
-  readonly kubernetesCa: string | null
-}
+type Handed = Partial<Pick<Input<typeof clusterImportPreview>['body'], 'secrets' | 'talosconfig' | 'kubeconfig'>>
+export type Proof = Awaited<ReturnType<typeof readProof>>
 
 const lifetimeMs = 3_600_000
 const invalid = (field: string, sentence: string) => new Problem('invalid', sentence, { [field]: sentence })
@@ -50,8 +39,11 @@ function demandKind(field: keyof typeof wanted, text: string): void {
   if (found !== undefined && found !== wanted[field]) throw invalid(field, `This is ${found}, not ${wanted[field]}`)
 }
 
-/** @throws Problem `invalid` with the field */
-export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date): Promise<Proof> {
+/**
+ * Returns the credentials, the endpoints of the talosconfig, the kubeconfig's authority as PEM or null, and the bundle or null if it must be read from a
+ * control plane. @throws Problem `invalid` with the field
+ */
+export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date) {
   for (const [field, text] of Object.entries({ secrets, talosconfig, kubeconfig })) if (text !== undefined) demandKind(field as keyof typeof wanted, text)
   const kubernetesCa = kubeconfig === undefined ? null : read('kubeconfig', () => readKubeconfig(kubeconfig)).ca
   if (secrets !== undefined) {

@@ -14,7 +14,7 @@ import { outside } from '../outside.ts'
 import { renderAgain } from '../render.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
-import { askAt, demandSameCluster, tellAll } from './survey.ts'
+import { askAt, demandSameCluster, firstAnswer } from './survey.ts'
 
 const wholeMs = 60_000
 const ownLifetimeMs = 3_600_000
@@ -34,19 +34,9 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
   const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
   const signal = AbortSignal.timeout(wholeMs)
 
-  let last: Problem | undefined
-  let bundle: ReturnType<typeof demandSameCluster> | undefined
-  for (const m of members.filter((one) => one.role === 'control_plane')) {
-    const address = addressOf(m.node_id)
-    try {
-      bundle = demandSameCluster(proof, await askAt(parts, address, proof, tellAll, signal), address)
-      break
-    } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'server_unreachable') throw error
-      last = error
-    }
-  }
-  if (bundle === undefined) throw last ?? new Problem('server_unreachable', `No control plane of ${row.name} answers`)
+  const controlPlanes = members.filter((m) => m.role === 'control_plane').map((m) => addressOf(m.node_id))
+  const first = await firstAnswer(parts, controlPlanes, proof, signal)
+  const bundle = demandSameCluster(proof, first.told, first.address)
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
   if (bundle.cluster.id !== before.cluster.id) {
     const sentence = `These belong to another cluster than ${row.name}: its id is another`

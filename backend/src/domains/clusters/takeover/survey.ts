@@ -4,24 +4,18 @@ import { endpointHost } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { type Identity, readIdentity } from '#talos/client/inventory.ts'
-import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import { readIdentity } from '#talos/client/inventory.ts'
+import { imagesOf } from '#talos/config/compare.ts'
 import { at, ConfigError, type MapNode, readDocuments, textAt } from '#talos/config/tree.ts'
 import { type Credentials, mintKubernetesClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { type Reading, readEverything } from '../../../talos-fleet/reading.ts'
-import { type Found, readFound } from '../../patches/drift/found.ts'
+import { readEverything } from '../../../talos-fleet/reading.ts'
+import { readFound } from '../../patches/drift/found.ts'
 import { kubernetes, KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
 import type { ClusterParts } from '../parts.ts'
 import { bundleOf, differences, type Proof } from './proof.ts'
 
-export interface Told {
-  readonly role: 'control_plane' | 'worker'
-  readonly identity: Identity
-  readonly reading: Reading
-  readonly config: Found
-  readonly images: MachineImages
-}
+type Told = Awaited<ReturnType<typeof tellAll>>
 
 export interface SurveyedMachine {
   /** Node name in Kubernetes. */
@@ -34,18 +28,7 @@ export interface SurveyedMachine {
   readonly problem: string | null
 }
 
-export interface Survey {
-  readonly bundle: SecretsBundle
-  readonly clusterName: string
-  /** URL of the Kubernetes API. */
-  readonly endpoint: string
-  readonly virtualIp: boolean
-  readonly podCidr: string
-  readonly serviceCidr: string
-  readonly machines: readonly SurveyedMachine[]
-  /** Digest of the cluster and its machines. */
-  readonly seen: string
-}
+export type Survey = Awaited<ReturnType<typeof survey>>
 
 type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock'>
 
@@ -100,12 +83,8 @@ export async function askAt<T>(
     if (error.kind === 'certificate') {
       const isFree = (await connection.presence({ signal, deadlineMs }).catch(() => null)) === 'maintenance'
       if (isFree) throw invalid('addresses', `The machine at ${address} is in maintenance mode, so it is in no cluster`)
-      throw invalid(
-        field,
-        proof.bundle === null
-          ? `The talosconfig belongs to another cluster, or is older than a change of its authority: it did not sign the certificate of the machine at ${address}`
-          : `The secrets belong to another cluster, or are older than a change of its authority: it did not sign the certificate of the machine at ${address}`,
-      )
+      const belongs = proof.bundle === null ? 'The talosconfig belongs to another cluster, or is' : 'The secrets belong to another cluster, or are'
+      throw invalid(field, `${belongs} older than a change of its authority: it did not sign the certificate of the machine at ${address}`)
     }
     if (error.kind === 'refused')
       throw invalid(
@@ -118,9 +97,9 @@ export async function askAt<T>(
   }
 }
 
-export const tellAll = async (client: TalosClient): Promise<Told> => {
+export const tellAll = async (client: TalosClient) => {
   const [identity, reading, config] = await Promise.all([readIdentity(client), readEverything(client), readFound(client)])
-  const role = textAt(mainOf(config.stored), 'machine', 'type') === 'worker' ? 'worker' : 'control_plane'
+  const role = textAt(mainOf(config.stored), 'machine', 'type') === 'worker' ? ('worker' as const) : ('control_plane' as const)
   return { identity, reading, config, role, images: imagesOf(config.stored) }
 }
 
@@ -146,7 +125,7 @@ export function demandSameCluster(proof: Proof, told: Told, address: string): Se
 }
 
 /** The first address that answers. @throws Problem */
-async function firstAnswer(parts: SurveyParts, addresses: readonly string[], proof: Proof, signal: AbortSignal): Promise<{ address: string; told: Told }> {
+export async function firstAnswer(parts: Pick<SurveyParts, 'servers'>, addresses: readonly string[], proof: Proof, signal: AbortSignal) {
   let last: Problem | undefined
   for (const address of addresses) {
     try {
@@ -163,7 +142,7 @@ async function machinesOf(
   parts: SurveyParts,
   credentials: Credentials,
   proof: Proof,
-  first: { address: string; told: Told },
+  first: Awaited<ReturnType<typeof firstAnswer>>,
   signal: AbortSignal,
 ): Promise<SurveyedMachine[]> {
   const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts.dial)
@@ -194,7 +173,7 @@ async function machinesOf(
 }
 
 /** @throws Problem */
-export async function survey(parts: SurveyParts, proof: Proof, asked: readonly string[]): Promise<Survey> {
+export async function survey(parts: SurveyParts, proof: Proof, asked: readonly string[]) {
   const signal = AbortSignal.timeout(wholeMs)
   const addresses = asked.length > 0 ? asked : proof.endpoints
   if (addresses.length === 0) throw invalid('addresses', 'Give the address of a control plane: the secrets do not say where the cluster is')
