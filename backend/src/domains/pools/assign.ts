@@ -5,7 +5,7 @@ import type { Input } from '#contract/operation.ts'
 import { canAssignSubnet, type clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import type { PoolCluster } from '../clusters/for-pools.ts'
+import type { PoolCluster } from '../clusters/core.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 

@@ -5,13 +5,12 @@ import { piecesOf } from '#contract/network/subnet-rules.ts'
 import type { Job } from '../../engine/engine.ts'
 import { isRefusal, type Kubernetes, KubernetesError, within } from '../../kubernetes/client.ts'
 import { announce } from './announce.ts'
-import { discover, poolsIn, servicesOf } from './look.ts'
+import { discover, type LoadBalancer, poolsIn, servicesOf, type Use, usesIn } from './look.ts'
 import { linkGroups, type Manifest, pathOf, poolName, renderPool } from './manifest.ts'
 import { noProvider, poolSubnet } from './preview.ts'
 import { type Acceptance, acceptance, differences, foundInstead, hashOf } from './read-back.ts'
 import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type PoolParts, type State, type Verdict } from './state.ts'
 import * as store from './store.ts'
-import { type LoadBalancer, type Use, usesIn } from './uses.ts'
 
 /** The time limit of a look with all its consequences; the rest is done at the next one. */
 const longestMs = 90_000
@@ -135,7 +134,7 @@ export function passing(parts: PoolParts) {
     const announced = await announce(job, client, api, staying, linkGroups(cluster.nodes, cluster.vlan_id), pool.announced)
     return {
       provider: api.provider,
-      findings: announced.refused === null ? findings : findings.map((f) => unannounced(f, announced.refused!)),
+      findings: announced.refused === null ? findings : findings.map((f) => unannounced(f, announced.refused)),
       announced: announced.hash,
       announcementsFound: announced.found,
     }

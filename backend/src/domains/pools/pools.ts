@@ -8,7 +8,7 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { PoolCluster } from '../clusters/for-pools.ts'
+import type { PoolCluster } from '../clusters/core.ts'
 import { type Changed, checkReady, takenBy, unknownCluster, writeAssignments } from './assign.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'

@@ -4,14 +4,13 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import { subnetWarnings } from '#contract/network/subnet-rules.ts'
 import type { clusterSubnets, PoolChange, Subnet } from '#contract/network/subnets.ts'
-import type { PoolCluster } from '../clusters/for-pools.ts'
+import type { PoolCluster } from '../clusters/core.ts'
 import { KubernetesError, within } from '../../kubernetes/client.ts'
 import { refusal, unknownCluster } from './assign.ts'
-import { discover, servicesOf } from './look.ts'
+import { discover, type LoadBalancer, servicesOf, usesIn } from './look.ts'
 import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } from './manifest.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
-import { type LoadBalancer, usesIn } from './uses.ts'
 
 /** Somebody looks at the form meanwhile. */
 const patienceMs = 10_000

@@ -4,11 +4,11 @@ import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
 import type { Db } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
-import type { ForPools as Clusters, PoolCluster } from '../clusters/for-pools.ts'
+import type { ForPools as Clusters, PoolCluster } from '../clusters/core.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Subnets } from '../subnets/subnets.ts'
 import * as store from './store.ts'
-import type { Use } from './uses.ts'
+import type { Use } from './look.ts'
 
 /** Queue of a cluster's pools; the key is the cluster's id. */
 export const poolQueue = 'cluster-pools'

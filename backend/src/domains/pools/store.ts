@@ -2,7 +2,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
-import type { Use } from './uses.ts'
+import type { Use } from './look.ts'
 
 type On = Db | Tx
 export type AssignmentRow = Selectable<Tables['subnet_assignment']>

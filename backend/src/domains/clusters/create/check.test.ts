@@ -50,13 +50,15 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
   nameTaken: false,
   subnets: [],
   used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
-  pairs: [
-    { talos: 'v1.13.9', kubernetes: '1.36.3' },
-    { talos: 'v1.12.11', kubernetes: '1.35.4' },
-  ],
+  versions: {
+    pairs: () => [
+      { talos: 'v1.13.9', kubernetes: '1.36.3' },
+      { talos: 'v1.12.11', kubernetes: '1.35.4' },
+    ],
+    warnings: () => [],
+    problem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
+  },
   eligibility: () => [],
-  versionWarnings: () => [],
-  versionProblem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
   ...more,
 })
 const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterAsked> = {}) =>
@@ -137,7 +139,11 @@ test.each([
   [{ talos_version: 'v1.9.0' }, 'talos_version'],
   [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
 ])('%j is no supported pair, and the field is the one that is wrong', (versions, field) => {
-  expect(judge(asked(controlPlanes, versions), around(three, { versionProblem: () => 'no pair' })).findings.find((f) => f.check === 'versions')).toMatchObject({
+  expect(
+    judge(asked(controlPlanes, versions), around(three, { versions: { ...around(three).versions, problem: () => 'no pair' } })).findings.find(
+      (f) => f.check === 'versions',
+    ),
+  ).toMatchObject({
     ok: false,
     field,
   })

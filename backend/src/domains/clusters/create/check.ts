@@ -9,6 +9,7 @@ import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { Wanted } from '../../servers/eligibility.ts'
+import type { Versions } from '../../images/versions.ts'
 import type { ServerFacts } from '../../servers/present.ts'
 import { anyLink } from '../../patches/links.ts'
 import { listed } from '../sentences.ts'
@@ -21,13 +22,9 @@ export interface Surroundings {
   readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
   /** Addresses in use, with their users: servers' dialled and reported addresses, and endpoints of other clusters. */
   readonly used: readonly { readonly address: string; readonly by: string; readonly node_id?: string }[]
-  /** Supported pairs, newest first. */
-  readonly pairs: readonly { readonly talos: string; readonly kubernetes: string }[]
+  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
-  /** Why this Talos version doesn't support this Kubernetes version, or undefined. */
-  readonly versionProblem: (talos: string, kubernetes: string) => string | undefined
-  readonly versionWarnings: (talos: string, kubernetes: string) => string[]
 }
 
 export interface ChosenServer {
@@ -114,11 +111,11 @@ export function judge(asked: NewCluster, around: Surroundings) {
 
   const talos = talosTag(asked.talos_version ?? pairFor(asked, around).talos)
   const kubernetes = kubernetesVersion(asked.kubernetes_version ?? pairFor({ ...asked, talos_version: talos }, around).kubernetes)
-  const isTalosKnown = around.pairs.some((p) => minorOf(p.talos) === minorOf(talos))
-  find('versions', around.versionProblem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
+  const isTalosKnown = around.versions.pairs().some((p) => minorOf(p.talos) === minorOf(talos))
+  find('versions', around.versions.problem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
     field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
   })
-  warnings.push(...around.versionWarnings(talos, kubernetes))
+  warnings.push(...around.versions.warnings(talos, kubernetes))
 
   const controlPlanes = asked.servers.filter((s) => s.role === 'control_plane')
   const count = canHaveControlPlanes(controlPlanes.length)
@@ -164,7 +161,8 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
 type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
 /** The version pair for a requested version; by default the newest. */
-function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
+function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
+  const pairs = versions.pairs()
   const talos = talos_version && talosTag(talos_version)
   const kubernetes = kubernetes_version && kubernetesVersion(kubernetes_version)
   return (

@@ -33,9 +33,7 @@ async function surroundings(parts: ClusterParts, on: Db | Tx, asked: NewCluster)
       ...candidates.flatMap((c) => c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id }))),
       ...others.filter((o) => o.virtual_ip).map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
     ],
-    pairs: parts.versions.pairs(),
-    versionProblem: parts.versions.problem,
-    versionWarnings: parts.versions.warnings,
+    versions: parts.versions,
     eligibility: (candidate, wanted) => servers.eligibilityFor(candidate, wanted),
   }
 }

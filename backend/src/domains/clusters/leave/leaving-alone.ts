@@ -7,7 +7,7 @@ import { clusterQueue, type CoreParts, updateCluster } from '../parts.ts'
 import type { MemberChange, MemberTurn } from '../member/run.ts'
 import { afterWipe } from '../plan.ts'
 import * as store from '../store.ts'
-import { holdMember } from '../whole/progress.ts'
+import { holdMember } from '../whole/cluster-run.ts'
 import { whyNotNow } from './etcd.ts'
 
 /** Changes the server and its operation, and tells its cluster. */

@@ -6,11 +6,11 @@ import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { installProblem, wipeProblem } from '../create/disks.ts'
 import * as store from '../store.ts'
-import { Overtaken, running, waiting } from '../whole/progress.ts'
+import { Overtaken, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import type { Seen } from './decide-server.ts'
 import { installFailed } from './failure-log.ts'
 import { unseen } from './look.ts'
-import { correct, fail, type MemberTurn, note, orderDeadlineMs, pollMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
+import { correct, fail, type MemberTurn, note, orderDeadlineMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
 
 /**
  * Sends the configuration on the connection that has just verified the machine's identity. Returns null, or why nothing was sent.

@@ -10,14 +10,14 @@ import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
 import { renderOnce } from '../render.ts'
 import * as store from '../store.ts'
-import { running, waiting } from '../whole/progress.ts'
+import { idleMs, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import { configure } from './configuring.ts'
 import { aroundOf, decideBlind, decideServer, type Seen, type ServerAct } from './decide-server.ts'
 import { lastLines } from './failure-log.ts'
 import { type AskedTroubles, lookAt } from './look.ts'
 import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
-import { fail, idleMs, type MemberTurn, note, pollMs, sighting, waitOrFail } from './run.ts'
+import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 
 /** Interval in ms while joining. Kubernetes reports the result; the server is queried only for problems. */
 const joiningMs = 3_000

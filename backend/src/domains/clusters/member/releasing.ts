@@ -10,8 +10,8 @@ import { toWipe } from '../create/disks.ts'
 import { finishAlone, keepsDisks } from '../leave/leaving-alone.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
-import { holdMember, memberSteps, Overtaken, running, type Shown, showSteps, waiting } from '../whole/progress.ts'
-import { fail, type MemberChange, type MemberTurn, note, operationOf, orderDeadlineMs, pollMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
+import { holdMember, memberSteps, Overtaken, pollMs, running, type Shown, showSteps, waiting } from '../whole/cluster-run.ts'
+import { fail, type MemberChange, type MemberTurn, note, operationOf, orderDeadlineMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
 
 /** Current paths of the workload disks to wipe, and the missing ones. */
 async function workloadDisks(client: TalosClient, m: store.MemberRow): Promise<{ wipe: string[]; gone: string[] }> {

@@ -7,8 +7,7 @@ import { system } from '../../../http/caller.ts'
 import { clusterQueue } from '../parts.ts'
 import { failAlone } from '../leave/leaving-alone.ts'
 import * as store from '../store.ts'
-import type { ClusterTurn } from '../whole/cluster-run.ts'
-import { done, failed, holdMember, isSameMember, memberSteps, Overtaken, type Shown, showSteps } from '../whole/progress.ts'
+import { type ClusterTurn, done, failed, holdMember, isSameMember, memberSteps, Overtaken, type Shown, showSteps } from '../whole/cluster-run.ts'
 import { aroundOf, hasStarted, patiently, type Seen, type ServerAct } from './decide-server.ts'
 import { serverFailed, troubleOf } from './failure-log.ts'
 
@@ -22,15 +21,9 @@ export type MemberChange = Updateable<Tables['cluster_server']>
 export const orderDeadlineMs = 60_000
 /** Interval of recording unchanged looks, in ms. */
 const noteSeenEveryMs = 5_000
-/** Interval while waiting for other events, in ms. They wake the server; this catches missed ones. */
-export const idleMs = 30_000
 
 /** Columns of a look, which no other reconciler waits for. */
 const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
-
-/** Interval until the next look, in ms: it grows with the time in the same step. */
-export const pollMs = (sinceMs: number): number =>
-  sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 2_000 : sinceMs < 3_600_000 ? 5_000 : idleMs
 
 /** The changed columns after a look. */
 export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberChange {

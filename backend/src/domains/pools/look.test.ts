@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseCidr } from '#contract/network/addresses.ts'
-import { readService, usesIn } from './uses.ts'
+import { readService, usesIn } from './look.ts'
 
 const readServices = (items: readonly unknown[]) => items.flatMap((item) => readService(item) ?? [])
 
