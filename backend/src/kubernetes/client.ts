@@ -39,22 +39,7 @@ export interface KubernetesTarget {
   readonly address: string
 }
 
-export interface Kubernetes {
-  /** Throws KubernetesError unless the API server of this control plane is ready. */
-  readyz(target: KubernetesTarget, signal: AbortSignal): Promise<void>
-  nodes(signal: AbortSignal): Promise<KubernetesNode[]>
-  /** Creates an object or changes Steelyard's fields of it (server-side apply). */
-  apply(path: string, object: object, signal: AbortSignal): Promise<void>
-  /** Removes an object. A missing one counts as removed. */
-  remove(path: string, signal: AbortSignal): Promise<void>
-  /** Gets an object or API group, unvalidated; null if missing. */
-  get(path: string, signal: AbortSignal): Promise<unknown>
-  /**
-   * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
-   * @throws KubernetesError also if there are more than `most`
-   */
-  list<T>(path: string, options: ListOptions<T>, signal: AbortSignal): Promise<T[] | null>
-}
+export type Kubernetes = ReturnType<typeof kubernetes>
 
 export interface ListOptions<T> {
   /** Maximum number of objects. */
@@ -66,7 +51,7 @@ export interface ListOptions<T> {
 }
 
 /** `dial` is checked before each connection. `targets` are tried in order, starting with the one that answered last. */
-export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>): Kubernetes {
+export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>) {
   let first = 0
 
   const one = (target: KubernetesTarget, call: Call, signal: AbortSignal) => {
@@ -75,66 +60,60 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     return send(target, credentials, call, signal)
   }
 
-  /** Calls control planes in turn until one gives an answer other than a server error. */
-  const any = async (call: Call, signal: AbortSignal): Promise<Reply> => {
+  /** Calls control planes in turn until one gives an answer other than a server error. @throws KubernetesError unless the answer has an expected status */
+  const any = async (call: Call, expected: readonly number[], signal: AbortSignal): Promise<Reply> => {
     let last = new KubernetesError('the cluster has no control plane')
     for (let i = 0; i < targets.length; i++) {
       const at = (first + i) % targets.length
+      let reply: Reply
       try {
-        const reply = await one(targets[at]!, call, signal)
-        if (reply.status < 500) {
-          first = at
-          return reply
-        }
-        last = refused(reply)
+        reply = await one(targets[at]!, call, signal)
       } catch (error) {
         if (signal.aborted) throw signal.reason
         last =
           error instanceof KubernetesError ? new KubernetesError(`${targets[at]!.name}: ${error.message}`, error.status) : new KubernetesError(String(error))
+        continue
       }
+      if (reply.status < 500) first = at
+      if (expected.includes(reply.status)) return reply
+      last = refused(reply)
+      if (reply.status < 500) break
     }
     throw last
   }
 
   return {
-    async readyz(target, signal) {
+    /** @throws KubernetesError unless the API server of this control plane is ready */
+    async readyz(target: KubernetesTarget, signal: AbortSignal): Promise<void> {
       const reply = await one(target, { method: 'GET', path: '/readyz' }, signal)
       if (reply.status !== 200) throw refused(reply)
     },
-    async nodes(signal) {
-      const reply = await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, signal)
-      if (reply.status !== 200) throw refused(reply)
-      return readNodes(reply.text)
-    },
-    async apply(path, object, signal) {
+    nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> =>
+      readNodes((await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, [200], signal)).text),
+    /** Creates an object or changes Steelyard's fields of it (server-side apply). */
+    async apply(path: string, object: object, signal: AbortSignal): Promise<void> {
+      const query = `fieldManager=${fieldManager}&force=true`
       // JSON is valid YAML.
-      const call = {
-        method: 'PATCH',
-        path: `${path}?fieldManager=${fieldManager}&force=true`,
-        body: JSON.stringify(object),
-        type: 'application/apply-patch+yaml',
-      }
-      const reply = await any(call, signal)
-      if (reply.status !== 200 && reply.status !== 201) throw refused(reply)
+      await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }, [200, 201], signal)
     },
-    async remove(path, signal) {
-      const reply = await any({ method: 'DELETE', path }, signal)
-      if (reply.status !== 200 && reply.status !== 202 && reply.status !== 404) throw refused(reply)
+    /** Removes an object. A missing one counts as removed. */
+    remove: async (path: string, signal: AbortSignal): Promise<void> => void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
+    /** Gets an object or API group, unvalidated; null if missing. */
+    async get(path: string, signal: AbortSignal): Promise<unknown> {
+      const reply = await any({ method: 'GET', path }, [200, 404], signal)
+      return reply.status === 404 ? null : parse(reply.text)
     },
-    async get(path, signal) {
-      const reply = await any({ method: 'GET', path }, signal)
-      if (reply.status === 404) return null
-      if (reply.status !== 200) throw refused(reply)
-      return parse(reply.text)
-    },
-    async list<T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal) {
+    /**
+     * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
+     * @throws KubernetesError also if there are more than `most`
+     */
+    async list<T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal): Promise<T[] | null> {
       const kept: T[] = []
       let seen = 0
       const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
       for (let pages = 0; ; pages++) {
-        const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, signal)
-        if (reply.status === 404 && pages === 0) return null
-        if (reply.status !== 200) throw refused(reply)
+        const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, pages === 0 ? [200, 404] : [200], signal)
+        if (reply.status === 404) return null
         const { items, next } = readPage(reply.text)
         for (const item of items) {
           const wanted = keep(item)
