@@ -4,8 +4,8 @@ import { join } from 'node:path'
 /** Folders of the Go programs, one for each minor that is compared. */
 export const versions = readdirSync(import.meta.dirname).filter((name) => /^v1\.\d+$/.test(name))
 
-/** Where Talos's answers for one of `versions` are kept. */
+/** File with Talos's answers for one of `versions`. */
 export const answersFile = (version: string): string => join(import.meta.dirname, version, 'answers.json')
 
-/** Where the authorities are kept that Go made with the code of one of `versions`, of no cluster. */
+/** File with the authorities that Go made with the code of one of `versions`. They belong to no cluster. */
 export const authoritiesFile = (version: string): string => join(import.meta.dirname, version, 'authorities.json')

@@ -1,4 +1,4 @@
-/** The product's client against grpc-go, as Talos's servers are: how many complete answers are lost. */
+/** Calls grpc-go, the library of Talos's servers, with the product's client and counts the answers that are lost. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,12 +6,12 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { connectMaintenance } from '#talos/client/connect.ts'
 import { resources } from '#talos/client/resources.ts'
 
-/** As `calls/main.go` counts them. */
+/** The same as in `calls/main.go`. */
 const links = 50
 const logLines = 200
 const deadlineMs = 10_000
 
-/** One call each: a single answer, a stream of a file, a stream of resources. Throws where the answer is not whole. */
+/** Three calls: with a single answer, a stream of a file, and a stream of resources. Each throws if the answer is incomplete. */
 const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
   async (client) => {
     const { tag } = await client.version()
@@ -31,11 +31,11 @@ const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
 
 export interface Count {
   calls: number
-  /** Why each of the lost ones failed. */
+  /** Why each lost call failed. */
   lost: string[]
 }
 
-/** Makes `calls` calls of the server `program` (built from `calls/`), half of them one after another, half of them eight at once. */
+/** Makes `calls` calls to the server `program` (built from `calls/`): half of them one after another, half eight at a time. */
 export async function countLostCalls(program: string, calls: number): Promise<Count> {
   const server = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
   try {

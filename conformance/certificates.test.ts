@@ -1,4 +1,4 @@
-/** Our certificates beside Talos's own, and what Go makes of ours: see `README.md` of this folder. */
+/** Compares our certificates with Talos's, and checks that Go accepts ours. See `README.md` of this folder. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const differing = (one: Profile, other: Profile): string[] =>
 describe.each(versions)('Talos %s', (version) => {
   const { certificates, talos } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
 
-  test('every certificate that we make is accepted by Go, and is what Talos makes but for the known differences', () => {
+  test('Go accepts every certificate of ours, and it equals that of Talos except for the known differences', () => {
     const unknown: string[] = []
     for (const { id } of certificateCases) {
       const theirs = certificates.talos[id]
@@ -34,7 +34,7 @@ describe.each(versions)('Talos %s', (version) => {
         continue
       }
       const own = profileOf(ours[id]!)
-      // Made anew here, it is what Go was shown.
+      // The certificate made here equals the one that Go was shown.
       for (const field of differing(own, read)) unknown.push(`${id}: ${field} is ${JSON.stringify(own[field as keyof Profile])}, Go has read another`)
       if (read.verified !== 'yes') unknown.push(`${id}: Go refuses it: ${read.verified}`)
       for (const field of differing(read, theirs))
@@ -45,7 +45,7 @@ describe.each(versions)('Talos %s', (version) => {
     process.stdout.write(`Talos ${talos}: ${certificateCases.length} of ${certificateCases.length} certificates verified by Go\n`)
   })
 
-  test('authorities that Go made sign with our code, and leaves that Go made of them are accepted', async () => {
+  test('our code signs with authorities that Go made, and accepts leaves that Go signed', async () => {
     const made = JSON.parse(readFileSync(authoritiesFile(version), 'utf8')) as Record<string, KeyPair & { leaf: KeyPair }>
     expect(Object.keys(made)).toEqual(['crypto/x509', 'talos etcd', 'talos k8s', 'talos os'])
     expect(hasSha256KeyId(made['crypto/x509']!.crt)).toBe(true)
@@ -85,7 +85,7 @@ function opensslAccepts(ca: string, crt: string): boolean {
   return said.toString().endsWith(': OK\n')
 }
 
-test('every known difference of certificates still differs, and talos/README.md says who is right', () => {
+test('every known difference of certificates still exists and is explained in talos/README.md', () => {
   const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
   const all = versions.map((version) => (JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers).certificates)
   const wrong = knownCertificateDifferences.flatMap(({ title, field, cases }) => [

@@ -1,4 +1,4 @@
-/** Our certificates beside Talos's: what both are asked to make, what ours are, and what counts of a certificate. */
+/** The certificates that we and Talos both make, our own ones, and the fields that are compared. */
 import { createHash, X509Certificate as NodeCertificate } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
@@ -15,7 +15,7 @@ import { issueCertificate, mintKubernetesClient, mintTalosClient, type TalosRole
 import type { KeyPair } from '#talos/pki/keys.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 
-/** When all of it is made and verified: within the validity of `secrets.yaml`. */
+/** Time at which all certificates are made and verified, within the validity of `secrets.yaml`. */
 export const now = new Date('2027-01-01T00:00:00Z')
 
 const hourMs = 3_600_000
@@ -38,7 +38,7 @@ export interface Pair extends KeyPair {
   ca: string
 }
 
-/** As `certificates.go` has it: keys, serial numbers and signatures are others each time and don't count. */
+/** The same fields as in `certificates.go`. Keys, serial numbers and signatures differ each time and aren't compared. */
 export interface Profile {
   organizations: string[]
   commonName: string
@@ -69,9 +69,9 @@ export const certificateCases: readonly CertificateCase[] = [
   { id: 'apid of a control plane', kind: 'apid', commonName: 'node-1', dns: ['node-1', 'node-1.example.org'], addresses: ['10.0.0.1', 'fd00::1'], hours: 24 },
 ]
 
-/** Makes ours of every case. */
+/** Makes our certificate of every case. */
 export async function ourCertificates(bundle: SecretsBundle): Promise<Record<string, Pair>> {
-  // A key of RSA-4096, which takes a second, signs no certificate.
+  // The RSA-4096 key takes a second to make and signs no certificate.
   const { certs } = await generateSecrets({ now, keys: { k8sServiceAccount: bundle.certs.k8sServiceAccount.key } })
   const issue = async (one: CertificateCase): Promise<Pair> => {
     const lifetimeMs = (one.hours ?? 0) * hourMs
@@ -85,7 +85,7 @@ export async function ourCertificates(bundle: SecretsBundle): Promise<Record<str
   return Object.fromEntries(await Promise.all(certificateCases.map(async (one) => [one.id, await issue(one)] as const)))
 }
 
-/** What Go reads in a certificate, read without Go. */
+/** Reads the fields of a certificate that Go reads, without Go. */
 export function profileOf({ ca, crt, key }: Pair): Profile {
   const read = new X509Certificate(crt)
   const names = read.getExtension(SubjectAlternativeNameExtension)?.names.toJSON() ?? []
@@ -116,14 +116,14 @@ function keyIdOf(leaf: X509Certificate, authority: X509Certificate): Profile['au
   return named === authority.getExtension(SubjectKeyIdentifierExtension)?.keyId ? 'of the authority' : 'of another'
 }
 
-/** "yes", or that OpenSSL's rules for issuer and signature refuse it. */
+/** "yes", or the refusal by OpenSSL's rules for issuer and signature. */
 function verified(crt: string, ca: string): string {
   const [leaf, authority] = [new NodeCertificate(crt), new NodeCertificate(ca)]
   if (!leaf.checkIssued(authority)) return 'not issued by the authority'
   return leaf.verify(authority.publicKey) ? 'yes' : 'wrong signature'
 }
 
-/** Whether a key id is what Go makes of a public key since 1.25 (RFC 7093 §2, method 1). */
+/** Whether a key id is the one that Go computes for a public key since 1.25 (RFC 7093 §2, method 1). */
 export function hasSha256KeyId(ca: string): boolean {
   const read = new X509Certificate(ca)
   const bits = Buffer.from(read.publicKey.rawData).subarray(-32)

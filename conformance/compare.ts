@@ -1,4 +1,4 @@
-/** Our answers beside Talos's: the same cases, the same form. */
+/** Our answers in the same form as Talos's, for the same cases. */
 import { createHash } from 'node:crypto'
 import { generateConfig, type GenerateInput } from '#talos/config/generate.ts'
 import { mergePatches } from '#talos/config/merge.ts'
@@ -19,14 +19,14 @@ export interface PatchCase {
 }
 
 export interface Cases {
-  /** talosctl's secrets.yaml, of no cluster. */
+  /** A `secrets.yaml` of talosctl that belongs to no cluster. */
   secrets: string
   generate: GenerateCase[]
   bases: Readonly<Record<string, string>>
   patches: PatchCase[]
 }
 
-/** Talos's answers by `keyOf` each case: the digest of the text that came of it, or `refused: ` and why. */
+/** Talos's answers by `keyOf` of the case: the digest of the resulting text, or `refused: ` and the reason. */
 export interface Answers {
   talos: string
   answers: Record<string, string>
@@ -38,7 +38,7 @@ export interface Answers {
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Names a case by what it holds, so that an answer never belongs to another question. */
+/** Key of a case, made from its content, so that an answer never belongs to another case. */
 export const keyOf = (question: GenerateCase | PatchCase, bases: Cases['bases']): string =>
   digest(JSON.stringify('patches' in question ? [bases[question.base], question.patches] : { ...question, id: undefined }))
 
@@ -46,7 +46,7 @@ export function ourGeneration(cases: Cases, one: GenerateCase, talosVersion: str
   return digest(generateConfig({ ...one, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
-/** What we merge, which no version of Talos changes, or the error that refuses it. */
+/** Our merged text, which doesn't depend on the version of Talos, or the error that refuses it. */
 function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string | ConfigError {
   try {
     const layers = patches.map((body, i) => ({ name: `patch-${i}`, body }))
@@ -59,7 +59,7 @@ function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string
 
 const merged = new Map<PatchCase, string | ConfigError>()
 
-/** The digest of what we merge, or why we refuse: while merging, or when what came of it is validated. */
+/** The digest of our merged text, or why merging or validation refuses it. */
 export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): string {
   const text = merged.get(one) ?? mergedText(cases.bases, one)
   merged.set(one, text)
@@ -70,7 +70,7 @@ export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): st
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'
 
-/** How two answers differ; null where they agree. Where both refuse, neither the wording nor the step that refuses counts. */
+/** How two answers differ, or null if they agree. Two refusals agree, whatever their wording and the step that refuses. */
 export function difference(ours: string, talos: string): Difference | null {
   const isRefused = (answer: string) => answer.startsWith('refused: ')
   if (isRefused(ours) !== isRefused(talos)) return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'

@@ -1,4 +1,4 @@
-/** Our configurations beside Talos's own, whose answers are committed: see `README.md` of this folder. */
+/** Compares our configurations with Talos's committed answers. See `README.md` of this folder. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { type Answers, difference, keyOf, ourGeneration, ourMerge } from './comp
 import { knownDifferences } from './differences.ts'
 import { allCases } from './make-cases.ts'
 
-test('each Talos minor that configurations are generated for has answers of Talos', () => {
+test('every Talos minor that configurations are generated for has committed answers', () => {
   expect(versions).toEqual(minors.map(({ minor }) => `v${minor}`))
 })
 
@@ -19,7 +19,7 @@ const stale = 'Talos was not asked this yet; where Go is, run: npm run conforman
 describe.each(versions)('Talos %s', (version) => {
   const { talos, answers, secrets } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
 
-  test('every configuration that we generate is equal to the byte', () => {
+  test('every generated configuration equals that of Talos, byte for byte', () => {
     const others = cases.generate.flatMap((one) => {
       const answer = answers[keyOf(one, cases.bases)]
       if (answer === undefined) return [`${one.id}: ${stale}`]
@@ -28,7 +28,7 @@ describe.each(versions)('Talos %s', (version) => {
     expect(others).toEqual([])
   })
 
-  test('patches are merged and refused as Talos does, but for the known differences', () => {
+  test('patches are merged and refused as in Talos, except for the known differences', () => {
     const unknown: string[] = []
     let equal = 0
     for (const one of cases.patches) {
@@ -46,12 +46,12 @@ describe.each(versions)('Talos %s', (version) => {
     process.stdout.write(`Talos ${talos}: ${cases.generate.length} configurations and ${equal} of ${cases.patches.length} patches equal\n`)
   })
 
-  test('a secrets bundle that Talos has read and written is the same to us', () => {
+  test('a secrets bundle keeps its meaning when Talos reads and writes it', () => {
     expect(readSecrets(secrets)).toEqual(readSecrets(cases.secrets))
   })
 })
 
-test('every known difference still differs, and talos/README.md says who is right', () => {
+test('every known difference still exists and is explained in talos/README.md', () => {
   const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
   const all = versions.map((version) => JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers)
   const wrong: string[] = []

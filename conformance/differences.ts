@@ -1,9 +1,9 @@
 import type { Profile } from './certificates.ts'
 
 export interface KnownDifference {
-  /** As `talos/README.md` names it, which says who is right and why we stay with it. */
+  /** Its name in `talos/README.md`, which says who is right and why we keep our behaviour. */
   title: string
-  /** Titles of the cases. */
+  /** Matches the ids of the cases. */
   cases: RegExp
 }
 
@@ -42,7 +42,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ]
 
-/** The same for certificates: a field of their profile, and in which of them. */
+/** The same for certificates: a field, and the cases in which it differs. */
 export const knownCertificateDifferences: readonly (KnownDifference & { field: keyof Profile })[] = [
   { title: 'A certificate begins five minutes before it is made', field: 'backdatedSeconds', cases: /./ },
   { title: 'Organizations of a certificate keep their order', field: 'organizations', cases: /^kubeconfig of a person$/ },

@@ -1,4 +1,4 @@
-/** Patches written by hand: combinations that the model alone doesn't lead to, most of which once differed from Talos. */
+/** Patches written by hand: combinations that the model doesn't generate. Most of them once differed from Talos. */
 import type { PatchCase } from './compare.ts'
 
 const main = (type: 'controlplane' | 'worker') => `version: v1alpha1

@@ -1,6 +1,6 @@
 /**
- * What our code and Talos's are both asked. Patches come from the model of the documents, a few values for each field, and from
- * `known-patches.ts`, the combinations that the model alone doesn't lead to.
+ * The cases that our code and Talos's both answer. Patches come from the model of the documents, with a few values for each field, and from
+ * `known-patches.ts`, with combinations that the model doesn't generate.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ const required: Readonly<Record<string, object>> = {
   ExtensionServiceConfig: { environment: ['A=b'] },
 }
 
-/** A few values for a shape: plain ones, the zero, and some that should be refused. */
+/** A few values for a shape: ordinary ones, the zero value, and some that should be refused. */
 function valuesOf(shape: Shape, depth = 0): unknown[] {
   switch (shape.is) {
     case 'text':
@@ -56,7 +56,7 @@ function valuesOf(shape: Shape, depth = 0): unknown[] {
   }
 }
 
-/** Every field below `shape` with its values, as patches of the whole. */
+/** A patch of the whole document for each value of each field below `shape`. */
 function fieldsOf(shape: Shape, path: readonly string[] = []): { path: readonly string[]; value: unknown }[] {
   if (shape.is === 'object' && path.length < 4)
     return [...(path.length > 0 ? [{ path, value: {} }] : []), ...Object.entries(shape.fields).flatMap(([key, field]) => fieldsOf(field, [...path, key]))]
@@ -110,7 +110,7 @@ function generations(): GenerateCase[] {
         clusterName: 'rack-1',
         endpoint,
         kubernetesVersion: '1.35.4',
-        // Without it Talos names the image of its own version.
+        // Without it, Talos uses the image of its own version.
         installImage: 'ghcr.io/siderolabs/installer:v1.12.0',
         ...variant,
       })),
@@ -118,7 +118,7 @@ function generations(): GenerateCase[] {
   )
 }
 
-/** All cases, the same each time. */
+/** All cases. The result is always the same. */
 export function allCases(): Cases {
   const secrets = readFileSync(join(import.meta.dirname, 'secrets.yaml'), 'utf8')
   return { secrets, generate: generations(), bases, patches: [...knownPatches(), ...modelPatches()] }

@@ -1,7 +1,7 @@
 /**
- * Asks Talos's own code: `npm run conformance` writes its answers anew and makes 10,000 calls of a grpc-go server; `-- --check` fails where the answers are no
- * longer those that are committed, and makes fewer calls. Either fails when a complete answer of the server is lost.
- * Needs Go and its module proxy; where either is missing it says so and ends well, because `npm test` compares with the committed answers in any case.
+ * Runs Talos's own code. `npm run conformance` writes its answers anew and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
+ * from the committed ones, and makes fewer calls. Both fail if a complete answer of the server is lost.
+ * Needs Go and its module proxy. Without them it says so and succeeds, because `npm test` compares with the committed answers in any case.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const number = (value: number) => value.toLocaleString('en-US')
 const cases = allCases()
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
 
-/** Builds a Go program of this room and returns its path; null, and says why, where that can't be. */
+/** Builds a Go program of this room and returns its path. If that fails, prints why and returns null. */
 function build(name: string): string | null {
   const program = join(folder, name)
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: join(import.meta.dirname, name), encoding: 'utf8' })
@@ -30,7 +30,7 @@ function build(name: string): string | null {
   return null
 }
 
-/** Whether `version` of Talos answers as committed; null where it can't be asked. */
+/** Whether `version` of Talos gives the committed answers; null if it can't run. */
 function ask(version: string, questions: string): boolean | null {
   const program = build(version)
   if (program === null) return null
@@ -54,7 +54,7 @@ async function writeQuestions(): Promise<string> {
   return path
 }
 
-/** Whether no answer of a grpc-go server was lost; null where there is no such server. */
+/** Whether no answer of a grpc-go server was lost; null if the server can't be built. */
 async function call(): Promise<boolean | null> {
   const program = build('calls')
   if (program === null) return null
