@@ -29,10 +29,10 @@ export interface ListFilter {
   readonly help: string
   /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
-  /** Schema of the text; by default at most 40 characters. */
+  /** Schema of the text. Default: trimmed, at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
-  readonly value?: string
+  readonly placeholder?: string
   /** Name of the CLI's option, where the key doesn't read well as one. */
   readonly flag?: string
 }
@@ -62,6 +62,10 @@ export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, inf
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
+/** Filters without `choices`. The console needs options for their menus. */
+export type FreeFilter<L extends AnyList> = {
+  [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } ? never : K
+}[FilterKey<L>]
 /** Columns without `value`. */
 export type BareColumn<L extends AnyList> = {
   [K in ColumnKey<L>]: L['columns'][K] extends { readonly value: unknown } ? never : K

@@ -175,7 +175,7 @@ const operations = list<Operation>()({
   filters: {
     status: { label: 'Status', help: 'Only in this status, or open', choices: [...operationStatuses, 'open'] },
     kind: { label: 'Kind', help: 'Only of this kind', choices: operationKinds },
-    target: { label: 'Of', help: 'Only of the server or cluster with this id', schema: z.uuid(), value: 'ID' },
+    target: { label: 'Of', help: 'Only of the server or cluster with this id', schema: z.uuid(), placeholder: 'ID' },
   },
   order: '-created_at',
 })

@@ -138,7 +138,7 @@ interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Optio
 const flagOf = (key: string, { flag }: ListFilter): string => flag ?? key.replaceAll('_', '-')
 const filterOption = (key: string, filter: ListFilter): TextOption => {
   const choices = choicesOf(filter)?.map(([value]) => value)
-  return { kind: 'text', value: filter.value ?? key.toUpperCase(), help: filter.help, ...(choices && { choices }) }
+  return { kind: 'text', value: filter.placeholder ?? key.toUpperCase(), help: filter.help, ...(choices && { choices }) }
 }
 
 /** The options that narrow a list by its filters. */
@@ -181,6 +181,7 @@ export function listCommand<
   const columns = operation.list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>
   const { shown = Object.keys(columns).filter((key) => !columns[key]!.hidden) } = declared
   const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
+  for (const [key, { text }] of Object.entries<Cell<ItemOf<L>>>(cells)) if (!(key in columns) && !text) throw new Error(`${nouns[1]} have no column ${key}`)
   const sorts = sortKeys(operation.list)
   return command<Operands, Options>({
     summary: operation.summary,

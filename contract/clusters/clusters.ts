@@ -164,7 +164,7 @@ const clusters = list<Cluster>()({
   },
   filters: {
     status: { label: 'Status', help: 'Only in this status', choices: clusterStatuses },
-    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', value: 'CODE' },
+    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
   },
   order: 'name',
 })

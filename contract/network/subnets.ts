@@ -82,8 +82,8 @@ const subnets = list<Subnet>()({
     status: { label: 'Status', sort: true },
   },
   filters: {
-    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', value: 'NAME' },
-    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', value: 'CODE' },
+    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', placeholder: 'NAME' },
+    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
     status: { label: 'Status', help: 'Only in this status', choices: subnetStatuses },
     type: { label: 'Type', help: 'Only of this type', choices: ['IPv4', 'IPv6'] },
     purpose: { label: 'Purpose', help: 'Only for this purpose', choices: subnetPurposes },

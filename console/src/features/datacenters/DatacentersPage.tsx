@@ -152,7 +152,7 @@ export function DatacentersPage({ search, setSearch }: { search: ListSearch; set
     <>
       <PageCount n={data?.total} />
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
-      <ListToolbar state={state} placeholder="Code or city" views="none">
+      <ListToolbar state={state} placeholder="Code or city" options={{}} views="none">
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

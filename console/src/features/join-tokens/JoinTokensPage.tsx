@@ -107,7 +107,7 @@ export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setS
     <>
       <h1 className="sr">Join tokens</h1>
       <PageCount n={data?.total} />
-      <ListToolbar state={state} placeholder="Name" inline={['status']} views="none">
+      <ListToolbar state={state} placeholder="Name" options={{}} inline={['status']} views="none">
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type AnyList, choicesOf, filtersOf as declaredFilters, type ItemOf, type List } from '#contract/list.ts'
+import { type AnyList, choicesOf, type FilterKey, type FreeFilter, filtersOf as declaredFilters, type ItemOf } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
 import type { SetSearch } from '../../api/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
@@ -59,15 +59,15 @@ export function useList<L extends AnyList>(
   }
   /** There is nothing yet, and nothing narrows the list: it says itself how to begin. */
   const isEmpty = data?.total === 0 && !filtered
-  return { list: list as AnyList, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty, table }
+  return { list, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty, table }
 }
-export type ListState<Row> = ReturnType<typeof useList<List<Row>>>
+export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 
 type Options = OneFilter['options']
 
-/** The filters of a list. Those of free text offer `options`, or what the URL asks for; those that `inline` does not name stand behind a button. */
+/** The filters of a list. A filter without choices offers `options[key]`, or without it only the value in the URL. Filters that aren't `inline` are behind a button. */
 function filtersOf(
-  { list, search, set }: Pick<ListState<unknown>, 'list' | 'search' | 'set'>,
+  { list, search, set }: Pick<ListState<AnyList>, 'list' | 'search' | 'set'>,
   options: Readonly<Record<string, Options>>,
   inline: readonly string[],
 ): OneFilter[] {
@@ -79,18 +79,19 @@ function filtersOf(
   })
 }
 
-interface ListToolbarProps<Row> {
-  state: ListState<Row>
+interface ListToolbarProps<L extends AnyList> {
+  state: ListState<L>
   placeholder: string
-  options?: Readonly<Record<string, Options>>
-  inline?: readonly string[]
+  /** The values offered by each filter that has no choices of its own. */
+  options: Readonly<Record<FreeFilter<L>, Options>>
+  inline?: readonly FilterKey<L>[]
   /** Where saved views are offered: on wide screens, on all, or nowhere. */
   views?: 'wide' | 'all' | 'none'
   children: ReactNode
 }
 
-/** Search, filters and order of a list, what of it is shown, and beside that the page's own buttons. */
-export function ListToolbar<Row>({ state, placeholder, options = {}, inline = [], views = 'wide', children }: ListToolbarProps<Row>) {
+/** The toolbar of a list: search, filters, order, columns, saved views, and the page's own buttons. */
+export function ListToolbar<L extends AnyList>({ state, placeholder, options, inline = [], views = 'wide', children }: ListToolbarProps<L>) {
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns

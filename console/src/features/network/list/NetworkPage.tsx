@@ -117,7 +117,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
 const exportList = (search: ListSearch): Promise<unknown> =>
   download(subnetExport, { query: narrowingOf(subnetList, search) }, 'subnets.csv').catch((problem: unknown) => toast.error(reasonOf(problem)))
 
-function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListState<Subnet>; actions: [Action, Action, Action, Action] }) {
+function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListState<typeof subnetList.list>; actions: [Action, Action, Action, Action] }) {
   const narrow = useMedia('below', 'sm')
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)

@@ -116,9 +116,9 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 }
 
 /** Filters beside the search. The others stand behind a button. */
-const inline = ['status', 'nodeType', 'datacenter', 'reachable']
+const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
 
-function Toolbar({ state, setSearch }: { state: ListState<Server>; setSearch: SetListSearch }) {
+function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list>; setSearch: SetListSearch }) {
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const narrow = useMedia('below', 'sm')
