@@ -35,7 +35,7 @@ const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
 
 const machineKind = (kind: MachineCommand) => {
   const { title, until, audit, event, verb } = machineCommands[kind]
-  const steps = { command: (s: Named) => `Tell ${s.name} to ${title.toLowerCase()}`, [until]: commandEnds[until] }
+  const steps = { command: (s: Named) => `Tell ${s.name} to ${title.charAt(0).toLowerCase()}${title.slice(1)}`, [until]: commandEnds[until] }
   return { ...onServer, title, steps, audit, event, command: `server ${verb}` }
 }
 const machineKinds = Object.fromEntries(machineCommandKinds.map((kind) => [kind, machineKind(kind)])) as Record<MachineCommand, ReturnType<typeof machineKind>>

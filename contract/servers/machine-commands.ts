@@ -1,9 +1,9 @@
 /**
- * Commands to a machine of a cluster, one row each. From a row follow the API call and its route, the operation, the audit entry, the event, the console's
- * action with its dialog, and the CLI command. Which call of Talos carries a command out stands in `backend/src/domains/servers/contact/commanding.ts`.
+ * Commands to a machine of a cluster, one row each. The API call and its route, the operation, the audit entry, the event, the console's action with its
+ * dialog, and the CLI command follow from the row. `backend/src/domains/servers/contact/commanding.ts` has the call of Talos for each.
  */
 
-/** How a command ends: the title of the operation's second step, whose key it is. */
+/** How a command ends. The key is that of the operation's second step, the value its title. */
 export const commandEnds = {
   back: (s: { readonly name: string }) => `${s.name} runs again`,
   off: (s: { readonly name: string }) => `${s.name} is off`,
@@ -13,23 +13,23 @@ export const commandEnds = {
 interface Row {
   /** Last part of the API's path; `server <verb>` in the CLI. */
   readonly verb: string
-  /** Of the console's action; with the server's name, of the operation; in lower case, of the order: "Tell calm-otter-101 to reboot". */
+  /** Label of the console's action. It also names the operation, followed by the server's name, and the first step: "Tell calm-otter-101 to reboot". */
   readonly title: string
-  /** Of the API call and the CLI command. */
+  /** Summary of the API call and of the CLI command. */
   readonly summary: string
   readonly until: keyof typeof commandEnds
   readonly audit: `server.${string}`
-  /** In the events of the server. */
+  /** Text of the server's event. */
   readonly event: string
-  /** "calm-otter-101 …": what the CLI prints. */
+  /** What the CLI prints after the server's name: "calm-otter-101 is being rebooted". */
   readonly begun: string
-  /** Name of an icon of the console. */
+  /** Name of an icon (`console/src/ui/pictures/Icon.tsx`). */
   readonly icon: string
   /** Title of the confirmation. */
   readonly question: (server: string) => string
-  /** What the confirmation says. */
+  /** Text of the confirmation. */
   readonly consequence: string
-  /** Shown in red, and the server's name has to be typed. */
+  /** The action is shown in red, and the server's name has to be typed. For commands that a person can't undo from here. */
   readonly danger: boolean
 }
 

@@ -11,6 +11,8 @@ import { operationGet } from '#contract/operations.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
 import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userList } from '#contract/users.ts'
+import { openSessions } from '../api/sessions.ts'
+import { allCommands } from '../commands.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
@@ -326,7 +328,9 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown restart-kubelet reset remove drift')
+  const verbs = new Set(allCommands(openSessions({})).flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []))
+  expect(verbs).toContain('rename')
+  expect(await complete('server', '')).toBe([...verbs].join(' '))
   expect(await complete('server', 'list', '--stat')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')

@@ -29,7 +29,7 @@ const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<un
   serverRestartKubelet: (client) => client.restartService('kubelet'),
 }
 
-/** What is looked at to know how a command ended, and the words for it behind the server's name. */
+/** Reads from the machine whether a command has ended. `state` follows the server's name in messages. */
 const stageSeen = async (client: TalosClient) => {
   const { stage } = await readStage(client)
   return { isUp: stage === 'running', state: `is ${stage.replace('_', ' ')}` }

@@ -339,7 +339,7 @@ test.each(survived)(
   'a simulated machine carries out %s, and the server is free again',
   async (kind) => {
     const { answer } = await operator.call(serverCommands[kind], { params })
-    expect(await untilEnded(answer!.operation.id)).toMatchObject({ kind, status: 'done', steps: [{ status: 'done' }, { status: 'done' }] })
+    expect(await untilEnded(answer!.operation.id)).toMatchObject({ kind, status: 'done', reason: null, steps: [{ status: 'done' }, { status: 'done' }] })
     expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
   },
   40_000,
