@@ -134,7 +134,7 @@ export async function* unseal(passphrase: string, source: AsyncIterable<Uint8Arr
 async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Promise<Keys> {
   if (!head.subarray(0, magic.length).equals(magic)) throw new BackupRefused('This is not a backup of Steelyard')
   if (head.length < headBytes) throw new BackupRefused('The backup is cut off: its end is missing')
-  const [log2N, r, p] = head.subarray(costAt, saltAt) as unknown as [number, number, number]
+  const [log2N, r, p] = [head.readUInt8(costAt), head.readUInt8(costAt + 1), head.readUInt8(costAt + 2)]
   if (log2N > highest.log2N || log2N < 1 || r > highest.r || r < 1 || p > highest.p || p < 1) throw new BackupRefused('The head of the backup was changed')
   const salt = head.subarray(saltAt, checkAt)
   const name = head.subarray(costAt, checkAt).toString('hex')

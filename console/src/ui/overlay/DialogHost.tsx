@@ -9,11 +9,9 @@ export function DialogHost() {
   const opened = useStore(openedDialogs).filter((one) => one.id > before)
   const shown = shownDialog(opened)
   useEffect(() => closeDialogs, [])
-  return opened.map(({ id, View, props, open }) => (
+  return opened.map(({ id, element, open }) => (
     <Suspense key={id} fallback={null}>
-      <DialogContext value={{ open: open && id === shown?.id, close: (answer) => closeDialog(id, answer) }}>
-        <View {...props} />
-      </DialogContext>
+      <DialogContext value={{ open: open && id === shown?.id, close: (answer) => closeDialog(id, answer) }}>{element}</DialogContext>
     </Suspense>
   ))
 }

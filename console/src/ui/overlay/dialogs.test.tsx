@@ -59,7 +59,7 @@ test('the data of a closed dialog goes after a moment', async () => {
   await screen.findByRole('dialog')
   vi.useFakeTimers()
   closeDialogs()
-  expect(openedDialogs.get()).toMatchObject([{ open: false, props: { text: 'Go on?' } }])
+  expect(openedDialogs.get()).toMatchObject([{ open: false, element: { props: { text: 'Go on?' } } }])
   vi.runAllTimers()
   expect(openedDialogs.get()).toEqual([])
 })

@@ -1,12 +1,11 @@
-import { type ComponentType, createContext, lazy, useContext } from 'react'
+import { type ComponentType, createContext, createElement, lazy, type ReactElement, useContext } from 'react'
 import { patiently } from '../../lib/code.tsx'
 import { createStore } from '../../lib/store.ts'
 
 /** A dialog that was opened. It stays in the list for a moment after it was closed, so that it can fade out with its data. */
 export interface OpenedDialog {
   id: number
-  View: ComponentType
-  props: object
+  element: ReactElement
   open: boolean
   rank: number
 }
@@ -33,13 +32,16 @@ export function dialog<Props extends object | undefined = undefined, Answer = vo
   load: () => Promise<{ default: ComponentType<NonNullable<Props>> }>,
   rank = ordinary,
 ): (...props: Props extends object ? [Props] : []) => Promise<Answer | undefined> {
-  const View = lazy(patiently(load)) as unknown as ComponentType
+  const View: ComponentType<NonNullable<Props>> = lazy<ComponentType<NonNullable<Props>>>(patiently(load))
   return (...[props]) =>
     new Promise((resolve) => {
-      for (const same of openedDialogs.get()) if (same.View === View) closeDialog(same.id)
+      for (const same of openedDialogs.get()) if (same.element.type === View) closeDialog(same.id)
       lastId += 1
       answers.set(lastId, resolve as (answer: unknown) => void)
-      openedDialogs.set((now) => [...now.filter((one) => one.View !== View), { id: lastId, View, props: props ?? {}, open: true, rank }])
+      openedDialogs.set((now) => [
+        ...now.filter((one) => one.element.type !== View),
+        { id: lastId, element: createElement(View, (props ?? {}) as NonNullable<Props>), open: true, rank },
+      ])
     })
 }
 
