@@ -1,12 +1,12 @@
-/** Time as the program sees it. It is passed in everywhere, so that tests can control it; only `systemClock` reads the machine's clock. */
+/** The program's clock. It is injected everywhere, so that tests can control time; only `systemClock` reads the machine's clock. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds that pass evenly, whatever the clock on the wall is set to; since any moment, and for this process alone. */
+  /** Monotonic milliseconds, unaffected by changes of the wall clock. The starting point is arbitrary and differs between processes. */
   monotonic(): number
-  /** Time of the last clock jump, by its own time; 0 if there was none. */
+  /** Time of the last clock jump, by this clock; 0 if there was none. */
   steadySince(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>

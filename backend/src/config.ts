@@ -1,4 +1,4 @@
-/** Every setting of the program, and the files that settings name. Read once, from a plain object, and all problems reported at once. */
+/** Settings of the program, and the files that they name. They are read once, from a plain object, and all problems are reported together. */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
@@ -55,7 +55,7 @@ export class ConfigRefused extends Error {
 }
 
 /**
- * @param environment as given by the system; empty values count as not set
+ * @param environment the process environment; empty values count as not set
  * @param folder the working directory, for relative paths
  * @throws ConfigRefused with every problem at once
  */
@@ -101,7 +101,7 @@ export function readConfig(environment: Environment, folder: string) {
   }
 
   const email = value('STEELYARD_ADMIN_EMAIL')
-  // A password is taken as it is: spaces at its ends belong to it.
+  // The password isn't trimmed: spaces at its ends belong to it.
   const password = environment['STEELYARD_ADMIN_PASSWORD'] || undefined
   let firstUser: { readonly email: string; readonly password: string } | undefined
   if (email !== undefined && password !== undefined) {
@@ -153,7 +153,7 @@ export function readConfig(environment: Environment, folder: string) {
   const config = {
     host,
     port,
-    /** Holds everything that must be kept. */
+    /** Data folder; contains everything that must survive a restart. */
     dataFolder: data,
     /** Undefined: the embedded PostgreSQL. */
     databaseUrl,
@@ -170,14 +170,14 @@ export function readConfig(environment: Environment, folder: string) {
     /** Without a slash at the end. */
     publicUrl: url('STEELYARD_PUBLIC_URL') ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
-    /** A session that isn't used for so long has ended. */
+    /** An unused session ends after this time. */
     sessionIdleHours,
     waitlistUrl: url('WAITLIST_URL'),
     logLevel,
     roles: roles as Role[],
-    /** Private keys of clusters' authorities made before; only beside a simulation. */
+    /** Pregenerated private keys of cluster authorities; only allowed in a simulation. */
     simulatedKeysFile,
-    /** An effect at which the process kills itself; only tests set it. */
+    /** The effect at which the process kills itself; set only by tests. */
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name))
@@ -186,12 +186,12 @@ export function readConfig(environment: Environment, folder: string) {
   return config
 }
 
-/** Variables of the command line and of the script in docs/api-first-cluster.md. */
+/** Variables of the CLI and of the script in docs/api-first-cluster.md. */
 const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])
 
 /**
- * The settings, with what they name on the disk.
- * @throws ConfigRefused with every problem of both at once
+ * The settings, with the content of the files that they name.
+ * @throws ConfigRefused with all problems of settings and files
  */
 export async function checkedConfig(environment: Environment, folder: string): Promise<Config> {
   const problems: string[] = []
@@ -213,7 +213,7 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
     const given = environment[setting]?.trim()
     return given ? path.resolve(folder, given) : undefined
   }
-  /** The file's parsed text; undefined after reporting a problem. */
+  /** The parsed content of the file; undefined if there is a problem, which is then reported. */
   async function readAs<T>(setting: Setting, what: string, parse: (text: Buffer) => T): Promise<T | undefined> {
     const file = named(setting)
     if (file === undefined) return undefined
@@ -247,7 +247,7 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
   return problems
 }
 
-/** Whether a folder can be written to, or made; why not. */
+/** Why the folder can neither be written to nor created; undefined if it can. */
 async function troubleWithFolder(folder: string): Promise<string | undefined> {
   const found = await stat(folder).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {

@@ -1,4 +1,4 @@
-/** Where everything that must be kept lies. `npm start` asks the same, so that it and the program mean one folder. */
+/** Location of the data folder. Used by `npm start` and by the program, so that both use the same folder. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
@@ -11,8 +11,8 @@ export const systemFolder = '/var/lib/steelyard'
 const existing = (folder: string): string => (existsSync(folder) ? folder : existing(path.dirname(folder)))
 
 /**
- * The absolute path of the data folder: the given one, else `.steelyard` in the working directory. As root, the database runs as an account without privileges;
- * where that can't enter the default, `/var/lib/steelyard` is taken.
+ * The absolute path of the data folder: the given one, else `.steelyard` in the working directory. Under root the database runs as an unprivileged account;
+ * if that account can't enter the default folder, `/var/lib/steelyard` is used.
  * @param given text of `STEELYARD_DATA`, if it is set
  */
 export function dataFolder(given: string | undefined, cwd: string): string {
@@ -22,7 +22,7 @@ export function dataFolder(given: string | undefined, cwd: string): string {
   return canEnter(unprivilegedAccount(uid), existing(wanted)) ? wanted : systemFolder
 }
 
-/** Creates the folder if it is missing. As root, others may pass through it to the database's folder, but not list it. */
+/** Creates the folder if it is missing. Under root, other accounts may traverse it to reach the database's folder, but not list it. */
 export function makeDataFolder(folder: string, uid: number | undefined): void {
   mkdirSync(folder, { recursive: true, mode: uid === 0 ? 0o711 : 0o700 })
 }

@@ -1,6 +1,6 @@
 /**
- * Reads everything for a backup as records: a consistent snapshot of the database by COPY over an ordinary connection, then the files. It needs
- * no PostgreSQL tools and blocks nobody: a read-only transaction sees what was committed when it began (REPEATABLE READ).
+ * Reads the content of a backup as records: a consistent snapshot of the database by COPY over an ordinary connection, then the files. Needs
+ * no PostgreSQL tools and blocks no other connection: a read-only transaction sees what was committed when it began (REPEATABLE READ).
  */
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
@@ -15,7 +15,7 @@ export interface DumpCount {
   tables: number
   rows: number
   files: number
-  /** Clusters whose escrow file isn't among the files: it lies in the data folder of another process. */
+  /** Clusters without an escrow file in this data folder: the file is in the data folder of another process. */
   clustersWithoutEscrow: number
 }
 
@@ -25,11 +25,11 @@ interface DumpParts {
   readonly version: string
 }
 
-/** Text forms that mean the same wherever they are read, and no limits of time. */
+/** Settings that make the text of values independent of the server's configuration, and turn off timeouts. */
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 
-/** Our own tables only: extensions create theirs again. */
+/** Only Steelyard's own tables: extensions create their tables again. */
 const askTables = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> 'migration'
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
@@ -41,7 +41,7 @@ const askSequences = `select sequencename as name, last_value::text as last from
 
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Counts into `count` as it goes. @throws BackupRefused where there is nothing to back up, or what is there doesn't belong together */
+/** Counts what was read in `count`. @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match the database */
 export async function* dump({ client, config, version }: DumpParts, count: DumpCount): AsyncGenerator<Buffer> {
   const names = async () => (await client.query<{ name: string }>(askTables)).rows.map((row) => row.name)
   const tables = await names()
@@ -49,7 +49,7 @@ export async function* dump({ client, config, version }: DumpParts, count: DumpC
   await client.query('begin isolation level repeatable read read only')
   try {
     await client.query(session)
-    // As pg_dump does it: before the snapshot is taken, so that no migration changes a table under the reader.
+    // Locks the tables before the snapshot is taken, as pg_dump does, so that no migration changes a table while it is read.
     await client.query(`lock table migration, ${tables.map(quote).join(', ')} in access share mode`)
     const { rows: migrations } = await client.query<Manifest['migrations'][number]>('select number, name, checksum from migration order by number')
     if ((await names()).join() !== tables.join()) throw new BackupRefused('The schema of the database was changed meanwhile: try again')
@@ -77,7 +77,7 @@ async function* table(client: PoolClient, name: string, count: DumpCount): Async
   count.rows += stream.rowCount
 }
 
-/** After the tables: an escrow file is written before its secrets are used, so whatever the tables tell of is there. */
+/** Read after the tables: an escrow file is written before its secrets are used, so every cluster in the tables already has its file. */
 async function* files(client: PoolClient, config: Config, count: DumpCount): AsyncGenerator<Buffer> {
   const escrowed = new Set<string>()
   for await (const { kind, name, bytes } of readFiles(config)) {

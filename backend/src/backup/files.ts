@@ -12,7 +12,7 @@ import { BackupRefused } from './sealed.ts'
 export type SavedFile = Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer }
 
 const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join(config.dataFolder, 'escrow')
-/** `<cluster id>.bin`: nothing else is read or written, so that no name leads out of the folder. */
+/** `<cluster id>.bin`: files with other names are neither read nor written, so that no name leads out of the folder. */
 const isEscrowName = (name: string): boolean => /^[0-9a-f-]{36}\.bin$/.test(name)
 
 /** Escrow files never change after they are written, so they can be read one after another. */
@@ -33,8 +33,8 @@ const targetOf = (config: Config, { kind, name }: Pick<SavedFile, 'kind' | 'name
 }
 
 /**
- * Whether a file of the backup has to be put in its place; false where the same is there.
- * @throws BackupRefused where another is there: it is never overwritten
+ * Whether a file of the backup has to be written; false if the same file exists already.
+ * @throws BackupRefused if a different file exists, which is never overwritten
  */
 export async function isMissing(config: Config, file: SavedFile): Promise<boolean> {
   const target = targetOf(config, file)
@@ -48,7 +48,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
     throw new BackupRefused(`Another escrow file of the same cluster stands at ${target}: move it away, or set STEELYARD_DATA to another folder`)
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
-  // Keys that were added since do no harm.
+  // Keys that were added after the backup do no harm.
   if (needed.ids.every((id) => held.get(id))) return false
   throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }

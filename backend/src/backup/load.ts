@@ -14,10 +14,10 @@ import { BackupRefused } from './sealed.ts'
 
 export type Contents = Awaited<ReturnType<typeof visit>>
 
-/** Called for each part; without callbacks the parts are only read. */
+/** Callbacks for each kind of part; without callbacks the parts are only read. */
 interface Visitor {
   begin?(manifest: Manifest): Promise<void>
-  /** Takes the bytes of a table; answers how many rows were put in. */
+  /** Receives the bytes of a table and returns the number of inserted rows. */
   table?(part: TablePart, rows: AsyncIterable<Buffer>): Promise<number>
   sequence?(name: string, last: string): Promise<void>
 }
@@ -25,7 +25,7 @@ interface Visitor {
 const damaged = (what: string) => new BackupRefused(`The backup does not fit together: ${what}`)
 const newline = 0x0a
 
-/** Goes through the records to the end. @throws BackupRefused where something is missing or stands where it shouldn't */
+/** Reads all records. @throws BackupRefused if a record is missing or out of order */
 export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Visitor = {}) {
   const next = async (): Promise<Part | Buffer | undefined> => {
     const { value, done } = await records.next()
@@ -37,7 +37,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
   const files: SavedFile[] = []
   let tables = 0
   let rows = 0
-  /** The bytes up to the end of the part, which says how much there should have been. */
+  /** The bytes up to the end of the part, whose last record states the expected amount. */
   let expected = 0
   async function* bytes(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -78,7 +78,7 @@ async function countLines(source: AsyncIterable<Buffer>): Promise<number> {
   return lines
 }
 
-/** @throws BackupRefused where the backup is of a newer Steelyard, or of one whose schema isn't known */
+/** @throws BackupRefused if the backup is from a newer Steelyard, or has an unknown schema */
 export function demandKnownSchema(manifest: Manifest, known: readonly Migration[]): void {
   const newest = manifest.migrations.length
   if (newest > known.length)
@@ -93,7 +93,7 @@ const askRelations = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
-/** @throws BackupRefused where anything is in the database */
+/** @throws BackupRefused if the database isn't empty */
 async function demandEmpty(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(askRelations)
   if (rows.length === 0) return
@@ -107,10 +107,10 @@ type ForeignKey = { table: string; name: string; definition: string }
 const askForeignKeys = `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
   from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`
 
-/** Fills the tables in the caller's transaction, and brings the schema to the newest. Answers what the backup held. */
+/** Fills the tables in the caller's transaction and migrates the schema to the newest version. Returns a summary of the backup. */
 export async function load(client: PoolClient, records: AsyncGenerator<Part | Buffer>, migrations: readonly Migration[]): Promise<Contents> {
   await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
-  // A Steelyard that starts now waits until this is over.
+  // A Steelyard that starts during the restore waits until the restore has ended.
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
   await demandEmpty(client)
   let foreignKeys: ForeignKey[] = []
@@ -124,7 +124,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
       for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
     },
     async table({ name, columns }, rows) {
-      // The rows that the migrations themselves have made are in the backup, as they are by now.
+      // The backup contains the current state of the rows that the migrations insert.
       await client.query(`delete from ${quote(name)}`)
       return fill(client, `copy ${quote(name)} (${columns.map(quote).join(', ')}) from stdin`, rows)
     },
@@ -137,7 +137,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
 
 async function fill(client: PoolClient, text: string, rows: AsyncIterable<Buffer>): Promise<number> {
   const stream = client.query(copyFrom(text))
-  // Heard from the beginning: the database may refuse while rows are still being read.
+  // Handles the rejection from the start, because the database may refuse the COPY while rows are still being read.
   const over = finished(stream)
   over.catch(() => undefined)
   try {

@@ -4,7 +4,7 @@
  */
 import { BackupRefused } from './sealed.ts'
 
-/** What the backup was made of, by which version of the program. */
+/** The source of the backup, and the version of the program that made it. */
 export interface Manifest {
   readonly part: 'manifest'
   readonly madeAt: string
@@ -18,9 +18,9 @@ export type TablePart = { readonly part: 'table'; readonly name: string; readonl
 export type FilePart = { readonly part: 'file'; readonly kind: 'key' | 'escrow'; readonly name: string }
 /** The last value of a sequence. */
 type SequencePart = { readonly part: 'sequence'; readonly name: string; readonly last: string }
-/** After a table or a file: rows of the one, bytes of the other. */
+/** After a table or a file: its number of rows or of bytes. */
 type EndPart = { readonly part: 'end'; readonly count: number }
-/** The last one. */
+/** The last record. */
 type ClosingPart = { readonly part: 'closing'; readonly tables: number; readonly rows: number; readonly files: number }
 
 export type Part = Manifest | TablePart | FilePart | SequencePart | EndPart | ClosingPart
@@ -50,7 +50,7 @@ export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGene
   for await (const bytes of source) {
     waiting.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
     length += bytes.byteLength
-    // Joined only once a record is whole: a long one costs no more than its length.
+    // Chunks are joined only after the record is complete, so that a long record takes no more memory than its length.
     if (length < wanted) continue
     let held = Buffer.concat(waiting)
     for (;;) {

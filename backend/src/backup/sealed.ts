@@ -1,11 +1,11 @@
 /**
- * The outside of a backup file: a stream of bytes sealed with a passphrase, in pieces, so that neither writing nor reading needs it whole in memory.
+ * The envelope of a backup file: a stream of bytes encrypted with a passphrase in pieces, so that the file is never in memory as a whole.
  *
  * head: `steelyard-backup-1\n` | log2 N | r | p | salt (16) | check (16)
- * then pieces of 64 KiB, each AES-256-GCM with its tag (16) after it; only the last may be shorter.
+ * then pieces of 64 KiB, each AES-256-GCM followed by its tag (16); only the last piece may be shorter.
  *
- * The key comes from the passphrase by scrypt (RFC 7914) with the salt of this one file, so no nonce is used twice under a key. The nonce of a piece is its
- * number and whether it is the last: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015), by which pieces can't be left out, reordered, or
+ * The key is derived from the passphrase by scrypt (RFC 7914) with a salt per file, so no nonce is used twice with a key. The nonce of a piece is its
+ * number and a flag for the last piece: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015), by which pieces can't be left out, reordered, or
  * cut off at the end. The head is additional data of each piece. `check` tells a wrong passphrase from a damaged file.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
@@ -28,7 +28,7 @@ const tagBytes = 16
 
 /** 128 MiB and about half a second (OWASP's first choice of parameters for scrypt). */
 const cost = { log2N: 17, r: 8, p: 1 }
-/** A file that asks for more was not made by Steelyard. */
+/** A file with larger parameters was not made by Steelyard. */
 const highest = { log2N: 20, r: 16, p: 4 }
 
 interface Keys {
@@ -52,10 +52,10 @@ const nonceOf = (number: number, isLast: boolean): Buffer => {
   return nonce
 }
 
-/** What a passphrase opens, kept between two readings of one file: deriving a key is slow by design. */
+/** Keys derived from a passphrase, cached between two reads of one file: deriving a key is slow by design. */
 export type KnownKeys = Map<string, Keys>
 
-/** Seals what `source` gives. */
+/** Encrypts the bytes of `source`. */
 export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
   const salted = Buffer.concat([Buffer.from([cost.log2N, cost.r, cost.p]), randomBytes(saltBytes)])
   const keys = await keysOf(passphrase, cost, salted.subarray(saltAt - costAt))
@@ -72,7 +72,7 @@ export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array
   for await (const { bytes, isLast } of pieces(source, pieceBytes)) yield piece(bytes, isLast)
 }
 
-/** The bytes in pieces of one size, and whether each is the last: that is told only by what comes after it. Of nothing, one empty piece. */
+/** Splits the bytes into pieces of one size and marks the last piece, which shows only when no byte follows. Empty input gives one empty piece. */
 async function* pieces(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   let waiting: Buffer[] = []
   let length = 0
@@ -81,7 +81,7 @@ async function* pieces(source: AsyncIterable<Uint8Array>, size: number): AsyncGe
     length += bytes.byteLength
     if (length <= size) continue
     let whole = Buffer.concat(waiting)
-    // One byte more than a piece proves that it isn't the last.
+    // A byte beyond the piece proves that the piece isn't the last.
     for (; whole.length > size; whole = whole.subarray(size)) yield { bytes: whole.subarray(0, size), isLast: false }
     waiting = [whole]
     length = whole.length
@@ -106,8 +106,8 @@ async function* after(head: number, source: AsyncIterable<Uint8Array>, give: (he
 }
 
 /**
- * Opens what `seal` wrote.
- * @throws BackupRefused where it is no backup, the passphrase is another, or anything in it was changed or is missing
+ * Decrypts what `seal` wrote.
+ * @throws BackupRefused if the file is no backup, the passphrase is wrong, or any part of the file was changed or is missing
  */
 export async function* unseal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)

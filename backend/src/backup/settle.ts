@@ -17,7 +17,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     [madeAt, now],
   )
 
-  // Of a backup that was itself made before everything was resumed, too.
+  // Also replaces holds from an earlier restore, if the backup was made before all of them were resumed.
   await run('delete from hold')
   const clusters = await run(`insert into hold (subject, kind, id) select id, 'cluster', id from cluster where deleted_at is null`)
   await run(`insert into hold (subject, kind, id)
@@ -37,14 +37,14 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     `Restored from a backup of ${minuteOf(madeAt)}, not looked at since`,
   ])
 
-  // Nothing runs. Objects that were being reconciled at the time of the backup are due again.
+  // No reconciler is running now. Objects that were being reconciled at the time of the backup are due again.
   await run(
     `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, due_at = case when owner is null then due_at else now() end`,
   )
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // Unknown until contacted. Every row gets this transaction's number, because numbers from the old server may be in the future here.
+  // A server's state is unknown until it is contacted. Every row gets this transaction's id, because ids from the old database may be in the future here.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
@@ -53,7 +53,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update subnet_assignment set used = null')
   await run('delete from subnet_use')
 
-  // A session that was ended since, or a token that was spent since, would be good again.
+  // Sessions that ended and tokens that were used after the backup would become valid again.
   await run('delete from session')
   await run('update publication set last_event = last_event + $1', [skippedEvents])
   return { clusters, operations }

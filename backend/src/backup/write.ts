@@ -1,4 +1,4 @@
-/** Writes a backup to a file: under another name first, flushed, read back whole, and only then given its name. */
+/** Writes a backup to a temporary file, flushes it, reads it back as a whole, and only then gives it its name. */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { link, open, stat, unlink } from 'node:fs/promises'
@@ -9,14 +9,14 @@ import { type Contents, visit } from './load.ts'
 import { readRecords } from './records.ts'
 import { BackupRefused, type KnownKeys, seal, unseal } from './sealed.ts'
 
-/** Goes through a backup from its first to its last byte. @throws BackupRefused */
+/** Reads and checks a whole backup. @throws BackupRefused */
 export const readBackup = (file: string, passphrase: string, known?: KnownKeys) => readRecords(unseal(passphrase, createReadStream(file), known))
 
 export const check = (file: string, passphrase: string, known?: KnownKeys): Promise<Contents> => visit(readBackup(file, passphrase, known))
 
 /**
- * Answers once the file is on the disk and was read back. Where anything fails, or `signal` is aborted, nothing is left.
- * @throws BackupRefused where a file of that name exists, or it can't be written
+ * Resolves after the file is on the disk and was read back. If anything fails or `signal` is aborted, no file remains.
+ * @throws BackupRefused if a file of that name exists or the file can't be written
  */
 export async function writeBackup(
   file: string,
@@ -45,7 +45,7 @@ export async function writeBackup(
     }
     const contents = await check(making, passphrase, known)
     signal.throwIfAborted()
-    // `link` fails where a file exists, also one that was created meanwhile.
+    // `link` fails if a file of that name exists, even if it was created meanwhile.
     await link(making, file)
     await syncFolder(path.dirname(file))
     return { contents, bytes }

@@ -1,4 +1,4 @@
-/** `audit verify [--head HASH@SEQ]`: goes through the chain of the audit log and says whether it holds. Changes nothing. */
+/** `audit verify [--head HASH@SEQ]`: checks the hash chain of the audit log and prints whether it is intact. Changes nothing. */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { counted } from '#contract/words.ts'
@@ -17,7 +17,7 @@ function readHead(text: string): ChainHead | undefined {
 }
 
 async function verdictOf(config: Config, around: Surroundings, noted: ChainHead | undefined): Promise<ChainVerdict> {
-  // Asked first, because a check makes neither a key nor a database.
+  // Looks for key and database first, because a check must not create them.
   if (!(await stat(config.keyFile).catch(() => undefined)))
     throw new Refusal(`There is no key file at ${config.keyFile}, without which the chain can't be checked: set STEELYARD_KEY_FILE to it`)
   if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))

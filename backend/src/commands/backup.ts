@@ -1,6 +1,6 @@
 /**
- * `backup FILE`: database, key file and escrow into one file, sealed with a passphrase. Runs beside a Steelyard that runs, or without.
- * `restore FILE`: puts a backup into an empty database, and key file and escrow where there are none. Changes nothing where it fails.
+ * `backup FILE`: writes database, key file and escrow files to one file, encrypted with a passphrase. Works whether or not Steelyard is running.
+ * `restore FILE`: loads a backup into an empty database and writes the missing key and escrow files. Changes nothing if it fails.
  */
 import { stat } from 'node:fs/promises'
 import { counted } from '#contract/words.ts'
@@ -36,7 +36,7 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
   if (!given) return exitCodes.usage
   const { file, passphraseFile } = given
   return withSettings(around, async (config) => {
-    // Looked at first: opening a database would make one.
+    // Checked first, because opening the database would create one.
     if (!(await stat(config.keyFile).catch(() => undefined))) throw new Refusal(`There is no key file at ${config.keyFile}, so nothing can be backed up`)
     if (await stat(file).catch(() => undefined)) throw new Refusal(`${file} exists already, and is not overwritten: give another name`)
     const passphrase = await readPassphrase(passphraseFile, true, around)
@@ -63,19 +63,19 @@ interface Restore {
   readonly file: string
   readonly passphrase: string
   readonly known: KnownKeys
-  /** Of the backup, those that are not there yet. */
+  /** Files of the backup that don't exist here yet. */
   readonly missing: readonly SavedFile[]
   readonly signal: AbortSignal
 }
 
-/** The database went away before it confirmed the commit. */
+/** The connection to the database was lost before the commit was confirmed. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
     super('The database did not say whether the restore was completed: see with doctor whether it is empty, and if so, restore again', { cause })
   }
 }
 
-/** Everything in one transaction; the files are put in their places right before its end, and taken away again if it doesn't come to that. */
+/** Restores everything in one transaction. The files are written right before the commit, and removed again if the transaction fails. */
 async function restoreInto({ pool }: Database, { config, file, passphrase, known, missing, signal }: Restore) {
   const migrations = await readMigrations()
   const client = await pool.connect()
@@ -105,7 +105,7 @@ async function restoreInto({ pool }: Database, { config, file, passphrase, known
       await client.query('rollback').catch(() => undefined)
       throw signal.aborted ? signal.reason : error
     }
-    // From here on it may have happened even if the answer is lost: then the files must stay.
+    // From here on the commit may succeed even if the response is lost, so the files must stay.
     await client.query('commit').catch((cause: unknown) => {
       throw new EndUnknown(cause)
     })
@@ -126,7 +126,7 @@ export async function restore(args: readonly string[], around: Surroundings): Pr
   }
   const act = async (config: Config): Promise<number> => {
     const passphrase = await readPassphrase(passphraseFile, false, around)
-    // The whole file first, before anything is begun: a damaged one is refused with nothing touched.
+    // Checks the whole file first, so that a damaged backup is refused before anything is changed.
     const known: KnownKeys = new Map()
     const { manifest, files, rows } = await check(file, passphrase, known)
     demandKnownSchema(manifest, await readMigrations())

@@ -1,4 +1,4 @@
-/** What the program's short commands have in common: settings, the database, and how an error is told. */
+/** What the program's short commands have in common: settings, the database, and error messages. */
 import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { openDatabase } from '../db/open.ts'
@@ -9,7 +9,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 
 type Failures = { readonly sentence?: (error: unknown) => string; readonly exitCode?: (error: unknown) => number }
 
-/** Runs a command with its settings. What it throws is told as a sentence, and gives the exit code. */
+/** Runs a command with its settings. An error is printed as a sentence and determines the exit code. */
 export async function withSettings(
   { environment, cwd, err }: Surroundings,
   act: (config: Config) => Promise<number>,
@@ -23,7 +23,7 @@ export async function withSettings(
   }
 }
 
-/** Opens the database and closes it again; by default beside a Steelyard that runs on it. */
+/** Opens the database for `work` and closes it afterwards; by default another Steelyard may be using the same database. */
 export async function withDatabase<T>(
   config: Config,
   { machine }: Surroundings,

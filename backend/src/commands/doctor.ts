@@ -1,4 +1,4 @@
-/** `doctor`: checks settings, key, database, clock and reachability, and says how to fix problems. Changes nothing. */
+/** `doctor`: checks settings, key, database, clock and reachability, and prints how to fix problems. Changes nothing. */
 import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { supportedMinor } from '#talos/versions.ts'
@@ -19,7 +19,7 @@ import { messageOf, withDatabase } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 type Finding = { readonly check: string; readonly verdict: 'good' | 'warning' | 'bad'; readonly text: string }
-/** Adds to the findings: what was found and, unless it is good, what to do. */
+/** Adds a finding: the result and, if there is a problem, what to do. */
 type Report = Readonly<Record<Finding['verdict'], (check: string, text: string) => void>>
 
 const largestSkewMs = 5_000
@@ -43,7 +43,7 @@ async function keyFile({ good, warning, bad }: Report, { keyFile: file, dataFold
 
 async function database(report: Report, config: Config, around: Surroundings): Promise<void> {
   const { good, warning, bad } = report
-  // Written by the first start: without it, looking for a database would make one.
+  // The first start writes this file. Without it, opening the database would create one.
   if (config.databaseUrl === undefined && !(await found(path.join(config.dataFolder, 'process-id'))))
     return warning('database', `Steelyard has not run with the data folder ${config.dataFolder} yet; the first start makes the database`)
   const check = async (opened: Database): Promise<void> => {
@@ -125,7 +125,7 @@ async function factory({ good, warning }: Report, { imageFactoryUrl: url, simula
   }
 }
 
-/** Booting servers announce themselves there. */
+/** The address at which booting servers announce themselves. */
 function reach({ good, warning }: Report, { publicUrl, simulate }: Config): void {
   if (simulate !== undefined || !onlyHere(publicUrl)) good('public url', `Servers announce themselves at ${publicUrl}`)
   else warning('public url', `Servers can't announce themselves at ${publicUrl}, which is this machine alone: set STEELYARD_PUBLIC_URL`)
@@ -140,7 +140,7 @@ async function space({ good, bad }: Report, { dataFolder }: Config): Promise<voi
   else good('disk', text)
 }
 
-/** Ends with 0 where nothing is bad; warnings alone are no failure. `--json` prints the findings as a list. */
+/** Exit code 0 if no check failed; warnings are no failure. `--json` prints the findings as a list. */
 export async function doctor(args: readonly string[], around: Surroundings): Promise<number> {
   const unknown = args.find((arg) => arg !== '--json')
   if (unknown !== undefined) {

@@ -1,14 +1,14 @@
-/** The passphrase of a backup: from a file that only its owner reads, or typed on the terminal. */
+/** The passphrase of a backup: from a file that only its owner can read, or typed on the terminal. */
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { Refusal, whyRefused } from '../refusal.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** It must resist offline guessing for as long as the file exists. */
+/** The passphrase must resist offline guessing for as long as the file exists. */
 const shortest = 12
 
-/** The arguments of `backup` and `restore`: FILE and `--passphrase-file FILE`, in any order. Undefined after saying how the command is used. */
+/** The arguments of `backup` and `restore`: FILE and `--passphrase-file FILE`, in any order. Undefined if they are invalid, after printing the usage. */
 export function readArguments(
   command: string,
   args: readonly string[],
@@ -20,7 +20,7 @@ export function readArguments(
     const passphraseFile = values['passphrase-file']
     if (file && more.length === 0 && passphraseFile !== '') return { file: path.resolve(cwd, file), passphraseFile }
   } catch {
-    // An option that there isn't, or one without its value.
+    // An unknown option, or an option without its value.
   }
   err(`Usage: steelyard ${command} FILE [--passphrase-file FILE]\n`)
   return undefined
@@ -36,7 +36,7 @@ async function fromFile(file: string): Promise<string> {
   }
 }
 
-/** @throws Refusal where there is none, or a new one is too short or typed differently the second time */
+/** @throws Refusal if no passphrase was given, or a new one is too short or was repeated differently */
 export async function readPassphrase(file: string | undefined, isNew: boolean, { askSecret, interactive }: Surroundings): Promise<string> {
   if (file === undefined && !interactive) throw new Refusal('There is no terminal to ask for the passphrase: give --passphrase-file FILE')
   const passphrase = file === undefined ? await askSecret('Passphrase of the backup: ') : await fromFile(file)

@@ -1,4 +1,4 @@
-/** `serve`: settings → database → parts → roles → until asked to stop, then everything in the reverse order. */
+/** `serve`: starts settings → database → parts → roles, waits for a signal, and stops everything in reverse order. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +23,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
 
-/** The name of this process in leases. It is stored, so that a restarted process knows what it held. */
+/** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
 function processName(dataFolder: string): string {
   const file = path.join(dataFolder, 'process-id')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
@@ -32,7 +32,7 @@ function processName(dataFolder: string): string {
   return name
 }
 
-/** Steps of the shutdown, pushed as things are started and run from the last to the first. */
+/** Shutdown steps: each part adds its step when it starts, and the steps run in reverse order. */
 function shutdownSteps(log: Log) {
   const steps: { name: string; act: () => Promise<unknown> }[] = []
   return {
@@ -64,7 +64,7 @@ async function firstUser({ config, log }: Platform, { users }: Domains): Promise
   }
 }
 
-/** The address that people open: of a wildcard, this machine's own. */
+/** The address for the browser; for a wildcard address, the machine's own address. */
 function addressOf(config: Config, app: FastifyInstance): string {
   const bound = app.server.address()
   const port = typeof bound === 'object' && bound ? bound.port : config.port
@@ -105,7 +105,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     await platform.publisher.stop()
     domains.events.stop()
   })
-  // A line was added to the key file: what older keys wrapped is wrapped by the newest.
+  // A key was added to the key file: data keys wrapped by older keys are wrapped with the newest.
   const rewrapped = await platform.vault.rotate(platform.db)
   if (rewrapped > 0) log.info('vault.rotated', { count: rewrapped })
   await firstUser(platform, domains)
@@ -134,7 +134,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   log.info('ready', { version, roles: config.roles, pid: machine.pid })
 }
 
-/** Removes what is no longer needed, once an hour. Several processes may do it at the same time. */
+/** Removes data that is no longer needed, once an hour. Several processes may run the cleanup at the same time. */
 function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof shutdownSteps>): void {
   const tidy = async () => {
     for (const domain of domains.all) {
@@ -149,7 +149,7 @@ function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof
   steps.push('housekeeping', async () => clearInterval(timer))
 }
 
-/** Why the address can't be listened on, and what to do. */
+/** The reason why the program can't listen on the address, and what to do. */
 function cannotListen({ host, port }: Config, error: unknown): Refusal {
   const why: Record<string, string> = {
     EADDRINUSE: `port ${port} is taken by another program: stop that, or set PORT to another`,
@@ -180,7 +180,7 @@ export async function serve(around: Surroundings): Promise<number> {
   } catch (error) {
     await steps.run()
     if (isStopped()) return exitCodes.ok
-    // An error that a person can fix is printed as a sentence, without a stack.
+    // An error that the operator can fix is printed as a sentence, without a stack.
     if (error instanceof Refusal) around.err(`${error.message}\n`)
     else if (error instanceof Error && 'syscall' in error) around.err(`Steelyard can't start: ${error.message}\n`)
     else log.error('start.failed', { error })

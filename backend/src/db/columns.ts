@@ -1,4 +1,4 @@
-/** Types of columns that say more than the schema: what JSON columns hold, and texts whose values the contract lists. */
+/** Column types that are narrower than the schema: the content of JSON columns, and text columns with a fixed set of values. */
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
@@ -8,7 +8,7 @@ export interface HardwareLink {
   /** `enp129s0f0` */
   readonly name: string
   readonly up: boolean
-  /** A port of the machine itself, as against a bond, bridge, VLAN or loopback. */
+  /** A physical port of the machine, not a bond, bridge, VLAN or loopback. */
   readonly physical: boolean
   readonly hardware_addr: string | null
   /** With prefix: `10.1.2.3/24`. */
@@ -30,13 +30,13 @@ export interface Hardware extends Omit<Resources, 'node_addresses'> {
   readonly routes: readonly HardwareRoute[]
 }
 
-/** Where a server is on its way into a cluster, and out of it. */
+/** The step that a server has reached while it joins or leaves a cluster. */
 export type Place = keyof typeof joiningSteps | keyof typeof leavingSteps | 'done'
 
 /** Device path → WWID. */
 export type DiskWwids = Readonly<Record<string, string>>
 
-/** What a person agreed to wipe: the disk, and what stood on it then. */
+/** A disk that a user agreed to wipe, with its content at that time. */
 export interface Agreed {
   readonly model: string | null
   readonly serial: string | null

@@ -7,7 +7,7 @@ import type { Tables } from './tables.gen.ts'
 export type Db = Kysely<Tables>
 export type Tx = Transaction<Tables>
 
-/** int8 as a number: counters and byte sizes of ours stay below 2^53; one that doesn't is an error, never a wrong number. */
+/** Reads int8 as a number: counters and byte sizes stay below 2^53. A larger value throws instead of being rounded. */
 function readInt8(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError(`The database answered ${text}, which is past the largest safe integer`)
@@ -28,25 +28,25 @@ interface ConnectOptions {
   /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
-  /** Called when an idle connection breaks. The pool replaces it. */
+  /** Called when an idle connection breaks. The pool replaces the connection. */
   readonly onIdleError?: (error: Error) => void
 }
 
-/** Opens a pool; nothing is dialled before the first query. `connection`: settings for a connection of one's own, such as the one that listens. */
+/** Opens a pool, which connects at the first query. `connection`: settings for a connection outside of the pool, such as that of the listener. */
 export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions) {
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
-    // A statement that takes longer than a request may is stuck; the engine and migrations use short statements too.
+    // A statement that takes longer than the time limit of a request is stuck; the engine and migrations use short statements too.
     statement_timeout: 25_000,
-    // A process that stops inside a transaction holds its row locks. Its lease ends after the same time, so others can take over.
+    // A process that stops inside a transaction keeps its row locks. Its lease expires after the same time, so others can take over.
     idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
-  // A checked-out connection that ends between two queries emits only this event; the next query on it fails.
+  // A checked-out connection that ends between two queries emits only this event; its next query fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const connecting = async () => {
     try {
@@ -65,18 +65,18 @@ export async function lock(tx: Tx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx)
 }
 
-/** As `lock`, without waiting. False: another transaction holds it. */
+/** Like `lock`, without waiting. False: another transaction holds the lock. */
 export async function tryLock(tx: Tx, name: string): Promise<boolean> {
   const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as mine`.execute(tx)
   return rows[0]!.mine
 }
 
-/** Notifies whoever listens on the channel (`db/listen.ts`), when the transaction commits. */
+/** Notifies all listeners on the channel (`db/listen.ts`) when the transaction commits. */
 export async function notify(tx: Tx, channel: string, payload: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${payload})`.execute(tx)
 }
 
-/** SQLSTATE of an error that the database answered, if it is one. */
+/** SQLSTATE of an error that the database returned; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 
@@ -88,7 +88,7 @@ const retryable = new Set(['40001', '40P01'])
 const lostConnection = new Set(['57P01', '57P02', '57P03', '08000', '08001', '08003', '08004', '08006', '53300', '25006'])
 const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EACCES', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** Whether an error means that the database can't be reached, rather than that it refused a query. */
+/** Whether an error means that the database can't be reached, not that the database refused a query. */
 export function isDatabaseGone(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isDatabaseGone)
@@ -98,11 +98,11 @@ export function isDatabaseGone(error: unknown): boolean {
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
 
-/** Errors of connecting to the database: those of a socket look the same as a server's that was dialled. */
+/** Marks errors of connecting to the database, because socket errors look the same for the database and for a dialled server. */
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error means only that the database was away, so the work is retried when it is back. Unlike
+ * Whether an error means only that the database was unavailable, so the work is retried when it is back. Unlike
  * `isDatabaseGone`, which accepts any refused connection, this is safe for errors from anywhere.
  */
 export const lostDatabase = (error: unknown): boolean =>
@@ -111,11 +111,11 @@ export const lostDatabase = (error: unknown): boolean =>
 /** Whether no connection of the pool became free in time: the database is overloaded or has stopped answering. */
 export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
-/** What has to be written with a change is written by it: called with the transaction and what `change` came to, right before the commit. */
+/** A hook for writes that belong to a change: called with the transaction and the result of `change`, right before the commit. */
 export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
 
 /**
- * Runs `change` in one transaction. Serialization failures and deadlocks are tried again, at most three times:
+ * Runs `change` in one transaction. It is retried after a serialization failure or deadlock, at most three times:
  * `change` must therefore do nothing outside of `tx`.
  */
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
@@ -133,5 +133,5 @@ export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): 
   }
 }
 
-/** A search text as a LIKE pattern that matches it literally anywhere. */
+/** A LIKE pattern that finds the search text literally, anywhere in a value. */
 export const likePattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`

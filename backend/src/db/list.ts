@@ -9,7 +9,7 @@ export interface SqlReaders<L extends AnyList> {
   readonly search: (q: string) => Expression<SqlBool>
   /** Orders rows with equal sort keys. */
   readonly tie: RawBuilder<unknown>
-  /** Rows without a value come last in both directions. An index doesn't serve this order: by default PostgreSQL sorts nulls last ascending, first descending. */
+  /** Rows without a value come last in both directions. No index provides this order: PostgreSQL's default is nulls last ascending, nulls first descending. */
   readonly nullsLast?: true
 }
 

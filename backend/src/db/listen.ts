@@ -1,4 +1,7 @@
-/** One connection per process that listens for the database's notifications. After a break it is opened again, and every listener is called once, because something may have been missed. */
+/**
+ * One connection per process that listens for the database's notifications. After a break it is reopened and every listener is called once,
+ * because notifications may have been missed.
+ */
 import { Client, type ClientConfig, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
 
@@ -7,7 +10,7 @@ const longestRetryMs = 1_000
 
 export type Listener = ReturnType<typeof listener>
 
-/** Ends a connection that may be broken already. */
+/** Closes a connection that may be broken already. */
 const drop = (client: Client): Promise<void> => client.end().catch(() => undefined)
 
 export function listener({ connection, log }: { connection: ClientConfig; log: Log }) {
@@ -51,7 +54,7 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
   }
 
   return {
-    /** Calls `tell` for each notification on the channel, and with an empty text after each reconnection. Answers how to stop. */
+    /** Calls `tell` for each notification on the channel, and with an empty text after each reconnection. Returns a function that unsubscribes. */
     on(channel: string, tell: (payload: string) => void): () => void {
       const all = heard.get(channel) ?? new Set()
       if (!heard.has(channel)) {

@@ -1,6 +1,6 @@
 /**
- * Forward-only migrations: numbered SQL files, each in a transaction of its own, its checksum kept beside it.
- * A database that has run a file that this program doesn't know is newer than the program, and is refused.
+ * Forward-only migrations: numbered SQL files, each run in its own transaction, which also stores the file's checksum.
+ * A database with a migration that this program doesn't have is newer than the program, and is refused.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import type { Pool, PoolClient } from 'pg'
 import { Refusal } from '../refusal.ts'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
-/** Any number of our own: two processes that start at once wait for each other here. */
+/** An arbitrary lock number: two processes that start at once wait for each other here. */
 export const migrationLock = 7_219_004_113
-/** The oldest PostgreSQL that the suites run on. */
+/** The oldest PostgreSQL version that is tested. */
 const oldestServer = 150_000
 
 export interface Migration {
@@ -21,12 +21,12 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** Why a database can't be migrated. The message is for the operator. */
+/** The reason why a database can't be migrated, as a message for the operator. */
 export class MigrationRefused extends Refusal {
   override readonly name = 'MigrationRefused'
 }
 
-/** The migrations of this program, in order. Throws where two files carry one number or a number is left out. */
+/** The migrations of this program, in order. Throws if two files have the same number or a number is missing. */
 export async function readMigrations(from = folder): Promise<Migration[]> {
   const files = (await readdir(from)).filter((file) => file.endsWith('.sql')).toSorted()
   const migrations = await Promise.all(
@@ -44,8 +44,8 @@ export async function readMigrations(from = folder): Promise<Migration[]> {
 }
 
 /**
- * Brings the database to the newest schema; answers the numbers that were run now.
- * @throws MigrationRefused where the database is newer than this program, was changed under a file's old text, or is too old a PostgreSQL.
+ * Migrates the database to the newest schema; returns the numbers of the migrations that were run now.
+ * @throws MigrationRefused if the database is newer than this program, an applied file has changed since, or PostgreSQL is too old
  */
 export async function migrate(pool: Pool, migrations: readonly Migration[]): Promise<number[]> {
   const client = await pool.connect()
@@ -70,7 +70,7 @@ export const makeMigrationTable = (client: PoolClient) =>
   client.query(`create table if not exists migration (
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)
 
-/** Runs one in the caller's transaction. */
+/** Runs a migration in the caller's transaction. */
 export async function runMigration(client: PoolClient, { number, name, sql, checksum }: Migration): Promise<void> {
   await client.query(sql)
   await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [number, name, checksum])

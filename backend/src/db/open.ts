@@ -1,4 +1,4 @@
-/** Opens the database that the settings mean: the embedded PostgreSQL, started or adopted, or the one of DATABASE_URL. */
+/** Opens the configured database: the embedded PostgreSQL, started or adopted, or that of DATABASE_URL. */
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -21,13 +21,13 @@ interface OpenOptions {
   readonly log: Log
   /** A short command beside a running Steelyard uses its server; `serve` refuses to run beside another. */
   readonly beside?: boolean
-  /** How long an external database may take to answer. */
+  /** How long to wait for an external database. */
   readonly waitMs?: number
-  /** Whether the program was asked to stop meanwhile; waiting then ends. */
+  /** Whether the program was told to stop, which ends the waiting. */
   readonly stopAsked?: () => boolean
 }
 
-/** Where the server's own folder lies: in the data folder, or where the account can't enter that, in one of the system's, named after it. */
+/** Location of the server's folder: in the data folder or, if the account can't enter that, in a system folder, with a name derived from the data folder. */
 function databaseFolder(dataFolder: string, account: Account | undefined, log: Log): string {
   if (account && (statSync(dataFolder).mode & 0o001) === 0) chmodSync(dataFolder, (statSync(dataFolder).mode & 0o777) | 0o011)
   if (canEnter(account, dataFolder)) return dataFolder
@@ -38,9 +38,9 @@ function databaseFolder(dataFolder: string, account: Account | undefined, log: L
 }
 
 /**
- * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if it is ours to stop, and gives the data folder back.
- * @throws FolderInUse where another Steelyard uses the data folder, and this isn't a command beside it
- * @throws Error with a sentence for people where the database doesn't start or answer
+ * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if this process runs it, and unlocks the data folder.
+ * @throws FolderInUse if another Steelyard uses the data folder, unless this is a short command, which may run beside it
+ * @throws Error with a sentence for users if the database doesn't start or answer
  */
 export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions) {
   try {
@@ -73,7 +73,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
     const database = connect({ connection: embedded.connection, onIdleError })
     const close = async () => {
       await database.close()
-      // Without the lock it is another Steelyard's server.
+      // Without the lock, the server belongs to another Steelyard.
       if (unlock) await embedded.stop()
       unlock?.()
     }
@@ -84,11 +84,11 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
   }
 }
 
-/** A name that resolves to several addresses fails with an error for each, and no message of its own. */
+/** Connecting to a name with several addresses fails with one error per address and no message of its own. */
 const sentenceOf = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(sentenceOf).join('; ') : error instanceof Error ? error.message : String(error)
 
-/** Waits with back-off until the database answers. The reason is logged once. */
+/** Waits with back-off until the database answers. The reason is logged only once. */
 async function answering(database: Database, { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log }): Promise<void> {
   let told = false
   const until = performance.now() + waitMs

@@ -1,9 +1,9 @@
 /**
- * The engine wakes reconcilers, one object at a time, and lets only the one who holds the object write. It knows no domain.
+ * The engine wakes reconcilers, one object at a time, and lets only the run that holds the object write. It doesn't depend on any domain.
  *
- * `wake_up` holds a row per object: when it is due, who has it, and the fencing number that every write of a reconciler is checked
- * against. `queue.ts` claims what is due and runs it, in any number of processes; `testing/manual-engine.ts` does so by a test's clock.
- * Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
+ * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing number against which every write of a reconciler
+ * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so by a test's clock.
+ * Wake-ups are levels, not messages: several are merged into one, and a run sees everything committed before it began.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
@@ -29,7 +29,7 @@ export type Outcome = { readonly againMs: number } | void
 
 export interface Reconciler {
   readonly queue: string
-  /** One idempotent act towards the wanted state. Errors are logged, stored in the row and retried with back-off. */
+  /** One idempotent step towards the wanted state. Errors are logged, stored in the row and retried with back-off. */
   readonly reconcile: (job: Job) => Promise<Outcome>
   /** Concurrent runs per process. */
   readonly concurrency?: number
@@ -46,10 +46,10 @@ export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
-/** Delay after a run that a lost database connection interrupted. */
+/** Delay after a run that was interrupted by a lost database connection. */
 const afterLossMs = 100
 
-/** Heard by all processes after the commit. */
+/** Notifies all processes after the commit. */
 const announced = sql`pg_notify(${wakeChannel}, greatest(0, ceil(extract(epoch from due_at - clock_timestamp()) * 1000))::bigint::text)`
 const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} milliseconds`}::interval`
 
@@ -105,7 +105,7 @@ export class Engine {
     this.reconcilers.set(reconciler.queue, reconciler)
   }
 
-  /** In the caller's transaction: the object runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
+  /** Called in the caller's transaction: the object's reconciler runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
   async wake(tx: Tx, queue: string, key: string, { afterMs = 0 }: { afterMs?: number } = {}): Promise<void> {
     // While a run holds the object, its release announces the next due time.
     await sql`
@@ -115,14 +115,14 @@ export class Engine {
       select ${announced} from woken where owner is null and ${isSoon}`.execute(tx)
   }
 
-  /** In the caller's transaction: ends the holds of an owner; deferred wake-ups run after the commit. Returns the held ids. */
+  /** Called in the caller's transaction: ends the holds of an owner; deferred wake-ups run after the commit. Returns the ids that were held. */
   async release(tx: Tx, owner: HoldOwner): Promise<readonly string[]> {
     const { subjects, aside } = await endHold(tx, owner)
     for (const { queue, key } of aside) await this.wake(tx, queue, key)
     return subjects
   }
 
-  /** Sentences about why the last runs of objects failed, by `queue key`. Only currently failing objects. */
+  /** Sentences about why the last runs of objects failed, by `queue key`. Contains only objects that are currently failing. */
   async troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>> {
     if (objects.length === 0) return new Map()
     const rows = await on
@@ -153,9 +153,9 @@ export class Engine {
     return rows.flatMap(({ reason, ...work }) => (reason === null ? [] : [{ ...work, reason }]))
   }
 
-  /** `tell` is called in the transaction in which the trouble of an object appears, changes or disappears. */
+  /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // A dependent domain locks its rows first, as in all its calls.
+    // The listening domain locks its rows first, as in all its calls.
     this.#troubleListeners.unshift(tell)
   }
 
@@ -186,7 +186,7 @@ export class Engine {
     const reconciler = this.reconcilers.get(queue)
     if (!reconciler) throw new Error(`No reconciler for ${queue}`)
     const abort = new AbortController()
-    // Includes the fence, because an overtaken run may still be ending while the next one runs in this process.
+    // The key includes the fence, because a run that lost its object may still be ending while the next run is already active in this process.
     const runKey = `${queue} ${key} ${fence}`
     this.#runs.set(runKey, { taken, abort })
     const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
@@ -200,7 +200,7 @@ export class Engine {
       if (error instanceof FenceLost) {
         log.warn('run.lost', { queue, key, fence })
       } else if (shutdown.aborted) {
-        // Not a failure: the next process continues at once.
+        // A shutdown is not a failure: the next process continues at once.
         againMs = 0
       } else if (lostDatabase(error)) {
         log.debug('run.broken_off', { queue, key, error })
@@ -221,7 +221,7 @@ export class Engine {
   /** Releases the object after a run. `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
   #end(taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<unknown> {
     return inTransaction(this.db, async (tx) => {
-      // Before the wake-up row is locked, because visible objects are always locked before it.
+      // Called before the wake-up row is locked, because visible objects are always locked before their wake-up row.
       if (end !== undefined && end !== taken.trouble) for (const tell of this.#troubleListeners) await tell(tx, taken)
       const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
       // `least` ignores nulls: the earlier of wake-ups during the run and the run's own `againMs`.

@@ -5,9 +5,9 @@
 export type Failpoint = ReturnType<typeof failpoint>
 
 /**
- * @param setting the text of `FAILPOINT`; undefined: no point is ever met
+ * @param setting the text of `FAILPOINT`; undefined: there is no failpoint
  * @param kill ends the process at once, without a chance to clean up
- * @throws RangeError where the text isn't a failpoint
+ * @throws RangeError if the text isn't a valid failpoint
  */
 export function failpoint(setting: string | undefined, kill: () => never) {
   const match = /^(?<name>.+):(?<when>before|after)$/.exec(setting ?? '')
@@ -15,7 +15,7 @@ export function failpoint(setting: string | undefined, kill: () => never) {
   const { name, when } = match?.groups ?? {}
   let reached = 0
   return {
-    /** Called around every effect. Doesn't return at the failpoint. */
+    /** Called before and after every effect. Doesn't return at the failpoint. */
     reach(effect: string, now: 'before' | 'after'): void {
       if (now === 'before') reached += 1
       if (now === when && [effect, effect.split('/', 1)[0], `#${reached}`].includes(name)) kill()

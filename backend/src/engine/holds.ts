@@ -1,14 +1,14 @@
 /**
- * Holds: objects that no reconciler may touch. After a restore each cluster is held until a user resumes it, because the database may be older
- * than the machines. The check is in the claim, so it covers every reconciler.
+ * Holds: objects that no reconciler may touch. After a restore each cluster is held until a user resumes it, because the database may be in an older state
+ * than the machines. Claiming an object checks for holds, so the check covers every reconciler.
  */
 import type { Db, Tx } from '../db/db.ts'
 import type { Taken, Work } from './job.ts'
 
-/** What a user resumes: a cluster with its servers, or a separate operation. */
+/** The object that a user resumes: a cluster with its servers, or a separate operation. */
 export type HoldOwner = { readonly kind: 'cluster' | 'operation'; readonly id: string }
 
-/** Why nothing is started on a held object. */
+/** The reason why nothing is started on a held object. */
 export const heldSentence = (name: string): string => `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,4 +1,4 @@
-/** What a run of a reconciler is handed: the fence, under which it writes, and the journal of effects, in which it acts outside of the database. */
+/** The context of a reconciler's run: the fence that protects its writes, and the journal through which it has effects outside of the database. */
 import { sql } from 'kysely'
 import { elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
@@ -53,7 +53,7 @@ export function oneByOne(fence: Fence): Fence['write'] {
 export interface EffectInfo {
   /** Counts from 1 for the effect's name. */
   readonly attempt: number
-  /** An earlier attempt has no recorded end, so it may have happened. Check before repeating it. */
+  /** An earlier attempt has no recorded end, so its effect may have happened. Check before repeating it. */
   readonly unknown: boolean
   /** An earlier attempt succeeded. */
   readonly done: boolean
@@ -76,14 +76,14 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     failures,
     /** Milliseconds since 1970, by the engine's clock. */
     now: () => clock.now(),
-    /** Since when that clock has run without a jump. */
+    /** Time since which the engine's clock has run without a jump. */
     steadySince: () => clock.steadySince(),
     /** Milliseconds since a time, counting only those without a clock jump. */
     elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 
     /**
-     * Acts outside of the database: commits the intent, runs `act`, commits the end; both writes are fenced. `act` must be safe to repeat, or check
-     * first: `info.unknown` means that an earlier attempt has no recorded end. Errors of `act` are journalled and rethrown.
+     * Performs an effect outside of the database: commits the intent, runs `act`, commits the end; both writes are fenced. `act` must be safe to repeat, or
+     * check first: `info.unknown` means that an earlier attempt has no recorded end. Errors of `act` are journalled and rethrown.
      * Names are unique per object, such as `apply/<node id>`, and may be reused for a later effect.
      */
     async effect<T>(name: string, act: (info: EffectInfo) => Promise<T>): Promise<T> {

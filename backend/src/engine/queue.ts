@@ -1,5 +1,5 @@
 /**
- * Runs what is due in `wake_up`, which is the queue: any number of processes on one database share the work.
+ * Runs the due objects of the table `wake_up`, the queue. Any number of processes on one database share the work.
  *
  * A process claims due objects up to its free places and sleeps until the next one is due or a notification arrives. Notifications reach
  * only processes that listen at commit, so the queue is also checked after each reconnection and every few seconds. The same pass frees the
@@ -65,7 +65,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
 
   /**
    * Frees objects and makes them due: those of processes with an expired lease, and those that only the database assigns to this process.
-   * It held the latter when it was killed, or the answer to a claim was lost with the connection. No claim runs meanwhile.
+   * The latter exist if the process was killed, or lost the connection before it got the response to a claim. No claim runs meanwhile.
    */
   const sweep = async (): Promise<void> => {
     const { rows } = await sql<{ owner: string }>`
@@ -150,7 +150,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     async start(): Promise<void> {
       await sweep()
       unlisten = listener.on(wakeChannel, (payload) => {
-        // Reconnected: the database may have been away, and answers lost.
+        // After a reconnection: the database may have been unavailable, and responses lost.
         if (payload === '') nextSweep = 0
         wakeIn(Number(payload))
       })

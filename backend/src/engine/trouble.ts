@@ -4,7 +4,7 @@ import { plain } from '../log.ts'
 import { whyRefused } from '../refusal.ts'
 
 const longest = 600
-/** Own error classes with messages for users. Messages of other errors may contain anything. */
+/** Steelyard's error classes, whose messages are for users. Messages of other errors may contain anything. */
 const forPeople = new Set(['TalosError', 'KubernetesError', 'SealBroken', 'EscrowRefused', 'TooLong', 'Problem', 'FactoryError', 'ConfigError'])
 
 /** Removes long runs of key characters, because library messages may quote their input. */

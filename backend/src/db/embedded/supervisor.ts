@@ -1,7 +1,7 @@
 /**
- * Runs the embedded PostgreSQL as a child and ends it together with this process: at a signal, a refusal, an exception. Only kill −9 leaves it running, and
- * the next start adopts it if the socket answers with the system identifier of the data folder. PostgreSQL's lock decides who may start
- * one, and is never deleted here.
+ * Runs the embedded PostgreSQL as a child and ends it together with this process: after a signal, a refusal or an exception. Only kill −9 leaves it running;
+ * the next start adopts it if the server at the socket has the system identifier of the data folder. PostgreSQL's lock decides which process may start
+ * a server, and is never deleted here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,15 +17,15 @@ import type { Binaries } from './binaries.ts'
 import { holdsDatabase, makeDatabase, reasonIn, roomLeft, systemIdentifier } from './postgres-folder.ts'
 
 export interface EmbeddedOptions {
-  /** Where `postgres/` and its log lie; entered by the account. */
+  /** Folder of `postgres/` and its log, which the account can enter. */
   readonly folder: string
   readonly account: Account | undefined
   readonly binaries: Binaries
   readonly machine: Machine
   readonly log: Log
-  /** Only for tests: nothing is kept, so nothing has to reach the disk. */
+  /** Only for tests: the data isn't kept, so writes needn't reach the disk. */
   readonly forgetful?: boolean
-  /** Whether the program was asked to stop meanwhile; a slow start is then given up. */
+  /** Whether the program was told to stop; a slow start is then abandoned. */
   readonly stopAsked?: () => boolean
   /** False for a short command beside another Steelyard, which owns the server. The server stays when the command ends. */
   readonly ours?: boolean
@@ -37,16 +37,16 @@ const startTimeoutMs = 90_000
 /** How often the server is checked for an answer, and how often its process for existence. */
 const checkMs = 1_000
 const lifeCheckMs = 100
-/** While it starts; each question costs it a process. */
+/** The same while the server starts. Each check costs the server a process. */
 const answerCheckMs = 40
-/** Between the signal for a fast shutdown and the one for an immediate; a busy disk takes its time for the checkpoint. */
+/** Time from the signal for a fast shutdown to that for an immediate one. The checkpoint takes long on a busy disk. */
 const fastStopMs = 20_000
 const immediateStopMs = 10_000
 const largestLogBytes = 8 * 1024 ** 2
-/** PostgreSQL's own words for what doesn't pass by waiting (src/backend/utils/init/miscinit.c, storage/file). */
+/** PostgreSQL's messages for errors that waiting doesn't fix (src/backend/utils/init/miscinit.c, storage/file). */
 const hopeless = /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
 
-// Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
+// Reads the file relative to the server's working directory, even if that was moved: pg_control_system() would use the original path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
 /** A private folder with a short path for the socket. @throws Error if the folder belongs to somebody else */
@@ -63,7 +63,7 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   return folder
 }
 
-/** A server that we launched. */
+/** A server that this process launched. */
 type Launched = { readonly pid: number | undefined; readonly hasEnded: () => boolean }
 
 export type EmbeddedPostgres = ReturnType<typeof embeddedPostgres>
@@ -84,7 +84,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   let making: ChildProcess | undefined
   let launched: Launched | undefined
   let serving: number | undefined
-  /** Where in the log file the words of the newest launch begin. */
+  /** Offset in the log file at which the output of the latest launch begins. */
   let logFrom = 0
 
   const isGivenUp = () => stopping || stopAsked()
@@ -147,7 +147,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Lines of the newest launch only: earlier problems may be fixed by now. */
+  /** Only the lines of the latest launch: earlier problems may have been fixed. */
   const lastLogLines = (): string => {
     const file = openSync(logFile, 'r')
     try {
@@ -169,7 +169,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     if (!isOver()) log.warn('database.stop_slow', { pid: server })
   }
 
-  /** Starts or adopts. A start that PostgreSQL's lock refuses is tried again: the holder may be coming up, or a dead one not yet be reaped. */
+  /** Starts or adopts a server. If PostgreSQL's lock refuses a start, it is retried: the holder may still be starting, or be dead and not yet reaped. */
   const bringUp = async (patient: boolean): Promise<'started' | 'adopted'> => {
     let told = ''
     const until = performance.now() + startTimeoutMs
@@ -184,7 +184,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const child = launch()
       while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
         await sleep(answerCheckMs)
-        // Asked to stop while it came up: it is ended below.
+        // The program was told to stop during the start; the server is ended below.
         if ((await isServing()) && !isGivenUp()) return child.hasEnded() ? 'adopted' : 'started'
       }
       const reason = `${lastLogLines()}${roomLeft(folder)}`
@@ -224,16 +224,16 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** The last that we do: nothing can be waited for any more. */
+  /** Runs when this process exits, so it can't wait for anything. */
   const endWithUs = (): void => {
     if (making?.pid !== undefined && making.exitCode === null) tell(-making.pid, 'SIGKILL')
-    // Asked to stop already: then it isn't waited for any longer.
+    // If a shutdown is already in progress, it isn't waited for any longer.
     const signal = stopping ? 'SIGQUIT' : 'SIGINT'
     if (launched && !launched.hasEnded()) tell(launched.pid, signal)
     else if (serving !== undefined && serving === pid()) tell(serving, signal)
   }
 
-  /** Ended early where the program was asked to stop. */
+  /** Creates the data folder if it is missing; abandoned if the program is told to stop. */
   const make = async (): Promise<void> => {
     log.info('database.making', { folder: data })
     const timer = setInterval(() => {
@@ -251,9 +251,9 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     get connection(): ClientConfig {
       return connection
     },
-    /** Process id of the server, read from its own lock. */
+    /** Process id of the server, read from its lock file. */
     pid,
-    /** Creates the data folder if missing, starts or adopts the server and waits until it answers. Leaves no process after a failure. */
+    /** Creates the data folder if it is missing, starts or adopts the server and waits until the server answers. Leaves no process after a failure. */
     async start(): Promise<'started' | 'adopted'> {
       socket = socketFolder(machine, data, account)
       connection = { host: socket, user: 'steelyard', database: 'postgres' }
