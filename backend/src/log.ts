@@ -1,6 +1,6 @@
 /**
- * Logs to standard error: JSON lines, or one readable line each where that is a terminal. Only named fields are written (`allowed` below):
- * a field that isn't in the list is left out, so that a secret can't slip in with an object (docs/security.md).
+ * Logs to standard error: JSON lines, or readable lines on a terminal. Only the fields listed in `allowed` below are written:
+ * other fields are left out, so that no secret is logged as part of an object (docs/security.md).
  */
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
@@ -52,11 +52,11 @@ export type Fields = Partial<Record<LogField, string | number | boolean | null |
 
 export type Log = Readonly<Record<Level, (event: string, fields?: Fields) => void>>
 
-/** Line ends, escapes and other control characters become spaces, and the length is bounded: one event stays one line, whatever a client sent. */
+/** Line ends, escapes and other control characters become spaces, and the length is limited, so that an event is always one line, whatever a client sent. */
 // eslint-disable-next-line no-control-regex
 export const plain = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, 2000)
 
-/** Bounded and without what people typed: message, class and where in our code it came from. */
+/** An error for the log: message, class and place in Steelyard's code, limited in length and without user input. */
 function describe(error: unknown): { error: string; at?: string } {
   if (!(error instanceof Error)) return { error: plain(String(error)) }
   const frames = (error.stack ?? '')
@@ -69,7 +69,7 @@ function describe(error: unknown): { error: string; at?: string } {
   }
 }
 
-/** @param readable one line for people each, instead of JSON */
+/** @param readable writes readable lines instead of JSON */
 export function logger({ level, readable, now, write }: { level: Level; readable: boolean; now: () => number; write: (line: string) => void }): Log {
   const from = levels.indexOf(level)
   const line = (at: Level, event: string, fields: Fields = {}) => {
@@ -89,5 +89,5 @@ export function logger({ level, readable, now, write }: { level: Level; readable
   return Object.fromEntries(levels.map((at) => [at, (event: string, fields?: Fields) => line(at, event, fields)])) as Log
 }
 
-/** For tests that don't look at logs. */
+/** For tests that don't check logs. */
 export const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -7,13 +7,13 @@ export interface Machine {
   readonly arch: string
   /** The system's folder for temporary files. */
   readonly temporary: string
-  /** As `process.kill`: signal 0 only asks. */
+  /** Like `process.kill`: signal 0 only checks whether the process exists. */
   readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void
   /** Calls the synchronous `act` when this process exits for any reason. Returns a function that cancels it. */
   readonly atExit: (act: () => void) => () => void
 }
 
-/** Whether a process with this id exists; one of another account counts. */
+/** Whether a process with this id exists, including processes of other accounts. */
 export function isAlive(machine: Machine, pid: number | undefined): boolean {
   if (pid === undefined) return false
   try {

@@ -1,5 +1,6 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup FILE`, `restore FILE`. The only file that reads `process`; everything else is handed what it needs.
+ * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup FILE`, `restore FILE`.
+ * The only file that reads `process`; all other files get what they need as parameters.
  */
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,14 +10,14 @@ import { exitCodes, type Surroundings } from './commands/surroundings.ts'
 import { dataFolder } from './data-folder.ts'
 import { assertFree, FolderInUse } from './db/embedded/lock.ts'
 
-// A hostile body must not add anything to it.
+// Sealed, so that a hostile body can't add properties.
 Object.seal(Object.prototype)
 
 const home = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(`${home}package.json`, 'utf8')) as { version: string }
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-// The reader of our output may be gone (a closed pager, a log collector that restarts). Writing then fails (EPIPE), which must not end the program.
+// The reader of the output may have ended (a closed pager, a restarting log collector). Writing then fails (EPIPE), which must not end the program.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 /** A second signal ends the program without waiting: the database ends at once, and recovers at the next start. */
@@ -24,7 +25,7 @@ const stopAsked = new Promise<string>((resolve) => {
   let asked: number | undefined
   for (const signal of signals) {
     process.on(signal, () => {
-      // A terminal and our parent process may both pass on the same Ctrl-C.
+      // The terminal and the parent process may both send a signal for the same Ctrl-C.
       if (asked !== undefined && performance.now() - asked > 1_000) process.exit(130)
       asked ??= performance.now()
       resolve(signal)
@@ -92,7 +93,7 @@ const around: Surroundings = {
   readable: process.stderr.isTTY,
   kill: () => {
     process.kill(process.pid, 'SIGKILL')
-    // Until the signal is delivered nothing more may happen.
+    // Blocks until the signal is delivered, so that nothing else happens.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   },
   stopAsked,
@@ -108,7 +109,7 @@ process.on('uncaughtException', (error) => {
   process.exit(70)
 })
 
-/** Whether another Steelyard runs on the data folder: asked before the program itself is loaded, so that the refusal comes at once. */
+/** Fails if another Steelyard uses the data folder. Checked before the program itself is loaded, so that the error appears at once. */
 function isInUse(): boolean {
   if (process.env['DATABASE_URL']?.trim()) return false
   try {

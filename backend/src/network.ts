@@ -1,9 +1,9 @@
-/** Networks as the settings name them. What may be dialled is `talos-fleet/dial-policy.ts`. */
+/** Networks as written in settings. `talos-fleet/dial-policy.ts` decides which addresses may be dialled. */
 import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 
 export type Network = { readonly cidr: Cidr; contains(address: string): boolean }
 
-/** Peers of a dual-stack socket are written as IPv4-mapped IPv6. */
+/** IPv4 peers of a dual-stack socket have IPv4-mapped IPv6 addresses. */
 const read = (address: string): Address | null => parseAddress(address.replace(/^::ffff:(?=\d+\.)/i, ''))
 
 const network = (cidr: Cidr): Network => ({
@@ -14,7 +14,7 @@ const network = (cidr: Cidr): Network => ({
   },
 })
 
-/** A CIDR, or a single address; null if the text is neither. */
+/** Parses a CIDR or a single address; null if the text is neither. */
 export function readNetwork(text: string): Network | null {
   const address = parseAddress(text)
   const cidr = address ? parseCidr(`${text}/${address.family === 4 ? 32 : 128}`) : parseCidr(text)
@@ -24,13 +24,13 @@ export function readNetwork(text: string): Network | null {
 const loopback = ['127.0.0.0/8', '::1/128'].map((text) => readNetwork(text)!)
 export const isLoopback = (address: string): boolean => loopback.some((n) => n.contains(address))
 
-/** Whether a URL leads to this machine wherever it is followed: loopback, or every address at once. */
+/** Whether a URL always refers to the machine that opens it: a loopback or wildcard address. */
 export function onlyHere(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || host.endsWith('.localhost') || host === '0.0.0.0' || host === '::' || isLoopback(host)
 }
 
-/** What requests of a source are counted by: an IPv6 network of a link, because one machine there may take any address in it (RFC 4291, 2.5.1). */
+/** Key by which requests of a source are counted. For IPv6 it is the /64 of the link, because a machine may use any address in it (RFC 4291, 2.5.1). */
 export function sourceOf(ip: string): string {
   const address = read(ip)
   if (!address) return 'unknown'

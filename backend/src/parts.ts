@@ -1,5 +1,5 @@
 /**
- * Where the parts of the program are put together: `buildDomains` makes the domains, which know each other only by what they are handed here.
+ * Assembles the program: `buildDomains` creates the domains, which know each other only through the parameters that they get here.
  * A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
@@ -137,7 +137,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   }
 }
 
-/** The contents of each datacenter. */
+/** Returns the number of objects in each datacenter. */
 const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>, subnets: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
   const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
   for (const [id, count] of subnets) contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })

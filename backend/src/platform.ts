@@ -1,4 +1,4 @@
-/** The services that every domain uses, and what a domain is to the program. `parts.ts` puts the two together. */
+/** The services that every domain uses, and the interface of a domain. `parts.ts` assembles them. */
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
@@ -23,7 +23,7 @@ export interface Platform extends Recorder {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
-  /** Names this process, the same after a restart. */
+  /** Name of this process, unchanged by a restart. */
   readonly owner: string
   readonly engine: Engine
   readonly failpoint: Failpoint
@@ -37,7 +37,7 @@ export type PlatformOptions = Pick<Platform, 'config' | 'database' | 'clock' | '
   readonly keys: KeyRing
 }
 
-/** Reads and writes nothing yet; the database must be migrated before anything is used. */
+/** Creates the services without reading or writing anything. The database must be migrated before they are used. */
 export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const { config, database, log } = given
   const { db, pool, connection } = database
@@ -47,14 +47,14 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher: makePublisher({ ...given, db, listener, vault }) }
 }
 
-/** A domain as the program runs it. */
+/** The parts of a domain that the program runs. */
 export interface Domain {
   readonly name: string
   readonly routes?: (app: FastifyInstance) => void
-  /** Work beside the engine's, in processes of the role `reconcile`. */
+  /** Background work outside of the engine, in processes of the role `reconcile`. */
   readonly start?: () => Promise<void>
-  /** Stops the work after current runs have ended. */
+  /** Stops the background work after current runs have ended. */
   readonly stop?: () => Promise<void>
-  /** Called once an hour: removes what is no longer needed. */
+  /** Called once an hour: removes data that is no longer needed. */
   readonly removeOld?: () => Promise<void>
 }

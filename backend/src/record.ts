@@ -1,6 +1,6 @@
 /**
- * `record` writes what happened in the transaction of the change itself: the audit entry and the event become true with it or not at all.
- * Both go into the outbox without number or hash; the publisher gives those after the commit (see `domains/events/publisher.ts`).
+ * `record` writes the audit entry and the event of a change in the transaction of that change, so that either all are committed or none.
+ * Both go into the outbox without number and hash, which the publisher adds after the commit (see `domains/events/publisher.ts`).
  */
 import type { AuditAction } from '#contract/audit.ts'
 import type { ErrorCode } from '#contract/errors.ts'
@@ -11,24 +11,24 @@ import { type Caller, callerName } from './http/caller.ts'
 
 interface Described {
   readonly target: { readonly kind: string; readonly id: string; readonly name?: string }
-  /** The object before and after, as its DTO shows it: never a secret, never a row. */
+  /** The object before and after the change, as its DTO: never a secret, never a database row. */
   readonly before?: object | null
   readonly after?: object | null
   /** `ok` unless a refusal is recorded. */
   readonly result?: 'ok' | ErrorCode
 }
-/** What the live stream says. Its object is the target unless `object` names another. */
+/** The event for the live stream. Its object is the target unless `object` names another. */
 interface ChangeEvent {
   readonly version?: number
   readonly object?: { readonly kind: EventKind; readonly id: string }
-  /** Scope that a reader must hold; by default that of the object's kind. */
+  /** Scope that a reader of the event needs; by default that of the object's kind. */
   readonly scope?: string | null
 }
 type AnyEvent = Pick<ChangeEvent, 'version' | 'scope'> & { readonly name: string; readonly object: { readonly kind: string; readonly id: string } }
 type Told = ChangeEvent & Required<Pick<ChangeEvent, 'object'>> & { readonly name: EventName; readonly contacts?: Record<string, string> }
 /**
- * `action`: noun.verb in the past, such as `server.renamed`. Without `event` only the audit log knows of the change. An event has the name of the action
- * unless `name` says another.
+ * `action`: noun.verb in the past, such as `server.renamed`. Without `event` the change is recorded only in the audit log. An event has the name of the action
+ * unless `name` is set.
  */
 export type Change = Described &
   (
@@ -40,7 +40,7 @@ export type Recorder = ReturnType<typeof recorder>
 export type RecordChange = Recorder['record']
 export type Tell = Recorder['tell']
 
-/** Rows of one statement. */
+/** Number of rows per insert statement. */
 const batch = 500
 
 /** The audit entry of a change, without time, number and hash. */
@@ -60,7 +60,7 @@ export const auditOf = (caller: Caller, { action, target, before, after, result 
   after: after ?? null,
 })
 
-/** Builds both; the publisher is woken by the outbox table itself (a trigger that notifies at commit). */
+/** Builds audit entry and event. A trigger on the outbox table wakes the publisher at the commit. */
 export function recorder({ clock }: { clock: Clock }) {
   const scopeOf = (kind: string): string | null => {
     const scope = kind in eventKinds ? eventKinds[kind as EventKind] : 'users:manage'

@@ -1,5 +1,5 @@
 /**
- * Steelyard can't start for a reason that the operator can fix. Only the message is printed: what is wrong, and what to do.
+ * Thrown if Steelyard can't start for a reason that the operator can fix. Only the message is printed: what is wrong, and what to do.
  * Any other error at start is a bug and is logged with its stack.
  */
 export class Refusal extends Error {
@@ -18,7 +18,7 @@ const reasons: Record<string, string> = {
   EDQUOT: 'the quota of this user is used up',
 }
 
-/** Why the system refused something, in words: of an error with a code that people meet, else its own message. */
+/** Describes a system error in words, for common error codes; otherwise returns the error's own message. */
 export function whyRefused(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return reasons[code] ?? (error instanceof Error ? error.message : String(error))

@@ -155,7 +155,7 @@ export class Engine {
 
   /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // The listening domain locks its rows first, as in all its calls.
+    // Later listeners run first: a domain locks its rows before the domains on which it depends, as in all its calls.
     this.#troubleListeners.unshift(tell)
   }
 

@@ -23,11 +23,11 @@ import { streams } from './streams.ts'
 
 export interface AppParts extends Platform {
   readonly authenticate: Authenticate
-  /** Of callers whose streams are open, those that may not read on. */
+  /** Given the callers of open streams, returns those that are no longer allowed to read. */
   readonly lapsed: (callers: readonly UserCaller[]) => Promise<UserCaller[]>
-  /** For the hashes of bodies that are kept with an Idempotency-Key. */
+  /** Key for the hashes of request bodies that are stored with an Idempotency-Key. */
   readonly hashKey: () => Promise<Uint8Array>
-  /** Folder of the console's build, and the command line's bundle; either may be absent. */
+  /** Folder of the console's build, and the CLI's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
   readonly limits?: Limits | undefined
@@ -35,7 +35,7 @@ export interface AppParts extends Platform {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
 
-/** TLS 1.3 where the client has it, and of 1.2 what has forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange, no CBC. */
+/** TLS 1.3 if the client supports it; of TLS 1.2 only suites with forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange, no CBC. */
 const tlsRules = {
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,
@@ -50,13 +50,13 @@ const tlsRules = {
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
-/** Requests that are still running this long after the stop began are cut off. */
+/** Requests that are still running this long after the shutdown began are cut off. */
 const closingGraceMs = 5_000
 /** How often the sessions of open streams are checked. */
 const lapsedCheckMs = 2_000
 /** How often sockets are checked against the time limits above. */
 const slowCheckMs = 5_000
-/** A restart takes less time, and another process may answer at once. */
+/** A restart takes less time than this, and another process may answer at once. */
 const stoppingRetrySeconds = 5
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
@@ -71,7 +71,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,
     headersTimeout: headersTimeoutMs,
-    // `refuseAmbiguous` checks it, so that the refusal has the headers of every answer.
+    // `refuseAmbiguous` checks the Host header instead, so that the error response has the usual headers.
     requireHostHeader: false,
   }
   const app = fastify({
@@ -84,17 +84,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,
-    // `stopping` below gives the usual kind of answer instead.
+    // The check of `stopping` below responds with the usual error body instead.
     return503OnClosing: false,
     clientErrorHandler: refuseMalformed(safe),
-    // Running requests are answered at the end; `preClose` below cuts those that take too long.
+    // Running requests may finish during a shutdown; `preClose` below cuts off those that take too long.
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
     routerOptions: {
       maxParamLength: 200,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
-    // No hook has run yet, so the headers are added here.
+    // No hook has run at this point, so the headers are added here.
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
       sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read'))
@@ -127,7 +127,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
   })
   let patterns: { pattern: RegExp; allowed: ReadonlySet<string> }[] = []
-  /** The refusal of a path that nothing serves; of methods other than GET before the body is read. */
+  /** The error for a path that nothing serves. For methods other than GET it is sent before the body is read. */
   const nothingThere = (request: FastifyRequest, reply: FastifyReply): Problem | undefined => {
     const path = request.url.split('?', 1)[0]!
     const allowed = new Set<string>()
@@ -165,7 +165,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setNotFoundHandler((_request, reply) => files.sendIndex(reply))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
-  // Catches changes without a notification: a reduced role, an idle session, a lost notification.
+  // Ends streams after changes without a notification: a reduced role, an idle session, a lost notification.
   const look = setInterval(() => void endLapsed(), lapsedCheckMs)
   look.unref()
   const endLapsed = async () => {
@@ -183,7 +183,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     clearInterval(sweep)
     clearInterval(look)
     app.streams.endAll()
-    // A connection becomes idle when its last request has been answered.
+    // A connection becomes idle after its last response.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), closingGraceMs)
     idle.unref()

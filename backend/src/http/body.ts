@@ -1,4 +1,7 @@
-/** Reads a JSON body: bounded in bytes, however many pieces they come in; valid UTF-8, bounded in depth and width, without the keys that reach an object's prototype and without what a database can't keep. */
+/**
+ * Reads a JSON body with limits on size, depth and width. It must be valid UTF-8, without keys that reach an object's prototype and without characters that
+ * the database can't store.
+ */
 import type { Readable } from 'node:stream'
 import { Problem } from '#contract/errors.ts'
 
@@ -7,14 +10,15 @@ const longestArray = 1_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** NUL, and halves of surrogate pairs: PostgreSQL refuses the first, and the second would come back as another character. */
+/** NUL and lone surrogates: PostgreSQL refuses NUL, and a lone surrogate would come back as another character. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /**
- * The bytes of a body, copied together as they come: a piece of one byte costs some hundred where it is kept by itself, and who sends decides how small they are.
+ * Reads the bytes of a body into one buffer as they arrive. A separate chunk of one byte would take about a hundred bytes of memory, and the sender chooses
+ * the size of the chunks.
  * @param most maximum number of bytes
- * @param said the `Content-Length`, if any
- * @throws Problem too_large; bad_request where it ends before it should. What the stream fails with
+ * @param said value of the `Content-Length`, if any
+ * @throws Problem too_large; bad_request if the body is shorter than announced. Errors of the stream are rethrown
  */
 export async function readBytes(stream: Readable, most: number, said?: number): Promise<Buffer> {
   const tooLarge = () => new Problem('too_large', 'The body is too large')
@@ -46,7 +50,7 @@ export async function readBytes(stream: Readable, most: number, said?: number): 
   })
 }
 
-/** @throws Problem bad_request, or invalid for a text that isn't one */
+/** @throws Problem bad_request; invalid if a text contains characters that can't be stored */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return undefined
   let value: unknown

@@ -1,8 +1,8 @@
-/** The caller of a use-case, as the audit log names it. */
+/** The caller of a use-case, as named in the audit log. */
 import type { Scope } from '#contract/permissions.ts'
 import type { Tx } from '../db/db.ts'
 
-/** A signed-in user, as the session guard found them. */
+/** A signed-in user, as determined by the session guard. */
 export interface UserCaller {
   readonly kind: 'user'
   readonly userId: string
@@ -11,11 +11,11 @@ export interface UserCaller {
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
-  /** Set where the call carries an Idempotency-Key: `record` reports its transaction, in which the answer is stored too. */
+  /** Set if the request has an Idempotency-Key: `record` reports its transaction here, and the response is stored in the same transaction. */
   readonly idempotency?: { readonly recordedIn: (tx: Tx) => void }
 }
 
-/** Nobody signed in: sign-in itself, the waitlist. */
+/** A caller without a session: at sign-in or on the waitlist. */
 export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string; readonly requestId: string }
 
 /** Steelyard itself: a reconciler, the first user's settings. */
@@ -26,5 +26,5 @@ export type Caller = UserCaller | AnonymousCaller | SystemCaller
 /** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
 
-/** Name of a caller for people: email, "Steelyard", or "nobody". */
+/** Display name of a caller: email, "Steelyard", or "nobody". */
 export const callerName = (caller: Caller): string => (caller.kind === 'user' ? caller.email : caller.kind === 'system' ? caller.name : 'nobody')

@@ -1,7 +1,7 @@
 /**
- * Bodies that come in chunks (RFC 9112 §7.1): what a client sends that does not know its length beforehand, such as curl from a pipe. Node's parser
- * passes over chunk extensions and hands on trailers, and programs disagree about where either ends. No honest client sends them, so the bytes are looked
- * at before the parser has them, and a body that has more than sizes and data is told of.
+ * Bodies with chunked transfer coding (RFC 9112 §7.1), which a client uses if it doesn't know the length in advance, such as curl from a pipe. Node's parser
+ * ignores chunk extensions and passes on trailers, and programs disagree about where either ends. No honest client sends them. So the bytes are checked
+ * before the parser gets them, and a body that contains more than sizes and data is reported.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,12 +10,12 @@ import { Server as TlsServer } from 'node:tls'
 const CR = 13
 const LF = 10
 const headEnd = Buffer.from('\r\n\r\n')
-/** Of a size in hexadecimal: 16 GiB, far more than any body may have. */
+/** Maximum number of hexadecimal digits of a chunk size. Nine digits allow far more than any body may have. */
 const mostDigits = 9
 
 const digit = (byte: number): number => (byte >= 48 && byte <= 57 ? byte - 48 : (byte | 32) >= 97 && (byte | 32) <= 102 ? (byte | 32) - 87 : -1)
 
-/** Reads the frame of a body as its bytes come; `plain` is false from the first byte on that is neither size nor data nor their line ends. */
+/** Parses the framing of a body as its bytes arrive. `plain` becomes false at the first byte that is neither size nor data nor their line end. */
 export function chunkFrame() {
   let expects: 'size' | 'size end' | 'data' | 'data end' | 'last end' = 'size'
   let digits = 0
@@ -24,7 +24,7 @@ export function chunkFrame() {
   let over = false
   const frame = {
     plain: true,
-    /** @param bytes as they came, from `at` on */
+    /** @param bytes as they arrived; parsed from index `at` */
     read(bytes: Uint8Array, at: number): void {
       for (let i = at; i < bytes.length && frame.plain && !over;) {
         if (expects === 'data') {
@@ -66,17 +66,17 @@ type Frame = ReturnType<typeof chunkFrame>
 /** The state of a connection between two packets. */
 interface Line {
   readonly socket: Socket
-  /** The connection's last request, and its frame if it is chunked. */
+  /** The connection's last request, and the framing of its body if that is chunked. */
   last: IncomingMessage | undefined
   frame: Frame | undefined
-  /** Its last three bytes, in which the end of a head may have begun. */
+  /** The packet's last three bytes, which may contain the start of the blank line that ends a head. */
   ends: number
 }
 
-/** Looks at all connections of a server. Answers whether a request's body is in chunks as plain as honest clients send them, as far as it has come. */
+/** Watches all connections of a server. The returned function reports whether a request's chunked body, as far as received, has only sizes and data. */
 export function watchChunks(server: Server): (request: IncomingMessage) => boolean {
   const frames = new WeakMap<IncomingMessage, Frame>()
-  // The packet that the parser is being given, and what was known before it. There is one at a time in the whole process, and this is done for each.
+  // The packet that the parser is processing, and the connection's state before it. The process handles one packet at a time, so these variables are shared.
   let line: Line | undefined
   let bytes: Buffer = Buffer.alloc(0)
   let before = 0
@@ -100,7 +100,7 @@ export function watchChunks(server: Server): (request: IncomingMessage) => boole
     isIdle = false
     line.last = request
     line.frame = undefined
-    // Behind an unfinished request the start of this one is uncertain.
+    // If the request before this one is unfinished, the position at which this one starts is uncertain.
     if (request.headers['transfer-encoding'] === undefined || !isFirst) return
     const known = Buffer.concat([Buffer.from([before >> 16, before >> 8, before]), bytes])
     const frame = chunkFrame()

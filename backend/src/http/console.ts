@@ -1,6 +1,6 @@
 /**
- * Serves the console's files from a list made at the start. A path that isn't in the list is no file, so no path can leave the folder. Browsers keep files
- * with a hash in their name for good; index.html is made anew for every answer, with its own nonce.
+ * Serves the console's files from a list made at the start. Other paths are not files, so no path leads out of the folder. Browsers cache files
+ * with a hash in their name permanently; index.html is generated for each response, with its own nonce.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const types: Record<string, string> = {
   '.webmanifest': 'application/manifest+json; charset=utf-8',
 }
 
-/** A file of the build for the server; it is never served. */
+/** A file that the build writes for the server. It is never served. */
 const buildFile = 'build.json'
 const noncePlaceholder = '__NONCE__'
 
@@ -45,7 +45,7 @@ function fileOf(file: string, name: string) {
   return { type, bytes, br, gzip, etag, isLasting: name.startsWith('/assets/') }
 }
 
-/** Reads the folder of the build, if there is one, and the command line's bundle. */
+/** Reads the folder of the build, if it exists, and the CLI's bundle. */
 export function consoleFiles(folder: string, cliFile: string) {
   const files = new Map<string, File>()
   const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : []
@@ -61,7 +61,7 @@ export function consoleFiles(folder: string, cliFile: string) {
   const build = read(path.join(folder, buildFile))
   const reporting = build && reportingOrigin(build)
   return {
-    /** By path, such as `/assets/index-abc.js`. */
+    /** Files by path, such as `/assets/index-abc.js`. */
     files,
     reporting,
     sendIndex(reply: FastifyReply): FastifyReply {
@@ -78,11 +78,11 @@ export function consoleFiles(folder: string, cliFile: string) {
 
 function reportingOrigin(build: Buffer): string | undefined {
   const { reporting_origin: origin } = JSON.parse(build.toString('utf8')) as { reporting_origin?: unknown }
-  // It becomes part of the content policy.
+  // Validated, because the origin becomes part of the content policy.
   return typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin) ? origin : undefined
 }
 
-/** RFC 9110 §12.5.3, for encodings given by name; `*` is ignored. */
+/** Whether the client accepts the encoding (RFC 9110 §12.5.3). Only encodings given by name count; `*` is ignored. */
 export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(request.headers['accept-encoding'] ?? '')
 

@@ -8,18 +8,18 @@ const noncePlaceholder = '__NONCE__'
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 const code = (text: string): string => `<code>${escape(text)}</code>`
-/** Our own text, with code between backticks. */
+/** Escapes a trusted text as HTML; parts in backticks become code. */
 const prose = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
 
-/** `1 to 25 characters`, `at most 1000 items`; empty where anything goes. */
+/** `1 to 25 characters`, `at most 1000 items`; empty if there is no limit. */
 function bounds(least: number | undefined, most: number | undefined, unit: string): string {
   if (least === undefined && most === undefined) return ''
   const range = least === undefined ? `at most ${most}` : most === undefined ? `at least ${least}` : `${least} to ${most}`
   return `, ${range}${unit}`
 }
 
-/** What a value may be, in words; objects that are shared are linked. */
+/** Describes the allowed values in words; shared objects are linked. */
 function typeOf(schema: Schema): string {
   if (schema.$ref) return `<a href="#${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`
   if (schema.const !== undefined) return code(JSON.stringify(schema.const))
@@ -43,7 +43,7 @@ const table = (rows: readonly string[]): string => (rows.length === 0 ? '' : `<d
 const fields = ({ properties = {}, required = [] }: Schema): string =>
   table(Object.entries(properties).map(([name, one]) => row(name, required.includes(name), one)))
 
-/** An object inside of a field has its own table there. */
+/** A table for the object that a field contains. */
 function inner(schema: Schema): string {
   const object = [schema, schema.items, ...(schema.anyOf ?? [])].find((one) => one?.properties !== undefined)
   return object ? fields(object) : ''
@@ -57,7 +57,7 @@ const needs = ({ security }: Call): string => {
   return needed.session.length === 0 ? 'Any signed-in user' : `Scope ${needed.session.map(code).join(', ')}`
 }
 
-/** The call as it may be typed into a shell. */
+/** The call as a curl command. */
 function curl(method: string, path: string, { security, requestBody }: Call): string {
   const example = requestBody?.content['application/json']?.example
   const parts = [

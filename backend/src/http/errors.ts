@@ -10,7 +10,7 @@ import type { Log } from '../log.ts'
 /** Longest list of fields in an answer: a hostile body must not make a longer one. */
 const mostFields = 50
 
-/** Sentence per field path, such as `servers.0.role`; a problem with the whole is under the empty name. */
+/** Sentence per field path, such as `servers.0.role`; a problem with the body as a whole is under the empty name. */
 function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   const fields: [string, string][] = []
   for (const issue of issues) {
@@ -19,7 +19,7 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
     // For an invalid key the inner issue has the expectation.
     else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
   }
-  // The first sentence of a field wins: it is the one that the form shows.
+  // If a field has several sentences, the first one is kept.
   return Object.fromEntries(fields.slice(0, mostFields).toReversed())
 }
 
@@ -42,7 +42,7 @@ export function demand(verdict: Verdict, code: ErrorCode): void {
   if (!verdict.ok) throw new Problem(code, verdict.reason)
 }
 
-/** Errors of the framework that are the caller's fault, by its code. */
+/** Errors of the framework that are the caller's fault, by the framework's code. */
 const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media', 'The body must be application/json'],
   FST_ERR_BAD_URL: ['bad_request', 'The path can not be read'],
@@ -64,7 +64,7 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
     return new Problem('unavailable', 'The database can not be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
   const state = sqlState(error)
   if (state === diskFull) return new Problem('unavailable', 'The disk of the database is full. Nothing was changed; make room on it, then try again.')
-  // Out of memory or connections, a statement that took too long, a lock that didn't come.
+  // Out of memory or connections, a statement timeout, a lock timeout.
   if (state?.startsWith('53') || state === '57014' || state === '55P03')
     return new Problem('unavailable', 'The database is too busy. Please try again.', undefined, retryAfter(random))
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -74,7 +74,7 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
 
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    // The client hung up while it sent its body: nobody reads the answer, and a log line for each would let anybody fill the log.
+    // The client disconnected while it sent its body. This isn't logged, because anybody could fill the log that way.
     if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request was not sent whole'))
     const problem = asProblem(error, random)
     if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
@@ -92,7 +92,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
     request_id: request.id,
   }
   const { status } = errors[problem.code]
-  // 429 and 503 always say when to come back, also where the Problem has no time.
+  // 429 and 503 always have a Retry-After, even if the Problem sets none.
   const seconds = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)
   if (seconds !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')

@@ -1,10 +1,10 @@
-/** Headers that every answer carries, errors and streams included. */
+/** Headers of every response, including errors and streams. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /**
  * The content policy.
- * @param reporting origin of the error-reporting service that the console's build names, if any
- * @param nonce for the styles of one answer of index.html
+ * @param reporting origin of the error-reporting service configured in the console's build, if any
+ * @param nonce for the styles of one response with index.html
  */
 export function contentPolicy(reporting: string | undefined, nonce?: string): string {
   return [
@@ -21,12 +21,12 @@ export function contentPolicy(reporting: string | undefined, nonce?: string): st
     `frame-ancestors 'none'`,
     `object-src 'none'`,
     `require-trusted-types-for 'script'`,
-    // The console creates no policy: React renders everything.
+    // The console creates no Trusted Types policy: React renders everything.
     `trusted-types 'none'`,
   ].join('; ')
 }
 
-/** Features that browsers know by name; one that they don't know is a warning in each console. */
+/** Only features that browsers recognise: an unknown name causes a warning in the browser's console. */
 const permissions = [
   'accelerometer',
   'camera',
@@ -55,11 +55,11 @@ export const securityHeaders = (reporting: string | undefined, tls: boolean): Re
   'x-frame-options': 'DENY',
 })
 
-/** Answers of the API are never kept by a browser or a proxy; the console's files say their own. */
+/** Browsers and proxies must not cache responses of the API; the console's files set their own cache header. */
 export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
   app.addHook('onRequest', async (request, reply: FastifyReply) => {
     reply.headers(headers)
-    // Also behind a trusted proxy: Fastify believes `X-Forwarded-Proto` only from those.
+    // Also applies behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted ones.
     if (request.protocol === 'https') reply.header('strict-transport-security', hsts)
     reply.header('cache-control', 'no-store')
     reply.header('x-request-id', request.id)

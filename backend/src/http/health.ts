@@ -1,4 +1,4 @@
-/** What the program tells of itself: health, readiness and metrics for load balancers and monitoring, and what the console needs before sign-in. */
+/** Routes for health, readiness and metrics, for load balancers and monitoring, and for the data that the console needs before sign-in. */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -11,7 +11,7 @@ import { isLoopback } from '../network.ts'
 import type { Platform } from '../platform.ts'
 import { serve } from './serve.ts'
 
-/** Whether the database answers now, or why it doesn't. */
+/** Checks whether the database answers now, with the reason if it doesn't. */
 async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: string }> {
   try {
     await db.selectFrom('publication').select('last_event').execute()
@@ -22,13 +22,13 @@ async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: st
   }
 }
 
-/** Anybody may call these as often as they like, so the database is asked by one call at a time; others wait for the same answer. */
+/** Anybody may call these routes at any rate, so only one query runs at a time; concurrent requests share its result. */
 function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | undefined
   return () => (asking ??= ask().finally(() => (asking = undefined)))
 }
 
-/** Prometheus's text format. No label holds text that a person typed. */
+/** The metrics in Prometheus's text format. No label contains user input. */
 async function metricsText({ db, pool, version }: Platform, app: FastifyInstance): Promise<string> {
   const { utilization } = performance.eventLoopUtilization()
   const gauges: [name: string, help: string, value: number][] = [
@@ -62,7 +62,7 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
   return [...lines, '# HELP steelyard_info Version of the program.', '# TYPE steelyard_info gauge', `steelyard_info{version="${version}"} 1`, ''].join('\n')
 }
 
-/** Allows this machine and the networks of the setting. An untrusted proxy on this machine hides the real caller. */
+/** Allows this machine and the configured networks. Refuses requests through an untrusted proxy on this machine, which hides the real caller. */
 function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedProxies }: Config): boolean {
   if (metricsNetworks.some((network) => network.contains(ip))) return true
   const isForwarded = headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined

@@ -1,11 +1,11 @@
 /**
- * `Idempotency-Key`: a write that creates, begins or removes something (`kept` in the contract) and is sent again is done once. Its answer is kept 24 h per
- * user and operation with the body's hash: the same body is given the stored answer, another one 422. While the first is still running, the others wait a
- * little and are then asked to come back (409 with `Retry-After`).
+ * `Idempotency-Key`: a write that creates, begins or removes something (`kept` in the contract) runs once even if it is sent again. Its response is kept 24 h
+ * per user and operation with the body's hash: the same body gets the stored response, another body gets 422. While the first request is running, others wait
+ * briefly and then get 409 with `Retry-After`.
  *
- * A running call holds a claim: a row with the process that runs it and a number of its own. The answer is written in the transaction of the change, on
- * condition that the claim still stands. So whatever ends the process or the database in between, a key has either its answer or nothing that was done.
- * Answers are kept sealed: that of a new join token holds the token, which stands nowhere else in the database.
+ * A running call holds a claim: a row with its process and a unique id. The response is written in the transaction of the change, on
+ * condition that the claim is still valid. So even if the process or the database fails in between, either the response is stored or nothing was changed.
+ * Responses are stored encrypted: that of a new join token contains the token, which is stored nowhere else in the database.
  */
 import { createHmac, hkdfSync, randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -19,32 +19,32 @@ import type { Caller, UserCaller } from './caller.ts'
 
 export interface Answered {
   readonly status: number
-  /** Text of the answer, or its bytes; null without one. */
+  /** Body of the response as text or bytes; null without a body. */
   readonly body: string | Uint8Array | null
   readonly etag: string | undefined
 }
 
-/** `answerOf`: the answer for a transaction's result; undefined if the answer needs more. */
+/** `answerOf`: the response for a transaction's result; undefined if the response needs more data. */
 type Act = { readonly act: (caller: Caller) => Promise<Answered>; readonly answerOf: (result: unknown) => Answered | undefined }
 
 export type Idempotency = ReturnType<typeof idempotency>
 
 const waitMs = 2_000
 const lookAgainMs = 50
-/** How often a claim is renewed, and after which silence it is free. */
+/** How often a claim is renewed, and after how long without renewal it expires. */
 const beatMs = 5_000
 const leaseMs = 15_000
-/** Of one person's answers, the oldest go past it. */
+/** Storage limit per user; beyond it, the user's oldest responses are removed. */
 const mostBytes = 1024 * 1024
-/** The size of a row without its answer: keys, hash, times and index entries. */
+/** The size of a row without its response: keys, hash, times and index entries. */
 const rowBytes = 512
 
 /**
- * @param parts `hashKey`: 32 bytes, for hashes of bodies and, derived from them, for sealing answers. A body may hold a password: with a hash without a key,
- * whoever reads the table could try passwords at full speed
+ * @param parts `hashKey`: 32 bytes, used to hash bodies and to derive the key that encrypts responses. A body may contain a password: with an unkeyed hash,
+ * anyone who reads the table could guess passwords at full speed
  */
 export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform & { hashKey: () => Promise<Uint8Array> }) {
-  /** Claims of calls that run in this process now. */
+  /** Claims of calls that are running in this process. */
   const running = new Set<string>()
   const beat = setInterval(() => {
     if (running.size === 0) return
@@ -65,7 +65,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
     const body = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString('utf8') : answer.body
     return encrypt(await sealKey(), Buffer.from(JSON.stringify({ body, etag: answer.etag ?? null })), context).toString('base64')
   }
-  /** @throws Problem conflict for one that another version of Steelyard kept */
+  /** @throws Problem conflict for a response stored by another version of Steelyard */
   const open = async (answer: unknown, context: string): Promise<Omit<Answered, 'status'>> => {
     if (typeof answer !== 'object' || answer === null || !('sealed' in answer) || typeof answer.sealed !== 'string') throw lost()
     const text = decrypt(await sealKey(), Buffer.from(answer.sealed, 'base64'), context).toString('utf8')
@@ -73,7 +73,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
     return { body, etag: etag ?? undefined }
   }
 
-  /** Undefined where this request is the one that runs, under the claim; otherwise the stored answer. */
+  /** Undefined if this request has got the claim and has to run; otherwise the stored response. */
   const take = async (caller: UserCaller, operation: string, key: string, hash: Buffer, claim: string): Promise<Answered | undefined> => {
     const until = performance.now() + waitMs
     const now = sql<Date>`now()`
@@ -98,7 +98,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
       if (!hash.equals(row.request_hash)) throw new Problem('idempotency_mismatch', 'This Idempotency-Key was used with another body')
       if (row.answered_at) return { status: row.status!, ...(await open(row.answer, contextOf(caller, operation, key))) }
       if (row.owner === owner ? !running.has(row.claim) : !row.is_heard) {
-        // The process that ran it is gone, or had lost its database.
+        // The process that ran the call has ended, or lost its connection to the database.
         if (row.committed_at) throw lost()
         const taken = await db
           .updateTable('idempotent_call')
@@ -115,7 +115,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
     }
   }
 
-  /** Writes into the claim's row; false where another took the claim over. */
+  /** Stores the result in the claim's row; false if another process has taken over the claim. */
   const settle = async (on: Db | Tx, claim: string, answer: Answered | undefined, context: string): Promise<boolean> => {
     const at = new Date(clock.now())
     const sealed = answer && (await seal(answer, context))
@@ -130,7 +130,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
     return numUpdatedRows === 1n
   }
 
-  /** The newest stays, however large it is. */
+  /** Keeps the newest response, however large it is. */
   const forgetOldest = (personId: string) =>
     sql`delete from idempotent_call as call using (
         select claim, row_number() over newest as place, sum(bytes) over newest as bytes
@@ -157,7 +157,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
         if (stored) return stored
         failpoint.reach('claim', 'after')
         const context = contextOf(caller, operation.name, key)
-        /** The transaction that `record` was last called in for this call. */
+        /** The transaction in which `record` was last called for this call. */
         let changing: Tx | undefined
         let kept: Answered | undefined
         const commit = async (tx: Tx, result: unknown): Promise<void> => {
@@ -172,11 +172,11 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
           const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
           failpoint.reach('answer', 'after')
           if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
-          // After a failure the next call removes the surplus.
+          // If this fails, the next call removes the surplus.
           await forgetOldest(caller.userId).catch(() => undefined)
           return answer
         } catch (error) {
-          // Refused, so nothing was done: the key may be used for another try. After the commit it is kept.
+          // The call failed before its commit, so nothing was changed and the key may be used again. After a commit the row is kept.
           await db
             .deleteFrom('idempotent_call')
             .where('claim', '=', claim)

@@ -1,6 +1,6 @@
 /**
- * Keeps the process responsive: a cap on concurrent requests, with a share for each person and source; reads are refused when the event loop lags; each
- * person's writes have a rate limit.
+ * Keeps the process responsive: concurrent requests are limited in total, per user and per source; reads are refused when the event loop lags; each
+ * user's writes have a rate limit.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -14,29 +14,29 @@ import { cutWhereStalled, stalledMs } from './load/sockets.ts'
 export type Limits = typeof defaultLimits
 
 export const defaultLimits = {
-  /** Requests at once; the next waits up to `waitMs` for a place. */
+  /** Concurrent requests; further ones wait up to `waitMs` for a place. */
   inFlight: 200,
   waitMs: 1_000,
-  /** Of these at most so many for one person, and for one source (an address, or an IPv6 /64). */
+  /** Concurrent requests per user, and per source (an address, or an IPv6 /64). */
   inFlightOfPerson: 50,
   inFlightOfSource: 100,
-  /** Answers that one person has not taken yet, those in flight included. */
+  /** Responses per user that the client has not read yet, including requests in flight. */
   unreadOfPerson: 100,
-  /** Calls at once that cost much of the processor, such as previews: in all, and for one person. */
+  /** Concurrent CPU-intensive calls, such as previews: in total, and per user. */
   heavy: 6,
   heavyOfPerson: 2,
-  /** How long a peer may read nothing of an answer before its connection is cut, in ms. */
+  /** How long a client may read nothing of a response before its connection is cut, in ms. */
   stalledMs,
-  /** Event-loop delay past which reads are refused. */
+  /** Event-loop delay above which reads are refused. */
   delayMs: 200,
-  /** Writes per second and person, and how many may come at once. */
+  /** Writes per second and user, and the size of a burst. */
   writesPerSecond: 20,
   writeBurst: 60,
 }
 
 const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
 
-/** Sources that are certainly remembered; past it the least recent ones are forgotten. */
+/** Number of sources that are certainly remembered; beyond it the least recent ones are dropped. */
 const mostSources = 10_000
 
 /** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
@@ -63,7 +63,7 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
 
 const isRead = (request: FastifyRequest) => request.method === 'GET' || request.method === 'HEAD'
 
-/** Runs a call's handler while it holds a place; the place is free again when the answer has been handed to the socket, whether or not the client reads it. */
+/** Runs a call's handler while the call holds a place. The place is released when the response was passed to the socket, whether or not the client reads it. */
 export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>) => Promise<T>
 
 declare module 'fastify' {
@@ -75,7 +75,7 @@ declare module 'fastify' {
     inPlace: InPlace
   }
   interface FastifyContextConfig {
-    /** Costs much of the processor: a person has few of these at once. */
+    /** The call is CPU-intensive, so each user may have only few at once. */
     heavy?: boolean
   }
 }
@@ -113,7 +113,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
       if (request.routeOptions.config.heavy && request.caller.kind === 'user')
         gives.push(await enter(heavy, [{ key: request.caller.userId, most: limits.heavyOfPerson }]))
       gives.push(await enter(all, sharesOf(request)))
-      // A client that went away while it waited gets no work done.
+      // Nothing is done for a client that disconnected while it waited.
       if (reply.raw.destroyed) throw new Problem('bad_request', 'The client went away')
       return await act()
     } finally {
@@ -142,7 +142,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     const waitMs = writes.take(caller.userId)
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
   })
-  // By then it has been handed to the socket.
+  // At that time the response has been passed to the socket.
   app.addHook('onSend', async (_request, reply) => void setImmediate(() => cutWhereStalled(reply.raw, limits.stalledMs)))
   app.addHook('onClose', async () => {
     clearInterval(look)

@@ -1,6 +1,6 @@
 /**
- * Listens on every address that a name stands for: `localhost` is 127.0.0.1 and ::1. Fastify would make a server of its own for the second, without the limits
- * that are set on the first (`multipleBindings` in its `lib/server.js`); here all sockets are given to one server, as Node allows
+ * Listens on every address of a name: `localhost` is 127.0.0.1 and ::1. Fastify would create a separate server for the second address, without the limits
+ * that are set on the first (`multipleBindings` in its `lib/server.js`). Here all sockets are passed to one server, as Node allows
  * (https://nodejs.org/api/http.html#event-connection).
  */
 import { lookup } from 'node:dns/promises'
@@ -10,14 +10,14 @@ import type { Log } from '../log.ts'
 
 const addressesOf = async (host: string): Promise<string[]> => (await lookup(host, { all: true })).map((a) => a.address)
 
-/** Answers what ends the listening on all addresses but the first, which ends with the app. @throws where the first can't be listened on */
+/** Returns a function that closes the listeners of all addresses but the first, which the app closes. @throws if it can't listen on the first address */
 export async function listen(app: FastifyInstance, { host, port }: { host: string; port: number }, log: Log, resolve = addressesOf): Promise<() => void> {
   const [first, ...others] = host === 'localhost' ? [...new Set(await resolve(host))] : [host]
   await app.listen({ host: first!, port })
   const { server } = app
   const more: Server[] = []
   for (const address of others) {
-    // As Node makes the socket of an HTTP server.
+    // The options that Node uses for the sockets of an HTTP server.
     const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
     listener.maxConnections = server.maxConnections
     const problem = await new Promise<Error | undefined>((done) => {
@@ -25,7 +25,7 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
       listener.listen({ host: address, port: (server.address() as AddressInfo).port }, () => done(undefined))
     })
     if (problem === undefined) more.push(listener)
-    // A machine without IPv6 has ::1 in its hosts file all the same.
+    // A failure is acceptable: even a machine without IPv6 has ::1 in its hosts file.
     else log.warn('listen.failed', { address, reason: problem.message })
   }
   return () => more.forEach((listener) => listener.close())

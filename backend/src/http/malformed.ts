@@ -1,6 +1,6 @@
 /**
- * Refuses requests that two programs in a row could read differently, and requests that no honest client sends, before anything else happens. What Node's
- * own parser refuses (two lengths, a length beside chunks, bare line feeds) never gets to the hooks: `refuseMalformed` answers it.
+ * Refuses requests that a proxy and this server could parse differently or that no honest client sends, before any other processing. Requests that Node's
+ * parser refuses (two lengths, a length beside chunks, bare line feeds) never reach the hooks: `refuseMalformed` answers them.
  */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -25,7 +25,7 @@ function hosts(rawHeaders: readonly string[]): number {
 }
 
 export function refuseAmbiguous(app: FastifyInstance): void {
-  // An expectation that nobody knows may be passed over (RFC 9110 §10.1.1); Node would answer it by itself, without our headers.
+  // Unknown expectations may be ignored (RFC 9110 §10.1.1). Node would respond to them by itself, without the usual headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const isPlain = watchChunks(app.server)
@@ -33,12 +33,12 @@ export function refuseAmbiguous(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     const { raw, url } = request
     const named = hosts(raw.rawHeaders)
-    // RFC 9112 §3.2. HTTP/1.0 knows no Host.
+    // RFC 9112 §3.2. HTTP/1.0 doesn't require a Host header.
     if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must name one Host')
     const coding = raw.headers['transfer-encoding']
     if (coding !== undefined) {
       const bodiless = request.method === 'GET' || request.method === 'HEAD'
-      // RFC 9112 §6.1: HTTP/1.0 knows no codings, and another one than chunks can not be read here.
+      // RFC 9112 §6.1: HTTP/1.0 has no transfer codings. Codings other than chunked aren't supported.
       if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body is sent with its Content-Length or in chunks')
       if (!isPlain(raw)) refuse(reply, notPlain)
     }
@@ -52,7 +52,7 @@ export function refuseAmbiguous(app: FastifyInstance): void {
     if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
     if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
   })
-  // The whole body has arrived by now, and no handler has run.
+  // At this point the whole body has arrived and no handler has run.
   app.addHook('preValidation', async ({ raw }, reply) => {
     if (raw.headers['transfer-encoding'] !== undefined && !isPlain(raw)) refuse(reply, notPlain)
   })
@@ -64,8 +64,8 @@ const answers: Readonly<Record<string, readonly [status: string, sentence: strin
 }
 
 /**
- * Answers bytes that are no HTTP request, and closes. No hook runs for them, so the answer is written by hand, with the shape and the headers of every other
- * answer. Neither the answer nor the log repeats what the client sent.
+ * Responds to bytes that are no HTTP request, and closes the connection. No hook runs for them, so the response is built here, in the usual format and with the
+ * usual headers. Neither the response nor the log repeats what the client sent.
  */
 export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>

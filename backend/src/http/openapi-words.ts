@@ -1,6 +1,6 @@
 /**
- * What the API's documentation says beside the schemas: which objects have a name of their own, what each parameter and field means, and a body that
- * would be taken. The names of fields are one per thing in the whole API, so one table serves all calls.
+ * Texts of the API documentation beside the schemas: names of shared objects, descriptions of parameters and fields, and an example of each body.
+ * A field name means the same in the whole API, so one table serves all calls.
  */
 import type * as z from 'zod/mini'
 import { AuditEntry } from '#contract/audit.ts'
@@ -55,7 +55,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   WaitlistEntry: [WaitlistEntry, 'Somebody who asked to join.'],
 }
 
-/** Meaning of a parameter or of a field of a body, by its name; `call.name` where a call means another thing by it. */
+/** Description of a parameter or body field by its name; by `call.name` if the meaning differs in one call. */
 export const meanings: Readonly<Record<string, string>> = {
   address: 'Street address, for people.',
   addresses: 'IP addresses to ask, one by one.',
@@ -181,7 +181,7 @@ const cluster = {
 const takeover = { talosconfig: 'context: prod\ncontexts: {}\n', addresses: ['10.1.2.11'], datacenter_id: id(1), name: 'prod' }
 const subnets = { subnet_ids: [id(4)] }
 
-/** A body that each call takes, as far as the ids in it name something. */
+/** An example body for each call, valid if the objects with its ids exist. */
 export const bodies: Readonly<Record<string, unknown>> = {
   authorize: { email: 'ops@example.com', password: 'correct horse battery' },
   authorizeLogout: { refresh_token: 'the refresh token' },

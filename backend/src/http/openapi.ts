@@ -11,7 +11,7 @@ type Json = Record<string, unknown>
 
 type Simple = '$ref' | 'type' | 'format' | 'description' | 'enum' | 'const' | 'default' | 'required' | 'examples' | 'pattern'
 type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems'
-/** As much of a JSON schema as the documentation shows. */
+/** The parts of a JSON schema that the documentation shows. */
 export interface Schema extends Pick<z.core.JSONSchema.JSONSchema, Simple | Bound> {
   anyOf?: Schema[]
   oneOf?: Schema[]
@@ -63,7 +63,7 @@ function tidy(schema: Json, call: string): Schema {
   )
 }
 
-/** The schemas that are shared, as they were met. */
+/** The shared schemas by name, in the order in which they were found. */
 type Components = Map<string, Schema>
 
 const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string, components: Components): Schema => {
@@ -73,7 +73,7 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string,
   return tidy(rest, io === 'input' ? call : '')
 }
 
-/** What the server reads from headers beside the session. */
+/** The headers that the server reads, apart from the session's. */
 function headersOf(operation: Operation): Parameter[] {
   const { method, kept, errors: own, media } = operation
   const header = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'header', required: false, description, schema })
@@ -105,7 +105,7 @@ function parameters(operation: Operation, components: Components): Parameter[] {
   return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
 }
 
-/** Objects that carry a version are answered with it as their ETag. */
+/** The version of an object is sent as its ETag. */
 const isVersioned = ({ answer }: Operation): boolean => answersWith('version', answer)
 
 function responses(operation: Operation, components: Components): Call['responses'] {
@@ -154,7 +154,7 @@ const asked = (name: string, description: string, schema: Schema, where = 'query
   schema,
 })
 
-/** What is served outside of the contract, for machines: health, metrics, and what a booting server asks. */
+/** Routes outside of the contract, for machines: health, metrics, and the announcement of a booting server. */
 const openPaths: Readonly<Record<string, Record<string, Call>>> = {
   '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'It does.', content: jsonOf(verdict(true)) } }),
   '/readyz': get('readyz', 'health', 'Whether it can work: the database answers.', {
@@ -252,7 +252,7 @@ export function openapiDocument(version: string) {
 }
 
 export function openapiRoutes(app: FastifyInstance, { version }: { version: string }): void {
-  // Bytes: what many ask for at once, and read slowly, is in memory once.
+  // Kept as bytes, so that many slow readers share one copy in memory.
   let bytes: Buffer | undefined
   app.get('/v1/openapi.json', { config: { open: true } }, async (_request, reply) => {
     bytes ??= Buffer.from(JSON.stringify(openapiDocument(version)))

@@ -1,4 +1,4 @@
-/** Puts the contract's operations on the server. Who may call one is checked from `config.operation` by `session.ts`, before anything is parsed. */
+/** Registers the contract's operations as routes. `session.ts` checks the permission from `config.operation`, before anything is parsed. */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
@@ -16,7 +16,7 @@ export type CallContext = ReturnType<typeof contextOf>
 type Call<O extends Operation> = Input<O> & CallContext
 
 type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O>>
-/** Yields text or bytes as they come. What it throws before the first part is answered as an error. */
+/** Yields text or bytes as they become available. An exception before the first part becomes an error response. */
 type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
 
 declare module 'fastify' {
@@ -27,9 +27,9 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     operation?: Operation
-    /** Largest body in bytes, where the call takes more or less than others. */
+    /** Largest body in bytes, if it differs from the default. */
     largestBody?: number
-    /** Its calls take no place among the requests in flight: they wait in a bounded line of their own. */
+    /** Its requests don't count as requests in flight: they wait in a bounded queue of their own. */
     hasOwnQueue?: boolean
   }
   interface FastifyInstance {
@@ -37,15 +37,15 @@ declare module 'fastify' {
   }
 }
 
-/** Of a call that anybody may make: a thousand open bodies of strangers must fit into memory. */
+/** Largest body of a call without a session: a thousand such bodies must fit into memory at once. */
 const largestBodyOfStrangers = 8 * 1024
 
 const routeOf = (operation: Operation) => ({ method: operation.method, url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1') })
 
-/** Nouns that a 404 names, as the specification demands for servers. */
+/** Nouns for the messages of 404 responses, which the specification defines for servers. */
 const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
 
-/** An id that can't be one names nothing. */
+/** A malformed id counts as an id that doesn't exist. */
 function nothing(operation: Operation, params: unknown, issues: readonly z.core.$ZodIssue[]): Problem {
   if (!errorsOf(operation).has('not_found')) return unreadable(issues)
   const noun = nouns[operation.path.split('/')[2]!]
@@ -56,7 +56,7 @@ function nothing(operation: Operation, params: unknown, issues: readonly z.core.
   )
 }
 
-/** A missing body counts as an empty one, and an empty body as none where the call takes none. */
+/** A missing body counts as an empty object. If the call takes no body, an empty object counts as no body. */
 function bodyOf(operation: Operation, given: unknown): unknown {
   if (takesBody(operation)) return given === undefined ? {} : given
   const isEmpty = typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length === 0
@@ -81,23 +81,23 @@ function contextOf(request: FastifyRequest, reply: FastifyReply) {
   const lastEventId = String(request.headers['last-event-id'])
   return {
     caller: request.caller,
-    /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. Only calls that compare versions look at it. */
+    /** From `If-Match`: the versions that the caller read. Compare them with `checkVersion`. Parsed only for calls that compare versions. */
     ifMatch: operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined,
     /** From `Last-Event-ID`: the stream continues after it. An invalid id counts as missing: the stream starts now. */
     lastEventId: /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined,
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? '',
-    /** The `Cookie` header; sign-in alone looks at it. */
+    /** The `Cookie` header, used only by sign-in. */
     cookies: request.headers.cookie,
-    /** Whether the caller speaks HTTPS, to us or to a trusted proxy. */
+    /** Whether the caller uses HTTPS, to this server or to a trusted proxy. */
     isEncrypted: request.protocol === 'https',
     /** When the caller's access token ends, in ms since 1970. */
     tokenEndsAt: request.tokenEndsAt,
-    /** Ends when the client goes away, at shutdown, and when the access token does. */
+    /** Aborted when the client disconnects, at shutdown, and when the access token expires. */
     signal: gone.signal,
-    /** Adds a header to the answer; not kept with an Idempotency-Key. */
+    /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
     header: (name: string, value: string): void => void reply.header(name, value),
-    /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
+    /** File name under which a browser saves the response. Characters other than letters, digits, dots and hyphens become hyphens. */
     saveAs: (filename: string): void =>
       void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
   }
@@ -105,17 +105,17 @@ function contextOf(request: FastifyRequest, reply: FastifyReply) {
 
 const media = (operation: Operation): string => `${operation.media}; charset=utf-8`
 
-/** The answer's `version` is also its ETag; a list that is kept ready has that of its text. */
+/** An object's ETag is its `version`; that of a cached list is computed from its text. */
 function etag(answer: unknown): string | undefined {
   const version = typeof answer === 'object' && answer !== null && 'version' in answer ? answer.version : undefined
   return typeof version === 'number' ? `"${version}"` : undefined
 }
 
-/** `isVolatile`: the answer holds more than the object's version covers, so it is sent even if the reader has that version. */
+/** `isVolatile`: the response contains data that changes without the object's version, so it is sent even if the client has that version. */
 type ServeOptions = Pick<FastifyContextConfig, 'largestBody' | 'hasOwnQueue' | 'heavy'> & { readonly isVolatile?: boolean }
 
 /**
- * Serves an operation: parse, hand over, present. The answer goes through the operation's schema, so a field that the contract doesn't name never leaves.
+ * Serves an operation: parses the request, calls the handler, formats the response by the operation's schema. Fields outside the contract are never sent.
  * `on = serve(app)`, then `on(datacenterList, ({ query }) => datacenters.list(query))`.
  */
 export const serve =
@@ -171,11 +171,11 @@ function answerOf(operation: Operation, result: unknown): Answered {
   return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
 }
 
-/** Whether what a transaction came to is what the call is answered. */
+/** Whether the result of a transaction is already the call's response. */
 const isAnswer = (operation: Operation, result: unknown): boolean =>
   operation.status === 204 || (operation.media === 'application/json' && z.safeParse(operation.answer, result).success)
 
-/** Lists of a thousand items are checked by type, not at run time: their items come from `present` functions typed by the contract. */
+/** Lists are checked by TypeScript, not at run time, because they may be long: their items come from `present` functions typed by the contract. */
 function present(operation: Operation, result: unknown): string | Uint8Array | null {
   if (operation.status === 204 || result === undefined) return null
   if (operation.media !== 'application/json') return result as string
@@ -186,21 +186,21 @@ function present(operation: Operation, result: unknown): string | Uint8Array | n
 
 const preSerialised = Symbol('JSON text')
 /**
- * An answer whose JSON text is kept ready, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
- * It is sent as it is, so it must be what the answer's schema allows.
+ * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
+ * It is sent unchanged, so it must match the operation's schema.
  */
 export const asJson = (text: string | Uint8Array): never => ({ [preSerialised]: text }) as never
 
 const stalledLogMs = 300_000
 
-/** Serves an operation whose answer is a stream. It ends with the access token, so that a revoked one reads nothing more. */
+/** Serves an operation whose response is a stream. The stream ends with the access token, so that nothing is sent after the token was revoked. */
 export const serveStream =
   (app: FastifyInstance) =>
   <O extends Operation>(operation: O, handler: StreamHandler<O>): void => {
     app.route({
       ...routeOf(operation),
       config: { operation },
-      // Asked for the head alone, it would be kept open without a word.
+      // A HEAD request would keep the stream open without sending anything.
       exposeHeadRoute: false,
       handler: async (request, reply) => {
         const input = read(operation, request)
@@ -209,7 +209,7 @@ export const serveStream =
           request,
           reply,
           type: media(operation),
-          // A reader of a log may pause at a line; live events that are not read are fetched again instead.
+          // The reader of a log may pause for longer. A client that doesn't read live events is disconnected and fetches the data again.
           stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
           open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
         })

@@ -1,4 +1,4 @@
-/** Who calls, and whether they may: checked from the route's operation before a body is read. A route without an operation stops the start. */
+/** Authenticates the caller and checks the permission of the route's operation before the body is read. A route without an operation makes the start fail. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { permits } from '#contract/permissions.ts'
@@ -7,7 +7,7 @@ import type { UserCaller } from './caller.ts'
 
 export type Authenticated = { readonly caller: UserCaller; readonly tokenEndsAt: number }
 
-/** Given by the sessions domain. @throws Problem session_expired for any token that isn't good now. */
+/** Implemented by the sessions domain. @throws Problem session_expired for any token that isn't valid now */
 export type Authenticate = (token: string, request: { ip: string; requestId: string }) => Promise<Authenticated>
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
@@ -46,7 +46,7 @@ export function guard(app: FastifyInstance, { authenticate, log }: { authenticat
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A route outside the contract that anybody may ask: health, the OpenAPI document. */
+    /** A public route outside the contract: health, the OpenAPI document. */
     open?: true
   }
 }

@@ -1,4 +1,4 @@
-/** Long answers, part by part: live events, logs. They are ended with their token, with their session, and at shutdown. */
+/** Streamed responses: live events, logs. A stream ends with its access token, with its session, and at shutdown. */
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -13,11 +13,11 @@ interface OpenStream {
   readonly close: () => void
 }
 
-/** Open streams of one person. A browser uses one for all its tabs, and one for each open log. */
+/** Open streams per user. A browser uses one for all its tabs, and one for each open log. */
 const mostOfOne = 50
-/** From one source, an address or an IPv6 /64, behind which an office may have many people. */
+/** Open streams per source (an address, or an IPv6 /64), which may be an office with many users. */
 const mostOfSource = 250
-/** How long an ended session is remembered: longer than a request takes from the check of its token to its stream. */
+/** How long an ended session is remembered: longer than the time between the check of a request's token and the start of its stream. */
 const endedKeptMs = 60_000
 
 export type Streams = ReturnType<typeof streams>
@@ -35,9 +35,9 @@ export function streams(clock: Clock) {
   const count = (which: (stream: OpenStream) => boolean): number => [...open].filter(which).length
   return {
     /**
-     * Adds a stream; answers how to remove it.
-     * @throws Problem throttled where the person or the source has too many already: a thousand of them would leave no socket for anybody else;
-     * session_expired where the session ended since the request's token was checked
+     * Adds a stream; returns a function that removes it.
+     * @throws Problem throttled if the user or the source has too many open streams, which would leave no socket for anybody else;
+     * session_expired if the session has ended since the request's token was checked
      */
     add(stream: OpenStream): () => void {
       const { caller, source } = stream
@@ -55,11 +55,11 @@ export function streams(clock: Clock) {
       ended.set(sessionId, clock.now())
       endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId)
     },
-    /** The signed-in callers whose streams are open. */
+    /** The signed-in callers of open streams. */
     callers: (): UserCaller[] => [...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : [])))],
-    /** Ends the streams of these callers. Their sessions may still be open with fewer rights, so they may open others. */
+    /** Ends the streams of these callers. They may open new ones, because their sessions may still be valid with fewer rights. */
     endOf: (callers: readonly UserCaller[]) => endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
-    /** Ends streams whose token is over; called every second or so. */
+    /** Ends streams whose token has expired; called about every second. */
     sweep(): void {
       const now = clock.now()
       for (const [id, at] of ended) if (now - at > endedKeptMs) ended.delete(id)
@@ -73,10 +73,13 @@ export function streams(clock: Clock) {
 export type StreamPart = string | Uint8Array
 
 type Open = (signal: AbortSignal) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
-/** `stalledMs`: how long the reader may take nothing before its connection is cut. */
+/** `stalledMs`: how long the client may read nothing before its connection is cut. */
 type StreamOptions = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly type: string; readonly stalledMs: number; readonly open: Open }
 
-/** Opens the source and copies it to the socket, keeping no more than what the socket takes. What `open` throws is thrown on, so that it is answered as an error; later errors end the stream. */
+/**
+ * Opens the source and copies it to the socket, without buffering more than the socket accepts. Errors of `open` are rethrown and become an error response;
+ * later errors end the stream.
+ */
 export async function sendStream({ request, reply, type, stalledMs, open }: StreamOptions): Promise<void> {
   const stop = new AbortController()
   const end = request.server.streams.add({
@@ -89,7 +92,7 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
   try {
     const source = await open(stop.signal)
     const parts = source[Symbol.asyncIterator]()
-    // The first part decides whether this is an answer or an error.
+    // Waits for the first part, because an exception before it becomes an error response.
     let part = await parts.next()
     const headers = reply.getHeaders()
     reply.hijack()
@@ -109,7 +112,7 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
   }
 }
 
-/** Resolves when the socket has taken all, or `signal` is aborted; a socket that takes too long is cut. */
+/** Resolves when the socket has accepted all data or `signal` is aborted. Cuts the connection if this takes too long. */
 async function drained(raw: FastifyReply['raw'], signal: AbortSignal, withinMs: number): Promise<void> {
   const timer = setTimeout(() => raw.destroy(), withinMs)
   await once(raw, 'drain', { signal }).catch(() => undefined)

@@ -1,13 +1,13 @@
 /**
- * Entity tags (RFC 9110 §8.8.3, §13.1): which versions a caller read, and whether they have what would be answered. Tags and gzip of texts that are kept in
- * memory are computed once for each text, and kept as long as the text.
+ * Entity tags (RFC 9110 §8.8.3, §13.1): which versions a caller has read, and whether the caller's copy is current. Tags and gzip of texts that are cached in
+ * memory are computed once per text, and kept as long as the text.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { Problem } from '#contract/errors.ts'
 
-/** Versions of an object that the caller takes for the present one, from `If-Match`; undefined where any will do. */
+/** The versions in `If-Match`, one of which must be the object's current version; undefined if any version is accepted. */
 export type Versions = readonly number[] | undefined
 
 const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)"[ \t]*)?(?:,|$)/y
@@ -19,7 +19,7 @@ function tagsOf(header: string): string[] | undefined {
     oneTag.lastIndex = at
     const match = oneTag.exec(header)
     if (!match) return undefined
-    // Empty places in a list are passed over (RFC 9110 §5.6.1).
+    // Empty list elements are ignored (RFC 9110 §5.6.1).
     if (match[1] !== undefined) tags.push(match[1])
   }
   return tags
@@ -37,15 +37,15 @@ export function versionsOf(ifMatch: string | undefined): Versions {
   return tags.filter((tag) => /^\d{1,15}$/.test(tag)).map(Number)
 }
 
-/** Whether the object has a version that the caller read; without `If-Match` the last write wins. */
+/** Whether the caller has read the object's current version. Always true without `If-Match`: the last write wins. */
 export const isVersion = (ifMatch: Versions, version: number): boolean => ifMatch === undefined || ifMatch.includes(version)
 
-/** @throws Problem stale where the caller read another version than the object's */
+/** @throws Problem stale if the caller has read another version than the current one */
 export function checkVersion(ifMatch: Versions, version: number): void {
   if (!isVersion(ifMatch, version)) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
 }
 
-/** The row that a call names. @throws Problem not_found; stale as `checkVersion` */
+/** Returns the row of a call's object. @throws Problem not_found if it doesn't exist; stale like `checkVersion` */
 export function existing<Row extends { readonly version: number }>(row: Row | undefined, noun: string, ifMatch?: Versions): Row {
   if (!row) throw new Problem('not_found', `There is no such ${noun}`)
   checkVersion(ifMatch, row.version)
@@ -59,14 +59,14 @@ export function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
   return tagsOf(ifNoneMatch)?.includes(etag.slice(etag.indexOf('"') + 1, -1)) ?? false
 }
 
-/** In bytes; a shorter text fits into a few packets anyway. */
+/** Minimum size for compression, in bytes. A shorter text fits into a few packets anyway. */
 export const worthPacking = 16_384
 
 const pack = promisify(gzip)
 const tags = new WeakMap<Uint8Array, string>()
 const packs = new WeakMap<Uint8Array, Promise<Buffer>>()
 
-/** Weak, because the packed text has the same tag. */
+/** A weak tag, because the compressed text has the same tag. */
 export function tagOf(text: Uint8Array): string {
   const known = tags.get(text)
   if (known) return known

@@ -1,6 +1,6 @@
 /**
- * Client of a cluster's Kubernetes API with the few calls that Steelyard needs. It calls the control planes' own addresses on 6443, one after another, with a
- * certificate of the cluster's own authority. Answers are bounded and treated as hostile; it follows no redirects, proxies or names.
+ * Client of a cluster's Kubernetes API with the few calls that Steelyard needs. It calls the control planes' addresses on port 6443, one after another, with a
+ * certificate of the cluster's own authority. Responses are bounded and treated as hostile; the client uses no redirects, proxies or host names.
  */
 import { request } from 'node:https'
 import type { Credentials } from '#talos/pki/certificates.ts'
@@ -10,12 +10,12 @@ export const kubernetesPort = 6443
 const deadlineMs = 8_000
 const largestAnswer = 8 * 1024 * 1024
 const mostNodes = 1024
-/** Objects per answer. With managed fields an object seldom exceeds 30 KiB. */
+/** Objects per response. With managed fields an object seldom exceeds 30 KiB. */
 const pageSize = 250
 /** Field manager of applied objects (Kubernetes, "Server-Side Apply"). */
 export const fieldManager = 'steelyard'
 
-/** `message` is part of a sentence for users; `status` is the HTTP status, undefined without an answer. */
+/** `message` is part of a sentence for users; `status` is the HTTP status, undefined without a response. */
 export class KubernetesError extends Error {
   readonly status: number | undefined
   constructor(message: string, status?: number) {
@@ -28,7 +28,7 @@ export class KubernetesError extends Error {
 export interface KubernetesNode {
   readonly name: string
   readonly ready: boolean
-  /** Kubernetes' reason if it isn't Ready. */
+  /** Kubernetes' reason if the node isn't Ready. */
   readonly reason: string | null
   /** Internal addresses (`InternalIP`). */
   readonly addresses: readonly string[]
@@ -50,7 +50,7 @@ export interface ListOptions<T> {
   readonly fieldSelector?: string
 }
 
-/** `dial` is checked before each connection. `targets` are tried in order, starting with the one that answered last. */
+/** `dial` checks the address before each connection. `targets` are tried in order, starting with the one that answered last. */
 export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>) {
   let first = 0
 
@@ -60,7 +60,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     return send(target, credentials, call, signal)
   }
 
-  /** Calls control planes in turn until one gives an answer other than a server error. @throws KubernetesError unless the answer has an expected status */
+  /** Calls control planes in turn until one responds with anything but a server error. @throws KubernetesError unless the response has an expected status */
   const any = async (call: Call, expected: readonly number[], signal: AbortSignal): Promise<Reply> => {
     let last = new KubernetesError('the cluster has no control plane')
     for (let i = 0; i < targets.length; i++) {
@@ -96,7 +96,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       // JSON is valid YAML.
       await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }, [200, 201], signal)
     },
-    /** Removes an object. A missing one counts as removed. */
+    /** Removes an object. A missing object counts as removed. */
     remove: async (path: string, signal: AbortSignal): Promise<void> => void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
     /** Gets an object or API group, unvalidated; null if missing. */
     async get(path: string, signal: AbortSignal): Promise<unknown> {
@@ -206,7 +206,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Converts an error answer to an error with Kubernetes' message (`Status`, meta/v1). */
+/** Converts an error response to an error with Kubernetes' message (`Status`, meta/v1). */
 function refused({ status, text }: Reply): KubernetesError {
   let message = ''
   try {

@@ -1,18 +1,18 @@
 /**
- * Limits how many connections to servers are opened at once. A server that hangs keeps its place until its deadline. Servers that didn't answer last time,
- * and unknown addresses, share a smaller part, so that hanging servers don't stop the contact with all others.
+ * Limits how many connections to servers are opened at once. A server that hangs keeps its place until its deadline. Servers that didn't answer the last time
+ * and unknown addresses share a smaller number of places, so that hanging servers don't block the contact with all others.
  */
 const dialsAtOnce = 64
 
-/** The most places of each lane. Earlier lanes go first. */
+/** Maximum number of places of each lane. Earlier lanes have priority. */
 const lanes = {
-  /** A person or an operation waits for it. */
+  /** A user or an operation is waiting for the connection. */
   act: dialsAtOnce,
-  /** A server that answered last time. */
+  /** A server that answered the last time. */
   contact: dialsAtOnce - 8,
-  /** A server that didn't. */
+  /** A server that didn't answer the last time. */
   suspect: 24,
-  /** An address that was entered. */
+  /** An address that a user entered. */
   probe: 32,
 } as const
 export type Lane = keyof typeof lanes
@@ -64,7 +64,7 @@ export function budget(limit: number = dialsAtOnce) {
         next()
       }
     },
-    /** Dials in flight, and how many wait, for the metrics. */
+    /** Numbers of current and waiting dials, for the metrics. */
     state: () => ({ open: all(), waiting: order.reduce((n, lane) => n + waiting[lane].size, 0) }),
   }
 }

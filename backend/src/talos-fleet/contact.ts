@@ -1,7 +1,7 @@
 /**
- * Keeps contact with every server. An idle one is contacted every two minutes with jitter; a miss is retried after 20 s and 40 s, and three misses
- * in a row make it unreachable. Servers in a cluster or with an operation are watched: their connection stays open, and a loss is noticed within 15 s.
- * Contacts are no jobs: nothing is lost with one, because the next one reports everything again.
+ * Keeps contact with every server. An idle server is contacted every two minutes with jitter; a failure is retried after 20 s and 40 s, and three failures
+ * in a row make the server unreachable. Servers in a cluster or with an operation are watched: their connection stays open, and a loss is noticed within 15 s.
+ * Contacts are not engine jobs: a lost contact does no harm, because the next one reports everything again.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -13,32 +13,32 @@ import { readEverything, type Reading, readStage } from './reading.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
-  /** In a cluster, or an operation works on it. */
+  /** The server is in a cluster, or an operation works on it. */
   readonly live: boolean
   readonly reachable: boolean | null
   /** Milliseconds since 1970; null: never. */
   readonly lastContactAt: number | null
   readonly fingerprint: string | null
   readonly hasHardware: boolean
-  /** As it was known when it was read last. */
+  /** The stage stored at the last reading. */
   readonly stage: string
 }
 
 export type Observation = {
   readonly serverId: string
-  /** When it was asked, and when it answered or was given up: milliseconds since 1970. */
+  /** Time of the request, and time of the response or failure, in milliseconds since 1970. */
   readonly askedAt: number
   readonly at: number
-  /** The dialled address: an answer from a former address means nothing. */
+  /** The dialled address: a response from a former address is ignored. */
   readonly address: string
-  /** The server's cluster when it was asked: an observation in a cluster means nothing after its release. */
+  /** The server's cluster at the time of the request: the observation is ignored if the server has left the cluster since. */
   readonly clusterId: string | null
-  /** The expected hardware: an observation of one machine means nothing for its replacement. */
+  /** The expected hardware: the observation is ignored if the machine was replaced since. */
   readonly uuid: string | null
   readonly serial: string | null
 } & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
-  /** `unreachable`: this was the third in a row. */
+  /** `unreachable`: this was the third failure in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
 )
@@ -46,7 +46,7 @@ export type Observation = {
 const contactTimes = {
   everyMs: 120_000,
   retriesMs: [20_000, 40_000],
-  /** How often everything is read: hardware, versions, addresses. */
+  /** Interval of full readings: hardware, versions, addresses. */
   everythingMs: 600_000,
   liveMs: 3_000,
   liveRetryMs: 500,
@@ -60,21 +60,21 @@ export interface ContactParts {
   readonly fleet: Fleet
   readonly clock: Clock
   readonly random: () => number
-  /** The servers that this process looks after now. */
+  /** The servers with which this process currently keeps contact. */
   readonly roster: () => Promise<readonly Watched[]>
-  /** For a server of a cluster; null while the cluster has none yet. */
+  /** Credentials for a cluster's servers; null while the cluster has none yet. */
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
-  /** A server of the cluster has refused the credentials, or shown a certificate of another authority: the cluster may have others by now. */
+  /** Called if a server has refused the credentials or shown a certificate of another authority, because the cluster's credentials may have changed. */
   readonly onRefused?: (clusterId: string) => void
   readonly sink: (observations: readonly Observation[]) => Promise<void>
   readonly onError: (error: unknown) => void
-  /** 1 in life; a test runs faster with 0.05. */
+  /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
 }
 
 interface State {
   server: Watched
-  /** In time that passes evenly, as `everythingAt`: a clock that is set back must not leave a server unasked until it is there again. */
+  /** Monotonic time, like `everythingAt`, so that setting back the wall clock doesn't delay the next contact. */
   nextAt: number
   misses: number
   isBusy: boolean
@@ -82,7 +82,7 @@ interface State {
   client: TalosClient | null
 }
 
-/** A server as it was known when it was asked; the roster may have changed by the time of the answer. */
+/** The server's state at the time of the request. The roster may have changed before the response. */
 interface Asked {
   readonly server: Watched
   readonly at: number
@@ -94,14 +94,14 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
-  /** Whether an observation of one also holds for the other. */
+  /** Whether an observation of one of the two also applies to the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {
     state.client?.close()
     state.client = null
   }
 
-  /** Another place or machine from here on: nothing that was seen of it so far counts. */
+  /** Discards everything seen so far, because the server now has another address, cluster or machine. */
   const restart = (state: State, now: number) => {
     drop(state)
     state.misses = 0
@@ -109,10 +109,10 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     state.nextAt = Math.min(state.nextAt, now)
   }
 
-  /** First contact of a server that is new to this process, later if another process has just contacted it. */
+  /** Time of the first contact with a server that is new to this process; later if another process has just contacted it. */
   const firstAt = (server: Watched, now: number): number => {
     if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
-    // One in the future was written before the clock was set back.
+    // A time in the future was written before the clock was set back.
     const agoMs = Math.max(0, clock.now() - server.lastContactAt)
     return now + Math.max(random() * 5_000 * pace, jittered(contactTimes.everyMs) - agoMs)
   }
@@ -158,13 +158,13 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
-  /** Mutual TLS on a connection that stays open; the machine may be in maintenance still, or again. */
+  /** Uses mutual TLS on a connection that stays open. The machine may still, or again, be in maintenance mode. */
   const watch = async (state: State, asked: Asked, options: ConnectOptions, keys: Credentials) => {
     const connection = fleet.connection(asked.server)
     if (!state.client) {
       if ((await connection.presence(options)) === 'maintenance')
         return connection.maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
-      // Without the signal, which ends with this contact.
+      // Without the signal, which is only for this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
     return read(state, asked, state.client, null)
@@ -196,7 +196,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
   }
 
-  /** A server that has never answered, or not the last time, may keep its place for long, so it has its own lane. */
+  /** A server that has never answered, or didn't answer the last time, may occupy its place for long, so it uses a lane of its own. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
@@ -206,9 +206,9 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     let timer: NodeJS.Timeout | undefined
     let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {
-      // It may have waited for its place.
+      // Time has passed if the contact had to wait for its place.
       asked = { server: state.server, at: clock.now() }
-      // From here, not from when it was due; and for the whole contact, so that a server which drips its answers keeps a place no longer than a silent one.
+      // The deadline starts here, not when the contact was due, and covers the whole contact, so that a slow server blocks a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)
       return ask(state, asked, { signal: late.signal, deadlineMs, lane: 'held' })
     }
@@ -216,7 +216,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     stop.addEventListener('abort', end, { once: true })
     try {
       const seen = await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, stop))
-      // Not in one line with the wait: the batch may have been handed on meanwhile.
+      // Pushed in a separate statement after the wait, because `observed` may have been replaced meanwhile.
       observed.push(seen)
       state.misses = 0
     } catch (error) {
@@ -226,7 +226,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       stop.removeEventListener('abort', end)
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state)
-      // A connection that was opened meanwhile leads to the server's former address, or to a removed server.
+      // If the server changed or was removed during this contact, its open connection leads to the wrong machine.
       if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
   }
@@ -238,7 +238,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     try {
       await sink(batch)
     } catch (error) {
-      // The next contacts report the state again. Full readings, which are rare, are made due again.
+      // The next contacts report the state again. Full readings are rare, so they are made due again.
       for (const one of batch) {
         const state = one.kind === 'seen' && one.reading !== null ? states.get(one.serverId) : undefined
         if (state) state.everythingAt = 0

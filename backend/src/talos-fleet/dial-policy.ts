@@ -1,6 +1,6 @@
 /**
- * Decides whether a packet may leave for an address. The literal that was checked is the one that is dialled: no name is resolved, no redirect followed,
- * no proxy used. Addresses come from people and from machines, and both may be hostile.
+ * Decides whether an address may be dialled. The checked literal is also the dialled one: no name is resolved, no redirect followed,
+ * no proxy used. Addresses come from users and from machines, and both may be hostile.
  */
 import {
   type Address,
@@ -20,7 +20,7 @@ import { count } from '#contract/words.ts'
 
 const cidr = (text: string): Cidr => parseCidr(text)!
 
-/** The simulator's own corner of loopback. */
+/** The part of the loopback network that the simulator uses. */
 const simulated = cidr('127.20.0.0/16')
 
 /**
@@ -40,19 +40,19 @@ const never: Readonly<Record<string, readonly Cidr[]>> = {
 
 const dialPorts = [50_000, 6443] as const
 
-/** A network to be scanned holds at most this many addresses: a /22. */
+/** Maximum number of addresses of a scanned network: a /22. */
 const largestScan = 1024n
 
 export interface DialSettings {
   /** `STEELYARD_DIAL_NETWORKS`, parsed. */
   readonly networks: readonly Cidr[]
-  /** Addresses of this machine's interfaces; read at each check, because they change. */
+  /** Addresses of this machine's interfaces. They may change, so they are read at each check. */
   readonly own: () => readonly string[]
-  /** `STEELYARD_SIMULATE` is set: the simulator's corner of loopback may be dialled. */
+  /** `STEELYARD_SIMULATE` is set: the simulator's part of the loopback network may be dialled. */
   readonly simulate: boolean
 }
 
-/** A network of usual size around an address, as an example of what to write into the setting. */
+/** A network of usual size that contains the address, as an example value for the setting. */
 function around(address: string): string {
   const read = readCidr(`${address}/${address.includes(':') ? 64 : 24}`)
   return read.ok ? formatCidr(read.cidr) : (read.corrected ?? address)
@@ -85,13 +85,13 @@ export function dialPolicy({ networks, own, simulate }: DialSettings) {
   }
 
   return {
-    /** Whether `address` (a literal, in its one spelling) may be dialled on `port`. */
+    /** Whether `address` (a literal in canonical spelling) may be dialled on `port`. */
     check,
     /** @throws Problem `dial_refused` with the verdict's sentence */
     demand,
     /**
-     * What a person entered, as addresses in their one spelling, each once. Every one of them may be dialled.
-     * @throws Problem `dial_refused` or `invalid` naming the first that is wrong
+     * Converts user input to addresses in canonical spelling, without duplicates. All of them may be dialled.
+     * @throws Problem `dial_refused` or `invalid`, naming the first wrong entry
      */
     read({ addresses, cidr }: { addresses?: readonly string[] | undefined; cidr?: string | undefined }): string[] {
       const read = cidr === undefined ? (addresses ?? []).map((text, i) => readOne(text, `addresses.${i}`)) : readNetwork(cidr)
@@ -122,11 +122,11 @@ function readNetwork(text: string): string[] {
   return [...hostsOf(reading.cidr)].map(formatAddress)
 }
 
-/** Entered text in a sentence: short, and nothing in it that moves a cursor. */
+/** Quotes user input in a message: shortened, without control characters. */
 const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text).replaceAll(/[^\x20-\x7e…]/g, '�')
 
 function same(mine: string, address: Address): boolean {
-  // Interfaces carry zones (`fe80::1%eth0`), which an address that passed the parser never has.
+  // Addresses of interfaces may have zones (`fe80::1%eth0`), which parsed addresses never have.
   const parsed = parseAddress(mine.split('%', 1)[0]!)
   return parsed !== null && parsed.family === address.family && parsed.value === address.value
 }

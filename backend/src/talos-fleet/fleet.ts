@@ -18,14 +18,14 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal | undefined
   /** Default deadline of connecting and of each call, in ms; 10 s if not set. */
   readonly deadlineMs?: number | undefined
-  /** How urgent it is; `act` by default. `held`: the caller has a place of the budget already, and keeps it to the end. */
+  /** Priority of the connection; `act` by default. `held`: the caller already has a place of the budget, and keeps it until it has finished. */
   readonly lane?: Lane | 'held' | undefined
 }
 
-/** What answers at a server's address now. */
+/** Mode of the machine that answers at a server's address now. */
 export type Presence = 'maintenance' | 'secured'
 
-/** What is known of a server before it is dialled. */
+/** Known properties of a server before it is dialled. */
 export interface KnownServer {
   readonly id: string
   readonly name: string
@@ -40,7 +40,7 @@ export interface Pin {
   readonly fingerprint: string
 }
 
-/** Other hardware answered than the one that is known. Nothing was sent to it but questions. */
+/** The hardware that answered isn't that of the known server. Only read requests were sent to it. */
 export class OtherHardware extends Problem {
   readonly found: Identity
   readonly fingerprint: string | null
@@ -51,21 +51,21 @@ export class OtherHardware extends Problem {
   }
 }
 
-/** What was found at an unknown address. */
+/** The machine found at an unknown address. */
 export interface Found {
   readonly identity: Identity
   readonly pin: Pin
   readonly reading: Reading
 }
 
-/** Certificates kept at once: each is about 1 KiB. */
+/** Maximum number of cached certificates; each takes about 1 KiB. */
 const mostPins = 20_000
 
 export type Fleet = ReturnType<typeof fleet>
 export type ServerConnection = ReturnType<Fleet['connection']>
 
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
-  // With the hardware that was read under it: once a person says that the server is other hardware, the old one's certificate proves nothing.
+  // Each certificate is stored with the hardware that showed it, because it is worthless after a user has confirmed other hardware for the server.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {
@@ -74,16 +74,16 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
   }
 
-  /** Checks the dialled literal once more; its error reaches the caller unchanged. */
+  /** Checks the dialled literal again; the error reaches the caller unchanged. */
   const dial = (host: string, port: number): void => policy.demand(host, port)
   const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
   const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>
     readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
 
-  /** Runs in a place of the budget, unless the caller has one already. */
+  /** Runs `act` in a place of the budget, unless the caller already has one. */
   const inLane = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> => (lane === 'held' ? act() : budget.run(lane, act, signal))
 
-  /** `act` holds its place only while it dials; contacts and probes hold it to their end, which their deadlines bound. */
+  /** In the lane `act`, a connection holds its place only while it dials; contacts and probes hold their place to the end, limited by their deadlines. */
   const place = <T>(options: ConnectOptions, open: () => Promise<TalosClient>, use: (client: TalosClient) => Promise<T>): Promise<T> => {
     const whole = async (client: TalosClient) => {
       try {
@@ -101,7 +101,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
 
   const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, { pem: pin.pem }, settings(options))
 
-  /** A client on the connection on which the certificate was shown, and that certificate. */
+  /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, settings(options))
     if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may ask it')
@@ -121,12 +121,12 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         throw error
       }
     }
-    /** Connects in maintenance: pins the certificate and repins only if the machine shows another one. */
+    /** Connects in maintenance mode: pins the certificate, and pins again only if the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
       const known = pins.get(server.id)
       let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
-      // Whether the identity was read under this certificate. What is about to be done to a machine asks again; a contact needn't.
+      // Whether the identity was already read with this certificate. A contact relies on that; an action on the machine reads the identity again.
       let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
       return {
         async open(): Promise<TalosClient> {
@@ -143,7 +143,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
           pin = shown.pin
           return shown.client
         },
-        /** Throws OtherHardware if it isn't the known machine. */
+        /** Throws OtherHardware if the machine isn't the known one. */
         async check(client: TalosClient): Promise<Pin> {
           if (isKnown) return pin!
           checked(server, await readIdentity(client), pin!.fingerprint)
@@ -160,8 +160,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       address,
 
       /**
-       * Reads the certificate only. `secured`: it asks for a client certificate.
-       * @throws TalosError where nothing answers; Problem `dial_refused`
+       * Reads only the certificate. `secured`: the machine requires a client certificate.
+       * @throws TalosError if nothing answers; Problem `dial_refused`
        */
       async presence(options: ConnectOptions = {}): Promise<Presence> {
         policy.demand(address, apiPort)
@@ -169,8 +169,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       },
 
       /**
-       * One connection sequence in maintenance mode: the certificate is read and pinned, identity is read and must be the known one, then `act` runs.
-       * @throws Problem `identity_changed` where other hardware answers (nothing is sent to it); TalosError
+       * One connection sequence in maintenance mode: reads and pins the certificate, reads the identity, which must be the known one, then runs `act`.
+       * @throws Problem `identity_changed` if other hardware answers (only read requests are sent to it); TalosError
        */
       async maintenance<T>(act: (client: TalosClient, pin: Pin) => Promise<T>, options: ConnectOptions = {}): Promise<T> {
         const sequence = begin(options)
@@ -181,7 +181,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         )
       },
 
-      /** As `maintenance`, but the connection stays open until `close()`. */
+      /** Like `maintenance`, but the connection stays open until `close()`. */
       async openMaintenance(options: ConnectOptions = {}): Promise<TalosClient> {
         const sequence = begin(options)
         const client = await inLane(options, () => sequence.open())
@@ -200,7 +200,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
        */
       secure: <T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options: ConnectOptions = {}): Promise<T> =>
         place(options, () => openSecure(credentials, options), act),
-      /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
+      /** Like `secure`, but the connection stays open until `close()`: for streams and watches. */
       openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> => inLane(options, () => openSecure(credentials, options)),
     }
   }
@@ -212,7 +212,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** Forgets the certificate of a server, so that its identity is read at the next contact. */
     forget: (nodeId: string) => void pins.delete(nodeId),
     /**
-     * Asks an unknown address who it is, and reads everything of it on the same connection.
+     * Reads the identity and all data of the machine at an unknown address on one connection.
      * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {

@@ -1,6 +1,6 @@
 /**
- * Which process keeps contact with which servers. Servers fall into 64 shards by their id; a process holds a fair share of the shards by lease,
- * and loses them when it hasn't been heard of for `leaseMs`. All times are the database's: processes needn't agree on theirs.
+ * Assigns servers to the processes that keep contact with them. Servers are split into 64 shards by their id. A process leases a fair share of the shards
+ * and loses them after `leaseMs` without renewal. All times are from the database's clock, so the processes' clocks needn't agree.
  */
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
@@ -10,14 +10,17 @@ export const shardCount = 64
 const leaseMs = 20_000
 const renewMs = 5_000
 
-/** By the first byte of a random UUID. */
+/** The shard of a server, from the first byte of its random UUID. */
 export const shardOf = (serverId: string): number => Number.parseInt(serverId.slice(0, 2), 16) % shardCount
 
 export type Leases = ReturnType<typeof leases>
 
 export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }) {
   let held = new Set<number>()
-  /** Until when the lease holds for certain, in time that passes evenly: a clock that is set meanwhile makes it neither shorter nor longer. Counted from before the question was sent. */
+  /**
+   * Monotonic time until which the leases are certainly valid, unaffected by changes of the wall clock. Counted from before the request was sent to the
+   * database.
+   */
   let certainUntil = 0
 
   const renew = async (): Promise<void> => {
@@ -38,7 +41,7 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
         .select(sql<number>`count(*)::int`.as('members'))
         .executeTakeFirstOrThrow()
       const fair = Math.ceil(shardCount / Math.max(1, members))
-      // In one order: two processes that take at once wait for each other.
+      // Locked in a fixed order, so that concurrent processes wait for each other instead of deadlocking.
       const shards = await tx
         .selectFrom('fleet_shard')
         .select(['shard', 'owner', sql<boolean>`coalesce(lease_until < now(), true)`.as('free')])
@@ -62,11 +65,11 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
   }
 
   return {
-    /** Whether this process looks after the server now. */
+    /** Whether the server is currently assigned to this process. */
     owns: (serverId: string): boolean => clock.monotonic() < certainUntil && held.has(shardOf(serverId)),
-    /** Takes, renews and gives back; called every few seconds by `run`, and by tests. */
+    /** Takes, renews and releases leases; called every few seconds by `run`, and by tests. */
     renew,
-    /** Renews until aborted, then gives everything back. */
+    /** Renews the leases until aborted, then releases them all. */
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
@@ -83,7 +86,7 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
           await tx.deleteFrom('fleet_member').where('id', '=', owner).execute()
         })
       } catch (error) {
-        // The leases run out by themselves.
+        // If the release fails, the leases expire by themselves.
         onError(error)
       }
     },

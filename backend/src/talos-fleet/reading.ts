@@ -1,11 +1,11 @@
-/** What a contact reads of a server: the stage each time, everything now and then. */
+/** The data that a contact reads from a server: the stage each time, everything at longer intervals. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { stageOf, unmetOf } from '#talos/client/events.ts'
 import { type Inventory, type MachineStatus, readInventory, readStatus, type Status } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 
-/** Everything that is kept of a machine. */
+/** All stored data of a machine. */
 export interface Reading {
   readonly status: Status
   readonly inventory: Inventory
@@ -22,13 +22,13 @@ async function securityOf(client: TalosClient): Promise<boolean | null> {
     const state = await client.get(resources.securityState, 'securitystate')
     return state ? state.spec.secureBoot : null
   } catch (error) {
-    // Versions that don't have it refuse; everything else is a failure of the reading.
+    // Talos versions without this call refuse it; any other error makes the reading fail.
     if (error instanceof TalosError && (error.kind === 'permission_denied' || error.kind === 'unimplemented')) return null
     throw error
   }
 }
 
-/** The machine's stage alone: one call. */
+/** Reads only the machine's stage, with one call. */
 export async function readStage(client: TalosClient): Promise<MachineStatus> {
   const machine = await client.get(resources.machineStatus, 'machine')
   if (!machine) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')

@@ -1,4 +1,4 @@
-/** AES-256-GCM (NIST SP 800-38D): 96-bit random nonce, and as additional data where the text belongs. nonce (12) | tag (16) | text */
+/** AES-256-GCM (NIST SP 800-38D): 96-bit random nonce; additional data: the context, which says where the text is stored. nonce (12) | tag (16) | text */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export class SealBroken extends Error {
@@ -7,7 +7,7 @@ export class SealBroken extends Error {
 
 const nonceBytes = 12
 const tagBytes = 16
-/** The number of bytes that sealing adds. */
+/** Number of bytes that encryption adds. */
 export const overheadBytes = nonceBytes + tagBytes
 
 export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Buffer {
@@ -18,7 +18,7 @@ export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Bu
   return Buffer.concat([nonce, cipher.getAuthTag(), text])
 }
 
-/** @throws SealBroken where the text, its key or its context is another than it was sealed with */
+/** @throws SealBroken if the text was changed, or was encrypted with another key or context */
 export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })

@@ -2,8 +2,8 @@ import { mkdir, open, rename, unlink } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Writes a file so that after a crash it is there whole or not at all: a new file, synced, renamed over the name, and the folder synced.
- * Mode 0600 in a 0700 folder. Answers the file's path.
+ * Writes a file so that after a crash it exists completely or not at all: writes and syncs a new file, renames it, and syncs the folder.
+ * Mode 0600 in a 0700 folder. Returns the file's path.
  */
 export async function writeDurably(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -24,7 +24,7 @@ export async function writeDurably(folder: string, name: string, bytes: Uint8Arr
   return target
 }
 
-/** Makes what was linked, renamed or removed in a folder survive a crash. */
+/** Syncs a folder, so that links, renames and removals in it survive a crash. */
 export async function syncFolder(folder: string): Promise<void> {
   const directory = await open(folder, 'r')
   try {

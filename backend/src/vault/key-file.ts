@@ -1,6 +1,6 @@
 /**
- * The key file: one key a line, `steelyard-key-1 <id> <base64>`, the last one current. To rotate, a line is added; the older ones may go when no data key
- * is wrapped by them any more. It is made, 0600, at the first start, and refused where others may read it.
+ * The key file: one key per line, `steelyard-key-1 <id> <base64>`; the last key is the current one. Rotation adds a line; an older line may be removed when no
+ * data key is wrapped by its key any more. The file is created with mode 0600 at the first start, and refused if other accounts can read it.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { access, link, readFile, stat, unlink } from 'node:fs/promises'
@@ -20,7 +20,7 @@ export class KeyFileRefused extends Refusal {
 const idOf = (key: Uint8Array): string => createHash('sha256').update('steelyard key').update(key).digest('hex').slice(0, 16)
 const lineOf = (key: Uint8Array): string => `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
 
-/** Reads the lines of a key file. `file`: how it is called in a refusal. @throws KeyFileRefused */
+/** Parses a key file. `file`: its name in error messages. @throws KeyFileRefused */
 export function parseKeys(text: string, file: string) {
   const keys = text
     .split('\n')
@@ -38,7 +38,7 @@ export function parseKeys(text: string, file: string) {
   return { current, ids: [...byId.keys()], get: (id: string) => byId.get(id) }
 }
 
-/** @throws KeyFileRefused where there is none, others than its owner may read it, or it is damaged */
+/** @throws KeyFileRefused if the file is missing or damaged, or can be read by accounts other than its owner */
 export async function readKeyFile(file: string): Promise<KeyRing> {
   const found = await stat(file).catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
@@ -50,7 +50,7 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
   return parseKeys(text, file)
 }
 
-/** Of two processes that start at once only one makes it; it is whole from the first moment on. */
+/** Creates the key file atomically. If two processes start at once, only one creates it. */
 async function makeKeyFile(file: string): Promise<void> {
   const making = `${path.basename(file)}.${randomUUID()}`
   const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32)))).catch((error: unknown) => {
@@ -65,7 +65,7 @@ async function makeKeyFile(file: string): Promise<void> {
   }
 }
 
-/** Id of the key that the database was sealed with; null where it was sealed with none yet. Also asked of a database that no migration has run on. */
+/** Id of the key that the database uses; null if it uses none yet. Also works before the first migration. */
 async function keyOf(pool: Pool): Promise<string | null> {
   const { rows: made } = await pool.query<{ made: boolean }>(`select to_regclass('installation') is not null as made`)
   if (!made[0]!.made) return null
@@ -74,8 +74,8 @@ async function keyOf(pool: Pool): Promise<string | null> {
 }
 
 /**
- * Reads the key file of a database before anything is changed in that. It is made only where the database was sealed with none: another key would open nothing.
- * @throws KeyFileRefused where the database wants another key, with its id and where to put it
+ * Reads the key file before the database is changed. A new file is created only if the database uses no key yet, because a new key couldn't decrypt anything.
+ * @throws KeyFileRefused if the database needs another key; the message names its id and the path of the file
  */
 export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
   const wanted = await keyOf(pool)
@@ -98,7 +98,7 @@ export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
 const notTheKey = (file: string, wanted: string) =>
   new KeyFileRefused(`${file} is not the key file of this database, which was sealed with key ${wanted}: set STEELYARD_KEY_FILE to the right one`)
 
-/** Adds a new current key to the file; the older ones stay until `rotate` has wrapped everything anew. */
+/** Adds a new current key to the file; the older keys are needed until `rotate` has wrapped all data keys again. */
 export async function addKey(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8')
   await writeDurably(path.dirname(file), path.basename(file), Buffer.from(text + lineOf(randomBytes(32))))
@@ -106,8 +106,8 @@ export async function addKey(file: string): Promise<KeyRing> {
 }
 
 /**
- * Compares the key file with what the database was sealed with, and remembers the current key at the first start.
- * @throws KeyFileRefused where the file lacks the key of this database
+ * Checks that the key file has the key of the database. At the first start it stores the id of the current key in the database.
+ * @throws KeyFileRefused if the key of this database is missing
  */
 export async function checkFingerprint(db: Db, keys: KeyRing, file: string): Promise<void> {
   await inTransaction(db, async (tx) => {

@@ -1,7 +1,7 @@
 /**
- * Seals what must stay secret at rest. Each owner (a cluster, the installation) has a data key of its own; data keys are wrapped by the key
- * of the key file, which lies outside the database and outside backups. AES-256-GCM both times (NIST SP 800-38D): 96-bit random nonces, and as
- * additional data where the text belongs, so that moved to another row or column it can't be opened.
+ * Encrypts secrets at rest. Each owner (a cluster, the installation) has a data key of its own; data keys are wrapped by the key
+ * of the key file, which is stored outside the database. Both use AES-256-GCM (NIST SP 800-38D) with 96-bit random nonces; the additional data
+ * names the owner, table and column, so that a text that was moved to another row or column can't be decrypted.
  */
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
@@ -11,11 +11,11 @@ import { decrypt, encrypt, overheadBytes, SealBroken } from './cipher.ts'
 import { writeDurably } from './durable.ts'
 import type { KeyRing } from './key-file.ts'
 
-/** Where a sealed text belongs. */
+/** The place where an encrypted text is stored. */
 export interface Place {
   readonly table: string
   readonly column: string
-  /** Id of the cluster or server whose secret it is, or `installation`. */
+  /** Id of the cluster or server that owns the secret, or `installation`. */
   readonly owner: string
 }
 
@@ -30,12 +30,12 @@ const headBytes = 1 + 4
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
 const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
 
-/** An escrow file can't be written. The message says which, why, and what to do. */
+/** An escrow file can't be written. The message names the file, the reason, and what to do. */
 class EscrowRefused extends Error {
   override readonly name = 'EscrowRefused'
 }
 
-/** The escrow file of a cluster: its secrets, sealed by a key of its own that is wrapped by the key file, readable without the database. */
+/** The escrow file of a cluster: its secrets, encrypted with a key of their own, which the key file's key wraps. Readable without the database. */
 function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
   const key = randomBytes(32)
   const file = {
@@ -50,8 +50,8 @@ function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
 }
 
 /**
- * Writes the file of a cluster and returns its path once it is on the disk.
- * @throws EscrowRefused where it can't be written
+ * Writes the file of a cluster and returns its path after it is on the disk.
+ * @throws EscrowRefused if it can't be written
  */
 async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes: Uint8Array): Promise<string> {
   const name = `${cluster}.bin`
@@ -91,13 +91,13 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
       .returning('version')
       .executeTakeFirst()
     if (made) return { version: 1, key }
-    // Made by another transaction while this one waited.
+    // Another transaction created the key while this one waited.
     const other = await newest()
     return { version: other!.version, key: unwrap(other!) }
   }
 
   return {
-    /** Makes the owner's data key if it has none, in the caller's transaction. */
+    /** Creates the owner's data key if there is none, in the caller's transaction. */
     async seal(tx: Tx, { bytes, ...place }: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array> {
       const { version, key } = await newestKey(tx, place.owner)
       const head = Buffer.alloc(headBytes)
@@ -108,7 +108,7 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
       return sealed
     },
 
-    /** @throws SealBroken where the text was changed, belongs elsewhere, or its key is gone */
+    /** @throws SealBroken if the text was changed or moved, or its key is missing */
     async open(db: Db | Tx, { sealed, ...place }: Place & { readonly sealed: Uint8Array }): Promise<Buffer> {
       if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
       const version = Buffer.from(sealed).readUInt32BE(1)
@@ -120,10 +120,13 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
       }
     },
 
-    /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. @throws EscrowRefused where it can't be written */
+    /**
+     * Writes the encrypted secrets of a cluster to their own file, so that the cluster isn't lost with the database. Returns after the file is on the disk.
+     * @throws EscrowRefused if the file can't be written
+     */
     escrow: (clusterId: string, bytes: Uint8Array): Promise<string> => writeEscrow(keys, escrowFolder, clusterId, bytes),
 
-    /** Wraps data keys anew with the current key of the key file, in batches; answers how many were left to do. May be stopped and run again at any point. */
+    /** Wraps data keys again with the current key of the key file, in batches; returns the number of wrapped keys. May be interrupted and repeated. */
     async rotate(db: Db): Promise<number> {
       let left = 0
       for (;;) {
@@ -158,9 +161,10 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
 }
 
 /**
- * A key that is random, kept sealed in the database, and created at its first use. Answers a function that reads the 32 bytes once and keeps them. They are created under the lock of the installation's row, so that two processes agree.
- * @param read the sealed key, if there is one
- * @param write stores a new sealed key
+ * A random key that is stored encrypted in the database and created at its first use. Returns a function that reads the 32 bytes once and caches them.
+ * The key is created under the lock of the installation's row, so that two processes agree.
+ * @param read returns the encrypted key, if there is one
+ * @param write stores a new encrypted key
  */
 export function keptKey(
   { db, vault }: { db: Db; vault: Vault },
@@ -182,7 +186,7 @@ export function keptKey(
   }
 }
 
-/** The key that derives successors of refresh tokens, and others of the installation's secrets. */
+/** The installation's key, from which successors of refresh tokens and other secrets are derived. */
 export const rotationKey = (parts: Parameters<typeof keptKey>[0]) =>
   keptKey(
     parts,

@@ -1,14 +1,14 @@
-/** A limited number of places, shared fairly: each asker holds at most so many of them. */
+/** A limited number of places, shared fairly: each requester holds at most a given number of places. */
 
-/** An asker and the most places that it holds at once. As many of its requests again may wait. */
+/** A requester and the maximum number of its places. The same number of its requests may wait. */
 export type Share = { readonly key: string; readonly most: number }
 
-/** `full`: no place became free. `own`: the asker holds as many as it may, or has as many waiting. */
+/** `full`: no place became free in time. `own`: the requester has reached its own limit of places or of waiting requests. */
 export type Taken = { readonly give: () => void } | 'full' | 'own'
 
 type Waiting = { readonly shares: readonly Share[]; readonly got: () => void }
 
-/** In all, this many times the places may wait. */
+/** Limit of all waiting requests, as a multiple of the number of places. */
 const waitingPerPlace = 5
 
 export type Shares = ReturnType<typeof shares>
@@ -37,7 +37,7 @@ export function shares(count: number) {
         isHeld = false
         free += 1
         add(held, asked, -1)
-        // Askers that already hold their share let others pass.
+        // Requesters that already hold their share are skipped.
         line.find((one) => hasRoom(held, one.shares))?.got()
       },
     }

@@ -1,4 +1,4 @@
-/** Limits of connections: how many an address may open, one request at a time on each, and an end to those whose peer doesn't read. */
+/** Limits of connections: a maximum number per address, one request at a time on each, and a cut-off for peers that don't read. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { countedSource, type Network } from '../../network.ts'
@@ -6,7 +6,7 @@ import { countedSource, type Network } from '../../network.ts'
 const mostSockets = 1_000
 const mostPerAddress = 50
 
-/** A thousand slow sockets of one address must not shut everybody else out. */
+/** Limits connections per address, so that a thousand slow sockets of one address don't block everybody else. */
 export function limitSockets(server: Server, { trusted }: { trusted: readonly Network[] }): void {
   server.maxConnections = mostSockets
   const perAddress = new Map<string, number>()
@@ -27,15 +27,15 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
   })
 }
 
-/** What one packet brings beyond these is dropped: they are answered, then the connection is closed, and the client asks again (RFC 9112 §9.3.1). */
+/** Further requests of one packet are dropped: the connection is closed after the last response, and the client retries (RFC 9112 §9.3.1). */
 const mostWaiting = 32
 
 type Line = { busy: boolean; dropped: boolean; readonly waiting: (readonly [IncomingMessage, ServerResponse])[] }
 
 /**
- * One unanswered request for each connection. A client may send further ones before it has read the first answer (pipelining, RFC 9112 §9.3.2), and Node
- * would begin them all at once: then one socket holds as much work as its sender likes. Here they wait in line, and while any waits nothing more is read.
- * Puts itself before the listeners that the server has now.
+ * Allows one unanswered request per connection. A client may send more before it has read the first response (pipelining, RFC 9112 §9.3.2), and Node
+ * would start all at once, so one socket could cause any amount of work. Here they wait in line, and while one is waiting, nothing more is read.
+ * Replaces the server's current request listeners and calls them itself.
  */
 export function oneAtATime(server: Server): void {
   const answer = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
@@ -71,19 +71,22 @@ export function oneAtATime(server: Server): void {
   })
 }
 
-/** How long an answer or a live event may lie there without a byte of it being taken. */
+/** How long a response or a live event may wait without the peer reading a byte. */
 export const stalledMs = 10_000
 
-/** How often it is looked at meanwhile. */
+/** Number of checks during that time. */
 const looks = 10
 
-/** Bytes that the kernel has not taken yet. A large answer is one write, so only the handle knows how far it is: Node's own time limit on sockets asks it too. */
+/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows its progress; Node's socket timeout uses it too. */
 const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
 
-/** Watches an answer that has been handed to its socket, and cuts the connection where it would stay in memory. What the peer sends is no sign that it reads: that alone counts which leaves the queue. */
+/**
+ * Watches a response that was passed to its socket, and cuts the connection if the peer stops reading, because the response would stay in memory. Only bytes
+ * that leave the queue count as progress, not bytes that the peer sends.
+ */
 export function cutWhereStalled(response: ServerResponse, withinMs: number): void {
   const { socket } = response
-  // A request that a test injects has none.
+  // A request injected by a test has no socket.
   if (!(socket instanceof Socket) || socket.destroyed || response.writableFinished) return
   let left = queuedBytes(socket)
   let without = 0
