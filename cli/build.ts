@@ -1,4 +1,4 @@
-/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node 20 and newer without anything else. Steelyard serves it at /cli. */
+/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node 20 and newer without dependencies. Steelyard serves it at /cli. */
 import { realpathSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,5 +26,5 @@ export async function buildClient(outDir: string): Promise<void> {
   await chmod(join(outDir, 'steelyard.mjs'), 0o755)
 }
 
-// As `import.meta.main` says it, which the oldest pinned Node lacks.
+// Replaces `import.meta.main`, which the oldest supported Node lacks.
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildClient(at('dist'))

@@ -1,4 +1,4 @@
-/** Every call of the API, for the OpenAPI document, the scope matrix and the house check. */
+/** Every call of the API, for the OpenAPI document and for tests that check every call, such as the scope matrix. */
 import * as audit from './audit.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'

@@ -1,4 +1,4 @@
-/** Who did what to what, when, from where, with what result. Append-only; each entry carries the hash of the one before. */
+/** The audit log: who did what to which object, when, from where, with what result. Append-only; each entry contains the hash of the previous one. */
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { type OperationKind, operationTable } from './operations.ts'
@@ -11,8 +11,9 @@ const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ aud
 >
 
 /**
- * What the events of a server or cluster say of each action of the audit log.
- * `{name}` is a field of the entry's `after`, a list is told by its length, `{field?yes:no}` is a choice. What stands in brackets is left out where a field is missing.
+ * The text for each action of the audit log in the events of a server or cluster.
+ * `{name}` is a field of the entry's `after`; for a list it is the number of items. `{field?yes:no}` is a choice. Text in brackets is
+ * left out if its field is missing.
  */
 const sentences = {
   ...ofOperations,
@@ -52,7 +53,7 @@ const sentences = {
   'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
   'cluster.resumed': 'Resumed after a restore',
 } as const
-/** Actions on what has no events for people. */
+/** Actions on objects that have no list of events for users. */
 type Unshown =
   | `${'datacenter' | 'subnet' | 'user'}.${'created' | 'updated' | 'removed'}`
   | `subnet.${'unassigned' | 'drift_corrected'}`
@@ -67,7 +68,7 @@ type Unshown =
   | 'audit.keyed'
 export type AuditAction = keyof typeof sentences | Unshown
 
-/** What an entry says in the events of its target. An action of a newer version is told by its name. */
+/** The text of an entry in the events of its target. For an action of a newer version it is the action's name. */
 export function auditSentence(action: string, after: Readonly<Record<string, unknown>> | null): string {
   const sentence = (sentences as Readonly<Record<string, string>>)[action] ?? action
   return sentence.replaceAll(/\[([^[\]]*)\]/g, (_all, part: string) => {
@@ -95,7 +96,7 @@ export const AuditEntry = z.object({
   result: z.string(),
   after: z.nullable(z.record(z.string(), z.unknown())),
   request_id: z.nullable(z.string()),
-  /** SHA-256, hex, over this entry and the hash before it. */
+  /** SHA-256, hex, of this entry and the previous hash. */
   hash: z.string(),
 })
 export type AuditEntry = z.infer<typeof AuditEntry>

@@ -1,10 +1,10 @@
-/** The live stream: it says what changed, the reader fetches it. */
+/** The live stream: an event names the changed object, and the reader fetches that object. */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import type { Scope } from './permissions.ts'
 
-/** Kinds of objects that events tell of, and the scope that may hear them; null: those who may see what it is about decide by `target`. */
+/** Kinds of objects with events, and the scope that a reader of the events needs. */
 export const eventKinds = {
   server: 'servers:read',
   patch: 'servers:read',
@@ -18,7 +18,7 @@ export const eventKinds = {
 } as const satisfies Record<string, Scope | 'signed_in'>
 export type EventKind = keyof typeof eventKinds
 const eventVerbs = ['created', 'updated', 'removed'] as const
-/** `server.contacted` goes out at most every 10 s and carries {id → time} of the contacts since. */
+/** `server.contacted` is sent at most every 10 s and contains {id → time} of the contacts since the previous one. */
 export type EventName = `${EventKind}.${(typeof eventVerbs)[number]}` | 'server.contacted' | 'resync'
 
 export const Event = z.object({
@@ -29,7 +29,7 @@ export const Event = z.object({
 })
 export type Event = z.infer<typeof Event>
 
-/** The stream is never silent for longer, in ms: between events it carries comment lines. Who hears nothing for much longer knows that it is not live. */
+/** Maximum silence of the stream, in ms: between events it sends comment lines. A reader that receives nothing for much longer has lost the stream. */
 export const heartbeatMs = 2_000
 
 export const eventStream = operation({

@@ -22,14 +22,14 @@ export const imageLimits = {
   kernelCommandLine: 1960,
 } as const
 
-/** The image factory's last answer. */
+/** The image factory's last response. */
 export const ImageFactory = z.object({
   url: z.string(),
-  /** The simulator's factory: its files boot no real machine. */
+  /** True for the simulator's factory, whose files boot no real machine. */
   simulated: z.boolean(),
   reachable: z.boolean(),
   reason: z.nullable(z.string()),
-  /** Talos versions that the factory builds and Steelyard supports, newest first. Without an answer: those that Steelyard ships. */
+  /** Talos versions that the factory builds and Steelyard supports, newest first. Without a response: those that Steelyard ships. */
   versions: z.array(z.string()),
 })
 export const imageFactoryGet = operation({
@@ -93,7 +93,7 @@ export const NewImage = z.strictObject({
   ),
   kernel_args: z._default(z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs)), []),
   format: z._default(z.enum(imageFormats), 'iso'),
-  /** The datacenter of servers that boot the image; that of the token if it has one. */
+  /** The datacenter of servers that boot the image; that of the token if the token has one. */
   datacenter_id: z._default(z.nullable(z.uuid()), null),
   /** null: servers do not announce themselves and are added by address. */
   token_id: z._default(z.nullable(z.uuid()), null),
@@ -125,7 +125,7 @@ export const Image = z.object({
     simulated: z.boolean(),
     /** When the factory confirmed this id; null: the links don't work yet. */
     registered_at: z.nullable(time),
-    /** Why it has not confirmed it. */
+    /** Why the factory has not confirmed the id. */
     reason: z.nullable(z.string()),
   }),
   /** Link to the chosen format. */

@@ -11,7 +11,7 @@ import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
 
-/** A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends it, so it is not an API call and is always answered 200. */
+/** A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends the request, so it is not an API call and the response is always 200. */
 export const joinPath = '/join/'
 /** Talos fills these in (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), in the query only. */
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
@@ -111,7 +111,7 @@ export const Arrival = z.object({
   uuid: z.string(),
   serial: z.string(),
   mac: z.nullable(z.string()),
-  /** The address it came from, which Steelyard dials. */
+  /** Source address of the announcement, which Steelyard dials. */
   address: z.string(),
   result: z.enum(arrivalResults),
   reason: z.nullable(z.string()),

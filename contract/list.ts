@@ -11,13 +11,13 @@ export type Value = string | number | null
 
 export interface ListColumn<Item> {
   readonly label: string
-  /** Explains the label. */
+  /** Explanation of the label. */
   readonly help?: string
   /** How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory, disk: bytes, in binary or decimal units. time: ISO 8601. */
   readonly kind?: 'text' | 'word' | 'mono' | 'number' | 'memory' | 'disk' | 'time'
   /** The column's key is a sort key. */
   readonly sort?: true
-  /** The column shows only when a person turns it on. */
+  /** The column is hidden until a user turns it on. */
   readonly hidden?: true
   /** Reads the value from an item. A column without it needs its own cell wherever the list is shown. */
   readonly value?: (item: Item) => Value
@@ -141,7 +141,7 @@ export type ListQuery<L extends AnyList> = {
 } & { [K in FilterKey<L>]?: FilterValue<L, K> | undefined }
 type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> & Partial<Pick<Operation, 'errors'>>
 
-/** Declares the API call that answers a list in pages. `more`: query parameters that don't filter. */
+/** Declares the API call that returns a list in pages. `more`: query parameters that don't filter. */
 export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M extends Shape = None, P extends z.core.$ZodType = z.ZodMiniObject>(
   of: L,
   item: A,

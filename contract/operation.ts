@@ -23,29 +23,29 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly query: Query
   readonly body: Body
   readonly answer: Answer
-  /** Media type of the answer. Anything but JSON is answered as text (a file to download) or as a stream, and `answer` is a string. */
+  /** Media type of the response. Anything but JSON is sent as text (a file to download) or as a stream, and `answer` is a string. */
   readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/csv' | 'text/event-stream' | 'application/x-ndjson'
-  /** Status of success. By default 204 without an answer, 202 where the answer is an operation that was begun, otherwise 200. */
+  /** Status of success. By default 204 without a body, 202 if the response is an operation that was started, otherwise 200. */
   readonly status: 200 | 201 | 202 | 204
   /**
-   * Whether its answer is kept where the call carries an Idempotency-Key: of those that sent again would do it twice, or be refused because it is done. They
-   * create (201), begin (202) or remove something (DELETE), or say so.
+   * Whether the response is stored if the request has an Idempotency-Key. Set for calls whose repetition would act twice or be refused: those that
+   * create (201), start (202) or remove something (DELETE), and those that set it explicitly.
    */
   readonly kept: boolean
-  /** Of the parameters of its query, for the documentation: those that mean the same in no other call. */
+  /** Descriptions of query parameters for the documentation, if their meaning is specific to this call. */
   readonly meanings?: Readonly<Record<string, string>>
-  /** What can go wrong beside what every call can answer (400, 401, 403, 422, 429, 503), and 404 for an object in the path. */
+  /** Error codes in addition to those of every call (400, 401, 403, 422, 429, 503), and to 404 for an object in the path. */
   readonly errors: readonly ErrorCode[]
 }
 
-/** What a handler is given: already parsed, so it holds what the schemas promise. */
+/** The input of a handler: already parsed, so it conforms to the schemas. */
 export interface Input<O extends Operation> {
   params: z.output<O['params']>
   query: z.output<O['query']>
   body: z.output<O['body']>
 }
 
-/** What a caller may write: before parsing, so defaults may be left out. */
+/** The input of a caller: not parsed yet, so fields with defaults may be left out. */
 export interface Asked<O extends Operation> {
   params: z.input<O['params']>
   query: z.input<O['query']>
@@ -56,11 +56,11 @@ export type Answer<O extends Operation> = z.output<O['answer']>
 
 type Route = `${Operation['method']} ${Operation['path']}`
 type ParamsIn<R extends string> = R extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsIn<Rest> : never
-/** Path parameters are ids, where the call doesn't say otherwise. */
+/** The default schema of path parameters: each is an id. */
 type Ids<R extends string> = { [K in ParamsIn<R>]: z.ZodMiniUUID }
 const idsIn = <R extends Route>(route: R) => z.strictObject(Object.fromEntries([...route.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.uuid()])) as Ids<R>)
 
-/** No query: anything given is refused. */
+/** The schema of calls without a query: any parameter is refused. */
 const none = z.strictObject({})
 type None = typeof none
 const noBody = z.undefined()
@@ -76,7 +76,7 @@ interface Declared<R extends Route, P extends Schema, Q extends Schema, B extend
   readonly answer?: A
 }
 
-/** Whether the answer is an object with the field. */
+/** Whether the response is an object with the field. */
 export const answersWith = (field: string, answer: Schema): boolean => field in ((answer as { shape?: object }).shape ?? {})
 
 function statusOf(answer: Schema | undefined): Operation['status'] {
@@ -103,7 +103,7 @@ const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'G
 /** Whether the call takes a body. */
 export const takesBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success
 
-/** Everything that a call can be refused with: what each call can, what its session, its body and the objects in its path bring with them, and its own `errors`. */
+/** All error codes of a call: those of every call, those that follow from its session, its body and the objects in its path, and its own `errors`. */
 export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const signedIn = operation.scope !== null
   return new Set<ErrorCode>([

@@ -1,4 +1,4 @@
-/** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
+/** Operations: all work that outlives a request. An operation reports what it is doing, how far it has come, and what it is waiting for. */
 import * as z from 'zod/mini'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
@@ -10,20 +10,20 @@ import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 interface KindRow {
-  /** For people, before the name of the target. */
+  /** Title for users, followed by the name of the target. */
   readonly title: string
   readonly target: 'server' | 'cluster' | 'datacenter'
-  /** Who may see it (`:read`), and cancel or retry it (`:write`). */
+  /** Scope for seeing the operation (`:read`), and for cancelling or retrying it (`:write`). */
   readonly scope: 'servers' | 'clusters'
-  /** Kept as JSON with the operation, where its reconciler reads them; never a secret. Each has a default, for operations of versions that kept none. */
+  /** Stored as JSON with the operation for its reconciler; never a secret. Each has a default, for operations of versions that stored none. */
   readonly arguments?: z.ZodMiniObject
-  /** Titles of its steps by their keys. */
+  /** Titles of the operation's steps by their keys. */
   readonly steps: Readonly<Record<string, (about: never) => string>>
-  /** The entry in the audit log that says that it was asked for. */
+  /** The action in the audit log for the request of the operation. */
   readonly audit: `${string}.${string}`
-  /** The same in the events of its target; see `auditSentence`. */
+  /** The text for the request in the events of the target; see `auditSentence`. */
   readonly event: string
-  /** Its command in the CLI. */
+  /** The operation's command in the CLI. */
   readonly command: string
 }
 
@@ -40,13 +40,13 @@ const machineKind = (kind: MachineCommand) => {
 }
 const machineKinds = Object.fromEntries(machineCommandKinds.map((kind) => [kind, machineKind(kind)])) as Record<MachineCommand, ReturnType<typeof machineKind>>
 
-/** Every kind of operation: the name of the call that begins it. */
+/** Every kind of operation, by the name of the call that starts it. */
 export const operationTable = {
   serverAdd: {
     title: 'Add servers',
     target: 'datacenter',
     scope: 'servers',
-    /** `scan`: a whole network is asked, so an address without a server is no failure. */
+    /** `scan`: a whole network is probed, so an address without a server is no failure. */
     arguments: z.object({ datacenter_id: z._default(z.nullable(z.uuid()), null), scan: z._default(z.boolean(), false) }),
     steps: { probe: (s: { readonly address: string }) => `Ask ${s.address}` },
     audit: 'server.add_requested',
@@ -118,16 +118,16 @@ const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped']
 export type StepStatus = (typeof stepStatuses)[number]
 
 export const Step = z.object({
-  /** Unique in the operation; steps of one server end in its id. */
+  /** Unique in the operation; the key of a server's step ends with the server's id. */
   key: z.string(),
   title: z.string(),
   node_id: z.nullable(z.uuid()),
   status: z.enum(stepStatuses),
-  /** Counts from 1 once it began. */
+  /** Counts from 1 when the step has started. */
   attempt: z.int(),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),
-  /** What it waits for, why it failed, why it was skipped. */
+  /** What the step is waiting for, or why it failed or was skipped. */
   reason: z.nullable(z.string()),
 })
 export type Step = z.infer<typeof Step>
@@ -146,10 +146,10 @@ export const Operation = z.object({
 })
 export type Operation = z.infer<typeof Operation>
 
-/** An operation for people: "Create cluster poz-edge-04", "Add servers 10.0.4.0/24 to PL-POZ-1". */
+/** Title of an operation: "Create cluster poz-edge-04", "Add servers 10.0.4.0/24 to PL-POZ-1". */
 export const operationTitle = ({ kind, target }: Pick<Operation, 'kind' | 'target'>): string => `${operationTable[kind].title} ${target.name}`
 
-/** What a call answers that began an operation. */
+/** The response of a call that started an operation. */
 export const begun = z.object({ operation: Operation })
 
 const ended: ReadonlySet<OperationStatus> = new Set(['cancelled', 'failed', 'done'])
@@ -198,7 +198,7 @@ export const operationRetry = operation({
   route: 'POST /v1/operations/{id}/retry',
   scope: 'signed_in',
   kept: true,
-  /** Disks that hold something by now, which a person agreed to wipe since. */
+  /** Disks that have content now, which a user has agreed to wipe since the operation was started. */
   body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
   answer: Operation,
   errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],

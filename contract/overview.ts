@@ -24,7 +24,7 @@ const Attention = z.object({
   kind: z.enum(attentionKinds),
   id: z.uuid(),
   name: z.string(),
-  /** Since when; null if unknown. */
+  /** Time since which the problem exists; null if unknown. */
   since: z.nullable(time),
   reason: z.nullable(z.string()),
 })
@@ -38,9 +38,9 @@ export const Overview = z.object({
     maintenance: z.int(),
     ready: z.int(),
     reachable: z.int(),
-    /** Don't answer, and no operation explains it. */
+    /** Servers that don't answer, although no operation explains it. */
     unreachable: z.int(),
-    /** Don't answer because an operation installs or restarts them. */
+    /** Servers that don't answer because an operation installs or restarts them. */
     away: z.int(),
     unconfirmed: z.int(),
   }),

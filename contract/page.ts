@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-/** The one shape of every list. `page` counts from 1; `total` is the number of matches, not of rows on the page. */
+/** The format of every list. `page` counts from 1; `total` is the number of matches, not of rows on the page. */
 export const pageOf = <T extends z.core.$ZodType>(item: T) => z.object({ items: z.array(item), page: z.int(), per_page: z.int(), total: z.int() })
 
 export interface Page<T> {
@@ -11,9 +11,9 @@ export interface Page<T> {
 }
 
 /**
- * A whole number in a query, written in decimal digits alone: `0x1`, `1e1`, `+1`, ` 1` and `01` are none, though JavaScript would read a number there.
- * @param least smallest that is allowed
- * @param most largest that is allowed
+ * A whole number in a query, written only in decimal digits: `0x1`, `1e1`, `+1`, ` 1` and `01` are refused, although JavaScript reads them as numbers.
+ * @param least smallest allowed number
+ * @param most largest allowed number
  */
 export const wholeInQuery = (least: number, most: number) =>
   z.pipe(
@@ -27,7 +27,7 @@ export const byId = z.strictObject({ id: z.uuid() })
 /** ISO 8601 in UTC. */
 export const time = z.iso.datetime()
 
-/** Of an object that users change. `version` counts the changes. */
+/** Fields of every object that users change. `version` counts the changes. */
 export const changed = { version: z.int(), created_at: time, updated_at: time }
 
 /** A whole number from `least` to `most`; `sentence` refuses any other. */

@@ -59,7 +59,7 @@ const patches = list<Patch>()({
   order: '-weight',
 })
 
-/** Answered whole, because a server has few: whoever shows them orders them. */
+/** Returned as a whole, because a server has only few patches; clients sort them. */
 export const patchList = {
   ...operation({
     name: 'patchList',
@@ -132,8 +132,8 @@ export const Preview = z.object({
   /** What saving would break although Talos accepts it. */
   warnings: z.array(PreviewWarning),
   /**
-   * What saving does on the machine. `unknown`: the server did not answer a dry run, or was not asked, because Steelyard sends nothing to a machine for a caller
-   * without `servers:write`.
+   * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was no dry run, because Steelyard sends nothing to a machine for a
+   * caller without `servers:write`.
    */
   verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
 })

@@ -13,7 +13,7 @@ export const HeldCluster = z.object({
   unasked: z.array(z.string()),
   /** Servers that were contacted and don't answer. */
   unreachable: z.array(z.string()),
-  /** Operations that continue when it is resumed. */
+  /** Operations that continue when the cluster is resumed. */
   operations: z.array(Operation),
 })
 export type HeldCluster = z.infer<typeof HeldCluster>

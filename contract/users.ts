@@ -114,7 +114,7 @@ export const installationGet = operation({
   scope: null,
   answer: z.object({
     version: z.string(),
-    /** True where the servers are a simulation: every screen then says so. */
+    /** True if the servers are simulated; every screen then shows a note. */
     simulated: z.boolean(),
     waitlist_url: z.nullable(z.string()),
   }),

@@ -38,11 +38,11 @@ export const versionList = operation({
   query: z.strictObject({ prereleases: z.optional(z.enum(['true', 'false'])) }),
   answer: z.object({
     items: z.array(OfferedTalos),
-    /** Who says which versions there are: the image factory, or Steelyard's own list where that can't be asked. */
+    /** Source of the versions: the image factory, or Steelyard's own list if the factory can't be reached. */
     source: z.enum(['factory', 'shipped']),
-    /** Why the factory did not answer now; its last list is still told where there is one. */
+    /** Why the factory did not answer now. Its last list, if there is one, is still returned. */
     reason: z.nullable(z.string()),
-    /** What is new and can't be had here, and what is out of support: a sentence each. */
+    /** Sentences about new versions that aren't available here, and about versions out of support. */
     notices: z.array(z.string()),
   }),
 })
@@ -60,6 +60,6 @@ export function canRunKubernetes({ talos_version, kubernetes_minors: [first, las
   return isWithin ? yes : no(`Talos ${talos_version} runs Kubernetes ${first} to ${last}, not ${kubernetes.replace(/^v/, '')}`)
 }
 
-/** "out of support since 2026-06-28"; null while it is supported, or that isn't known. */
+/** "out of support since 2026-06-28"; null while the version is supported, or if its end of support is unknown. */
 export const supportEnded = ({ ends, ended }: Support): string | null =>
   ended && ends !== null ? `out of support since ${ends}` : ended ? 'out of support' : null

@@ -101,7 +101,7 @@ const around: Surroundings = {
   askSecret,
 }
 
-// An unexpected error is logged and ends the process. The supervisor starts it again, and running work is resumed.
+// An unexpected error is logged and ends the process. The service manager restarts the process, which resumes running work.
 process.on('uncaughtException', (error) => {
   around.err(
     `${JSON.stringify({ time: new Date().toISOString(), level: 'error', event: 'crashed', error: String(error), at: error.stack?.split('\n').slice(1, 6).join(' ') })}\n`,
@@ -109,7 +109,7 @@ process.on('uncaughtException', (error) => {
   process.exit(70)
 })
 
-/** Fails if another Steelyard uses the data folder. Checked before the program itself is loaded, so that the error appears at once. */
+/** Whether another Steelyard uses the data folder; prints the error if so. Checked before the program itself is loaded, so that the error appears at once. */
 function isInUse(): boolean {
   if (process.env['DATABASE_URL']?.trim()) return false
   try {

@@ -137,7 +137,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   }
 }
 
-/** Returns the number of objects in each datacenter. */
+/** Numbers of servers, clusters, subnets and compute units by datacenter id. */
 const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>, subnets: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
   const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
   for (const [id, count] of subnets) contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })

@@ -1,4 +1,4 @@
-/** Questions to the user: on the terminal, or answered by options and standard input where there is none. */
+/** Questions to the user on the terminal. Without a terminal, options and standard input provide the answers. */
 import { createInterface } from 'node:readline'
 import type { Context } from './command.ts'
 import { CliError } from './exit.ts'
@@ -31,7 +31,7 @@ export async function askOnTerminal(
   }
 }
 
-/** Asks for the current password and a new one, the new one twice. Throws CliError `usage`. */
+/** Asks for the current password, and twice for the new one. Throws CliError `usage`. */
 export async function readNewPassword({ terminal }: Context, fromStdin: boolean): Promise<{ password: string; new_password: string }> {
   if (fromStdin) {
     const [password = '', new_password = '', ...more] = (await terminal.readAll()).replace(/\r?\n$/, '').split(/\r?\n/)
@@ -50,7 +50,7 @@ export async function readNewPassword({ terminal }: Context, fromStdin: boolean)
 
 /** Reads a password from standard input or the terminal; a new one is typed twice. Throws CliError `usage`. */
 export async function readPassword({ terminal }: Context, { fromStdin, isNew = false }: { fromStdin: boolean; isNew?: boolean }): Promise<string> {
-  // The shell adds one line ending. Nothing else of a password is removed.
+  // Removes the line ending that the shell adds, but nothing else of the password.
   if (fromStdin) return (await terminal.readAll()).replace(/\r?\n$/, '')
   const typed = await terminal.ask('Password: ', { secret: true })
   if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give it on standard input: --password-stdin' })
@@ -58,10 +58,10 @@ export async function readPassword({ terminal }: Context, { fromStdin, isNew = f
   return typed
 }
 
-/** The option with which a script confirms what can't be undone. */
+/** The option with which a script confirms an action that can't be undone. */
 export const sureOption = { yes: { kind: 'flag', help: 'Do not ask; needed where there is no terminal' } } as const
 
-/** Asks the user to type the name of what would be lost. Throws CliError for another name, or if nobody can be asked. */
+/** Asks the user to type the name of the object that would be lost. Throws CliError for another name, or if there is no terminal. */
 export async function beSure(terminal: Terminal, what: string, name: string, yes: boolean): Promise<void> {
   if (yes) return
   const answer = await terminal.ask(`${what} Type ${oneLine(name)} to go on: `, { secret: false })

@@ -1,4 +1,4 @@
-/** What commands declare, and the commands that follow from the contract: the list of a noun, and what is done with one object. */
+/** Declarations of commands, and the commands that follow from the contract: lists, and actions on one object. */
 import { type AnyList, type BareColumn, choicesOf, type ColumnKey, filtersOf, type ItemOf, type ListColumn, type ListFilter, sortKeys } from '#contract/list.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -7,7 +7,7 @@ import { type Column, shownOf, table } from './table.ts'
 import type { Colour, Terminal } from './terminal.ts'
 import { disk, localTime, memory, words } from './text.ts'
 
-/** `help`: one line. `value`: stands for the value in the help. */
+/** `help`: one line. `value`: placeholder of the value in the help. */
 export interface TextOption {
   readonly kind: 'text'
   readonly help: string
@@ -40,7 +40,7 @@ interface Operand {
 export type Operands = Readonly<Record<string, Operand>>
 
 type TextValue<O> = O extends { choices: readonly (infer C)[] } ? C : string
-/** Of a declared option; of any option, where the declaration isn't known. */
+/** Value of a declared option, or of any option if the declaration isn't known. */
 type OptionValue<O> = Option extends O
   ? string | string[] | number | boolean | undefined
   : O extends FlagOption
@@ -109,13 +109,13 @@ export const globalOptions = {
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** What a table shows of a column in another way than its declaration says, or a column that only the CLI has. */
+/** A column that the table shows differently from its declaration, or that only the CLI has. */
 interface Cell<Item> {
   readonly title?: string
   readonly text?: (item: Item, now: number) => string
   readonly colour?: (item: Item, now: number) => Colour | null
   readonly right?: true
-  /** Left out where it is empty in every row. */
+  /** The column is left out if it is empty in every row. */
   readonly optional?: true
 }
 type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Cell<ItemOf<L>>, 'text'>> } & Readonly<
@@ -125,13 +125,13 @@ type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>>
 interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Options>
   extends Pick<Command, 'name'>, Partial<Pick<Command, 'summary' | 'examples'>> {
   readonly operation: Operation & { readonly list: L }
-  /** The table's columns, in their order, where `--columns` names no others. Default: those of the list that aren't hidden. */
+  /** The table's columns in order, unless `--columns` is given. Default: the list's columns that aren't hidden. */
   readonly shown?: readonly (ColumnKey<L> | (keyof C & string))[]
   readonly cells: C & Cells<L>
   readonly operands?: P
-  /** Beside those of the list. */
+  /** Options in addition to those of the list. */
   readonly options?: O
-  /** Parameters of the call beside search, filters, order and page. */
+  /** Returns the parameters of the call apart from search, filters, order and page. */
   ask?(context: Context, given: Given<P, O>): Promise<{ params?: object; query?: object }>
 }
 
@@ -144,7 +144,7 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
 /** The options that narrow a list by its filters. */
 export const narrowingOptions = (list: AnyList): Options =>
   Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
-/** The filters of a query, as those options were given. */
+/** The filters of a query from the values of those options. */
 export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
   given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
 
@@ -220,14 +220,14 @@ export function listCommand<
   })
 }
 
-/** `name`: what was entered, where that is an id. */
+/** `name`: the object's name, or its id if the user entered the id. */
 export interface Found {
   readonly id: string
   readonly name: string
 }
 
 export interface Noun extends Operand {
-  /** An operand, for the examples of the help. */
+  /** An example operand for the help. */
   readonly example: string
   /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id of another form. */
   readonly find: (api: Api, text: string) => Promise<Found>
@@ -242,21 +242,21 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   readonly summary?: string
   /** Default: the command with an example of the object. */
   readonly examples?: Command['examples']
-  /** After the object's own. */
+  /** Operands after that of the object. */
   readonly operands?: P
   readonly options?: Q
-  /** Query and body of the call. Asks the user first, where the act can't be undone. */
+  /** Returns query and body of the call. Asks the user first if the action can't be undone. */
   ask?(context: Context, given: Given<P, Q>, object: Found): Promise<Sent<O>>
-  /** What is printed of the answer. `name`: the object, as the user named it. */
+  /** Returns the text to print for the response. `name`: the object's name as the user entered it. */
   say?(answer: Answer<O>, name: string, context: Context): string
-  /** Instead of `say`: prints the answer and resolves to the exit code. */
+  /** Instead of `say`: prints the response and resolves to the exit code. */
   done?(context: Context, answer: Answer<O>, given: Given<P, Q>): number | undefined | Promise<number | undefined>
 }
 type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
-/** Without the types of operands and options, which the declaration alone knows. */
+/** The functions without the types of operands and options, which only the declaration knows. */
 type Acts<O extends Operation> = Pick<DeclaredObject<O, Operands, Options>, 'ask' | 'say' | 'done'>
 
-/** A command about one object: finds the object that the first operand names, calls the API with its id, prints the answer. */
+/** A command about one object: finds the object that the first operand names, calls the API with its id, prints the response. */
 export function objectCommand<O extends Operation, const P extends Operands = Record<string, never>, const Q extends Options = Record<string, never>>(
   declared: DeclaredObject<O, P, Q>,
 ): Command {

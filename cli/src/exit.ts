@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 /** Exit codes. Stable and documented in docs/cli.md, because scripts branch on them. */
 export const exitCodes = {
   ok: 0,
-  /** The command failed, or the operation that it waited for failed or was cancelled. */
+  /** The command failed, or the operation for which it waited failed or was cancelled. */
   failure: 1,
   /** The command line is invalid. Nothing was changed. */
   usage: 2,
@@ -19,16 +19,16 @@ export const exitCodes = {
 } as const
 export type Exit = keyof typeof exitCodes
 
-/** An error answer of the API. A newer server may send a code that this version doesn't know. */
+/** An error response of the API. A newer server may send a code that this version doesn't know. */
 export const Refusal = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
 type Refusal = z.infer<typeof Refusal>
 
 /** Ends the command with a sentence and an exit code. */
 export class CliError extends Error {
   readonly exit: Exit
-  /** What to do about it, on a separate line. */
+  /** Advice for the user, on a separate line. */
   readonly hint: string | undefined
-  /** The API's answer, if the API refused. */
+  /** The API's error response, if there is one. */
   readonly body: Refusal | undefined
 
   constructor(exit: Exit, message: string, more: { hint?: string; body?: Refusal; cause?: unknown } = {}) {
@@ -40,7 +40,7 @@ export class CliError extends Error {
   }
 }
 
-/** The exit code for an error answer, by its status. Error codes may be added, statuses keep their meaning. */
+/** The exit code for an error response, by its status. Error codes may be added, statuses keep their meaning. */
 export function exitOfStatus(status: number): Exit {
   if (status === 401) return 'not_signed_in'
   if (status === 403) return 'forbidden'

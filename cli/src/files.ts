@@ -8,7 +8,10 @@ export const readText = (path: string): Promise<string> =>
     throw new CliError('failure', `${oneLine(path)} can not be read`, { cause })
   })
 
-/** Writes credentials to a file that only this user can read. Keeps an existing file unless `replace`, which creates it anew because its mode may be open to others. */
+/**
+ * Writes credentials to a file that only this user can read. Keeps an existing file unless `replace` is set. Then the file is deleted and created again,
+ * because others may be able to read it.
+ */
 export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {
   try {
     if (replace) await rm(path, { force: true })

@@ -1,4 +1,4 @@
-/** The objects that commands name: how an operand names them, and how their id is found. */
+/** The kinds of objects that commands accept: how an operand names an object, and how its id is found. */
 import * as z from 'zod/mini'
 import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
@@ -25,11 +25,11 @@ function found<T>(what: string, text: string, items: readonly T[], nameOf: (item
 }
 
 interface Search<Item> {
-  /** How names are spelt. */
+  /** The valid form of a name. */
   readonly fold?: (text: string) => string
   /** Further parameters of the list. */
   readonly query?: object
-  /** Of two objects with the same name, the one that is meant. */
+  /** Selects one of several objects with the same name. */
   readonly prefers?: (item: Item) => boolean
 }
 
@@ -75,7 +75,7 @@ export const datacenter = named({ value: 'CODE', help: 'Code or id of the datace
   fold: (text) => text.toUpperCase(),
 })
 export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' }, subnetList, (s) => s.name)
-/** The name of a revoked token may have been used again. */
+/** Another token may have the name of a revoked one. */
 export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
   prefers: (t) => t.status === 'usable',
 })
@@ -101,7 +101,7 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** A server of the cluster. Includes one that has left it, whose name another server may have by now. */
+/** A server of the cluster. Includes servers that have left it, whose names other servers may have now. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id

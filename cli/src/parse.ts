@@ -3,7 +3,7 @@ import { type AnyGiven, type Command, globalOptions, type Options, shownChoices 
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
 
-/** A parsed request. `command` is null for help, on the given words or on everything. */
+/** A parsed command line. `command` is null for help on the given words or on all commands. */
 export type Parsed =
   | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
   | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & AnyGiven)

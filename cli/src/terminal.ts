@@ -1,12 +1,12 @@
-/** Everything outside of the process, injected for tests. Only start.ts reads `process`. */
+/** The environment of the process, injected for tests. Only start.ts reads `process`. */
 export interface Terminal {
   /** Standard output: only the result. */
   out(text: string): void
-  /** Standard error: progress, warnings, refusals. */
+  /** Standard error: progress, warnings, errors. */
   err(text: string): void
-  /** Columns of standard output. Null if it is no terminal; then nothing is truncated. */
+  /** Columns of standard output. Null if standard output is no terminal; then nothing is truncated. */
   readonly columns: number | null
-  /** Columns of standard error. Null if it is no terminal; then no line is overwritten. */
+  /** Columns of standard error. Null if standard error is no terminal; then no line is overwritten. */
   readonly errColumns: number | null
   readonly colour: boolean
   readonly env: Readonly<Record<string, string | undefined>>

@@ -6,7 +6,7 @@
 /** C0 and C1 controls, DEL, line separators, bidirectional and invisible format characters. */
 const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
 
-/** One line that is safe to print: white space becomes a space, anything else that is unsafe U+FFFD. */
+/** One line that is safe to print: white space becomes a space, any other unsafe character becomes U+FFFD. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '\ufffd')
 
 /** Several lines, each safe. */
@@ -25,7 +25,7 @@ export const safeJson = (value: unknown, indent?: number): string =>
   )
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-/** East Asian Wide and Fullwidth blocks (UAX 11), approximately, and emoji. */
+/** Wide characters: approximately the East Asian Wide and Fullwidth blocks (UAX 11), and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u
 const zero = /^[\p{Mn}\p{Me}]+$/u

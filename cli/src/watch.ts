@@ -6,7 +6,7 @@ import { cut, oneLine, safeJson, words } from './text.ts'
 
 const pollMs = 1000
 const mostAddressesShown = 32
-/** How long to wait while Steelyard doesn't answer. It may be restarting; the operation then continues. */
+/** How long to wait while Steelyard doesn't answer. Steelyard may be restarting; the operation then continues. */
 const patienceMs = 5 * 60_000
 
 const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
@@ -28,7 +28,7 @@ function progress(o: Operation): string {
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
-/** Addresses without an answer are only counted at the end: a line each would bury the servers that were found. */
+/** Addresses without a response are only counted at the end, because a line for each would hide the servers that were found. */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 /**
@@ -74,7 +74,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
       if (hasEnded(operation)) break
     } catch (e) {
       if (signal.aborted) break
-      // Fail at once before the first answer: the address may be wrong.
+      // Fails at once before the first response, because the address may be wrong.
       if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
       if (silentSince === null) terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
       silentSince ??= terminal.now()

@@ -32,9 +32,9 @@ export const Cluster = z.object({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(clusterStatuses),
-  /** What it waits for, or why it failed. */
+  /** What the cluster is waiting for, or why it failed. */
   reason: z.nullable(z.string()),
-  /** What Steelyard tries and can't do now. Each is retried automatically. `node_id`: the server concerned. */
+  /** Actions that currently fail. Each is retried automatically. `node_id`: the server concerned. */
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
@@ -56,11 +56,11 @@ export const Cluster = z.object({
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
   operation_id: z.nullable(z.uuid()),
-  /** A server answers on the secured Talos API, so the talosconfig works, even during a creation that hangs. */
+  /** Whether a server answers on the secured Talos API, so that the talosconfig works, even while a creation hangs. */
   talos_answers: z.boolean(),
-  /** Its machines or its Kubernetes API refuse Steelyard because somebody else changed an authority; see `clusterSecretsImport`. */
+  /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed an authority; see `clusterSecretsImport`. */
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
-  /** When it was taken over; null if Steelyard made it. */
+  /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
   ...changed,
 })
@@ -121,7 +121,7 @@ export const NewCluster = z.strictObject({
   pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
   service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
   servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
-  /** Chosen disks with content or on removable media that the user agreed to wipe. */
+  /** Chosen disks that have content or are removable, which the user agreed to wipe. */
   confirmed_disks: ConfirmedDisks,
 })
 export type NewCluster = z.infer<typeof NewCluster>
@@ -212,7 +212,7 @@ export const clusterServerReplace = operation({
   answer: begun,
   errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
-/** Talos keeps its log in memory, so only this call has what a server logged before a restart. */
+/** Talos keeps its log in memory, so only this call returns the lines from before a restart. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
   summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
@@ -248,7 +248,7 @@ export const clusterEvents = operation({
   answer: z.object({ items: z.array(ClusterEvent) }),
 })
 
-/** A talosconfig works as soon as one server answers. It is needed to debug a creation that hangs. */
+/** A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs. */
 export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
   c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
 

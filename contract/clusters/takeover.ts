@@ -13,9 +13,9 @@ const file = (what: string) => z.optional(z.string().check(z.minLength(1, `The $
 const proof = {
   /** `secrets.yaml` of talosctl. */
   secrets: file('secrets bundle'),
-  /** An admin's, instead of the bundle. */
+  /** A talosconfig of an admin, instead of the bundle. */
   talosconfig: file('talosconfig'),
-  /** An admin's. Given with a talosconfig, to check that both belong to one cluster. */
+  /** A kubeconfig of an admin. Goes with a talosconfig, to check that both belong to the same cluster. */
   kubeconfig: file('kubeconfig'),
 }
 

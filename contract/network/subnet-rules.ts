@@ -1,5 +1,5 @@
 /**
- * Rules of subnets with their sentences: what makes one valid, and which of its addresses may be handed out. Used by the form, the import, the API and
+ * Rules of subnets with their sentences: when a subnet is valid, and which of its addresses may be assigned. Used by the form, the import, the API and
  * the tests. Rules that need the database (overlap, names, uses) are in the backend.
  */
 import { type Cidr, contains, formatCidr, lastOf, overlap, parseAddress, parseCidr, readCidr } from './addresses.ts'
@@ -123,7 +123,7 @@ export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
   return cidr.prefix <= 126 ? { ...whole, first: whole.first + 1n } : whole
 }
 
-/** The ranges that a cluster may hand out: usable addresses without gateway and exclusions, sorted and disjoint. The subnet must be valid. */
+/** The ranges from which a cluster may assign addresses: usable addresses without gateway and exclusions, sorted and disjoint. The subnet must be valid. */
 export function piecesOf(subnet: SubnetText): Range[] {
   const cidr = parseCidr(subnet.cidr)
   const excluded = cidr && readExclusions(subnet.exclude, cidr)
@@ -133,7 +133,7 @@ export function piecesOf(subnet: SubnetText): Range[] {
   return withoutRanges(usableRange(cidr, subnet.first_and_last), holes)
 }
 
-/** Number of addresses that a cluster may hand out. */
+/** Number of addresses that a cluster may assign. */
 export const totalOf = (subnet: SubnetText): bigint => sizeOfRanges(piecesOf(subnet))
 
 /** Canonical exclusions: sorted, joined, CIDRs as ranges. They must be valid. */

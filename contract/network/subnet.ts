@@ -1,8 +1,8 @@
-/** Schema of a subnet in answers. Separate from the rules, which the overview doesn't need. */
+/** Schema of a subnet in responses. Separate from the rules, which the overview doesn't need. */
 import * as z from 'zod/mini'
 import { changed, time } from '../page.ts'
 
-/** Active: the cluster holds the wanted pool. Draining: no new addresses are handed out, and Steelyard waits for those in use. */
+/** Active: the cluster has the wanted pool. Draining: no new addresses are assigned, and Steelyard waits until those in use are released. */
 export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
 export type SubnetStatus = (typeof subnetStatuses)[number]
 export const subnetPurposes = ['workload', 'management'] as const
@@ -18,16 +18,16 @@ export const Subnet = z.object({
   vlan_id: z.nullable(z.int()),
   /** Addresses and `a-b` ranges in canonical spelling, sorted and disjoint. */
   exclude: z.array(z.string()),
-  /** Network and broadcast address are handed out too, for routed space that is not on a link. */
+  /** Network and broadcast address are assigned too, for routed space that is not on a link. */
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
   datacenter: z.object({ id: z.uuid(), code: z.string() }),
   /** A workload subnet has at most one. */
   clusters: z.array(ClusterName),
   status: z.enum(subnetStatuses),
-  /** What it waits for, or what is wrong. */
+  /** What the subnet is waiting for, or what is wrong. */
   reason: z.nullable(z.string()),
-  /** Number of addresses to hand out: usable ones without gateway and exclusions. null: above the safe integers. */
+  /** Number of assignable addresses: usable ones without gateway and exclusions. null: above the safe integers. */
   total: z.nullable(z.int()),
   /** How many of them are in use. null: unknown. */
   used: z.nullable(z.int()),

@@ -36,7 +36,7 @@ const declared = z.strictObject({
   purpose: z._default(z.enum(subnetPurposes), 'workload'),
 })
 
-/** The fields that the rules need, read apart from the others, so that a wrong name doesn't hide a wrong CIDR. */
+/** The fields that the rules need, parsed separately from the others, so that a wrong name doesn't hide a wrong CIDR. */
 const Ruled = z.object({
   cidr: z.string(),
   gateway: fallback(z.nullable(z.string()), null),
@@ -176,13 +176,13 @@ export const subnetImport = operation({
 })
 
 export const PoolChange = z.object({
-  /** What hands out addresses in the cluster; null if nothing known does, so the user has to apply the manifest. */
+  /** The component that assigns addresses in the cluster; null if there is no supported one, so that the user has to apply the manifest. */
   provider: z.nullable(z.enum(poolProviders)),
   /** The cluster's YAML for its assigned subnets, now and after the change. */
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services with addresses of subnets that would be removed or are already draining. They keep the addresses until they release them, or lose them by force. */
+  /** Services with addresses of subnets that would be removed or are draining. They keep the addresses until they release them or the removal is forced. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

@@ -48,7 +48,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
 }
 
 export interface Part {
-  /** Index of its first line in the text. */
+  /** Index of the part's first line in the text. */
   from: number
   lines: DiffLine[]
   hidden: boolean

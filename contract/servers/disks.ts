@@ -21,7 +21,7 @@ export const Disk = z.object({
   /** The kernel's name of the transport: `nvme`, `sata`, `usb`, … */
   transport: text,
   readonly: z.optional(z.boolean()),
-  /** Its content in one line; omitted if unknown. */
+  /** The disk's content in one line; omitted if unknown. */
   content: text,
 })
 export type Disk = z.infer<typeof Disk>
@@ -96,7 +96,7 @@ export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {
   return `No disk is chosen: ${large.map((d) => `${d.id} is ${notByDefault(d)!}`).join(', ')}`
 }
 
-/** A disk that a user agreed to wipe, by its own identifiers, with its content at that time. */
+/** A disk that a user agreed to wipe: its identifiers, and its content at that time. */
 export const ConfirmedDisk = z
   .strictObject({
     wwid: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),

@@ -1,6 +1,6 @@
 /**
- * Drift: a machine's configuration that was changed outside of Steelyard, for instance with `talosctl patch`. Steelyard reads it every few minutes and before it sends one, and
- * compares it with what it sent last. Nothing is overwritten until a user decides.
+ * Drift: a machine's configuration that was changed outside of Steelyard, for instance with `talosctl patch`. Steelyard reads the configuration
+ * every few minutes and before it sends a new one, and compares it with the one that it sent last. Nothing is overwritten until a user decides.
  */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
@@ -23,7 +23,7 @@ export const Drift = z.object({
     z.object({
       /**
        * `patch`: the difference becomes a patch of the server. `base`: no patch can express it, so the machine's whole configuration becomes the base that
-       * patches are merged onto. `secrets`: it concerns keys of the cluster, which are imported there.
+       * patches are merged onto. `secrets`: the difference concerns keys of the cluster, which are imported for the cluster.
        */
       how: z.enum(['patch', 'base', 'secrets']),
       reason: z.string(),

@@ -19,8 +19,8 @@ type Asked = Pick<Server, 'status' | 'operation_id'> & { talos: Pick<Server['tal
 type Watched = Asked & Pick<Server, 'kubernetes'>
 
 /**
- * Whether a server answers. `away`: it doesn't because an operation installs or restarts it.
- * `unasked`: it was not contacted yet.
+ * Whether a server answers. `away`: the server doesn't answer because an operation installs or restarts it.
+ * `unasked`: the server was not contacted yet.
  */
 export type ContactState = 'answers' | 'unreachable' | 'away' | 'unasked'
 

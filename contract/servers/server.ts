@@ -1,5 +1,5 @@
 /**
- * A server as the API answers it, and the list of them. The API's paths call servers nodes. `status` is Steelyard's view (free, in a cluster, removed);
+ * A server as returned by the API, and the list of servers. The API's paths call servers nodes. `status` is Steelyard's view (free, in a cluster, removed);
  * `stage` is Talos's name for what the machine is doing; `reachable` says whether it answers. They are independent.
  */
 import * as z from 'zod/mini'
@@ -104,7 +104,7 @@ export const Server = z.object({
   /** Its Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
   kubernetes: z.nullable(
     z.object({
-      /** null: the Kubernetes API does not answer, and `reason` says why. */
+      /** null: the Kubernetes API does not answer, and `reason` explains why. */
       ready: z.nullable(z.boolean()),
       reason: z.nullable(z.string()),
       /** Since when. */
@@ -120,10 +120,10 @@ export const Server = z.object({
     since: time,
     /** In state `changed`: the other hardware that answered at its address, which the user may confirm instead. */
     seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
-    /** A note: other hardware at this address, or the removed server that this one was. */
+    /** A note about the identity, such as other hardware at this address, or the removed server that this machine was before. */
     note: z.nullable(z.string()),
   }),
-  /** Of its hardware, what lists show as well. Null if unknown. Size of all disks together, in bytes. */
+  /** The part of the hardware data that lists show too. Null if unknown. Size of all disks together, in bytes. */
   hardware: z.object({ maker: z.nullable(z.string()), model: z.nullable(z.string()), disk_bytes: z.nullable(z.number()) }),
   eligibility: z.array(Eligibility),
   /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */

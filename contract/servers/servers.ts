@@ -178,7 +178,7 @@ export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>
   return s.operation_id ? no('An operation on the server has not ended') : yes
 }
 
-/** The server's cluster, if the caller has it. Without it only the API checks what depends on the cluster. */
+/** The server's cluster, if available to the caller. Without it, the rules that depend on the cluster are checked only by the API. */
 type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
 
 /** A server may leave a cluster that is complete and keeps at least one control plane. */
@@ -195,7 +195,7 @@ function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' 
 const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
 
 /**
- * Reset: the server leaves its cluster and is wiped. Whether etcd keeps its quorum is known only by asking the control planes, so the API checks that and refuses with
+ * Reset: the server leaves its cluster and is wiped. Only the control planes know whether etcd keeps its quorum, so the API asks them and refuses with
  * the numbers.
  */
 export function canResetServer(

@@ -8,7 +8,7 @@ import { oneLine } from '../text.ts'
 import type { Sessions } from './sessions.ts'
 
 type Parts = 'params' | 'query' | 'body'
-/** Parts without required fields are optional. */
+/** The parts of a request. Parts without required fields are optional. */
 type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]
 type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
 
@@ -21,7 +21,7 @@ interface CallOptions {
   readonly version?: number | undefined
 }
 
-/** Where `npm start` listens. */
+/** The address on which `npm start` listens. */
 const defaultUrl = 'http://127.0.0.1:8080'
 
 /** Normalizes an address, without a trailing slash, because sessions are stored by it. Throws CliError `usage`. */
@@ -68,7 +68,7 @@ function pathOf(operation: Operation, ask: Partial<Record<Parts, unknown>>): str
   return query.size > 0 ? `${path}?${query.toString()}` : path
 }
 
-/** Why fetch gave up, in words. */
+/** Describes why fetch failed. */
 function unreachable(url: string, e: unknown): CliError {
   const cause = e instanceof Error && e.cause instanceof Error ? e.cause : e
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
@@ -92,7 +92,7 @@ function unreachable(url: string, e: unknown): CliError {
   })
 }
 
-/** An error answer of the API as CliError. */
+/** Converts an error response of the API to a CliError. */
 function refusal(url: string, status: number, text: string): CliError {
   let read
   try {
@@ -120,13 +120,13 @@ function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   return ms <= longestWaitMs && attempt < tries ? ms : null
 }
 
-/** The API of one Steelyard: at the address `asked`, or else of the environment, of the last sign-in, of this machine. */
+/** The API of one Steelyard. Its address is `asked`, or else that of the environment, of the last sign-in, or of this machine. */
 export function openApi(terminal: Terminal, sessions: Sessions, asked: string | undefined) {
   const { env } = terminal
   let known: Promise<string> | undefined
   const url = () => (known ??= (async () => readUrl(asked ?? (env['STEELYARD_URL'] || ((await sessions.current()) ?? defaultUrl))))())
 
-  /** Sends a request and retries it if a retry can't have effect twice. */
+  /** Sends a request. Retries it only if the request can't take effect twice. */
   async function send(
     operation: Operation,
     ask: Partial<Record<Parts, unknown>>,
@@ -136,9 +136,9 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
-    // The cookie identifies a known device, which isn't slowed down by failed sign-ins of others.
+    // The cookie identifies a known device, so that failed sign-ins of others don't delay this one.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
-    // Safe to retry: a write with its key, and a refresh, which returns the same successor for a short time. Never a sign-in.
+    // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same successor for a short time. Never a sign-in.
     const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -178,7 +178,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     }
   }
 
-  /** Returns a new access token after `spent` was refused. One process refreshes, the others use the token that it stored. */
+  /** Returns a new access token after `spent` was refused. One process refreshes the session, the others use the token that the first one stored. */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
       if (!now || now.access_token !== spent) return now
@@ -201,8 +201,8 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     /** The address that is called. */
     url,
     /**
-     * Validates the request against the contract, calls the API, validates the answer. Refreshes an expired access token once.
-     * Throws CliError: `usage` for an invalid request, otherwise by the status of the answer.
+     * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once.
+     * Throws CliError: `usage` for an invalid request, otherwise by the status of the response.
      */
     async call<O extends Operation>(operation: O, ask: Ask<O>, { idempotencyKey, ...options }: CallOptions = {}): Promise<Answer<O>> {
       check(operation, ask)
@@ -222,7 +222,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   }
 }
 
-/** Validates an answer against the contract. */
+/** Validates a response against the contract. */
 function readAnswer<O extends Operation>(operation: O, text: string, base: string): Answer<O> {
   if (operation.status === 204) return undefined as Answer<O>
   if (operation.media !== 'application/json') return text as Answer<O>

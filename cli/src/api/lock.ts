@@ -3,7 +3,7 @@ import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { CliError } from '../exit.ts'
 
-/** A holder keeps the lock for one refresh: at most three tries of 30 s. */
+/** A process holds the lock during one refresh: at most three tries of 30 s. */
 const staleMs = 120_000
 const patienceMs = 45_000
 
@@ -27,7 +27,7 @@ async function abandoned(path: string, text: string): Promise<boolean> {
   return age > staleMs
 }
 
-/** Removes an abandoned lock. Puts back a lock of another process that was faster. */
+/** Removes an abandoned lock. If another process has already taken it over, that process's lock is restored. */
 async function clear(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
@@ -64,7 +64,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } finally {
-    // Only our own lock: while this process was stopped, another one may have taken it over.
+    // Removes only its own lock, because another process may have taken over the lock while this one was suspended.
     if ((await readFile(path, 'utf8').catch(() => null)) === text) await rm(path, { force: true })
   }
 }

@@ -54,7 +54,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     }
   }
 
-  /** Runs with the stored sessions, under the lock. */
+  /** Calls the function with the stored sessions while holding the lock. */
   const alone = async <T>(act: (stored: Stored) => Promise<T>): Promise<T> => {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     return withLock(`${path}.lock`, async () => act(await load()))
@@ -67,7 +67,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     /** The address of the last sign-in. */
     current: async () => (await load()).current,
     read: async (url: string): Promise<Session | null> => (await load()).sessions[url] ?? null,
-    /** The device cookie of an address. It outlives the session. */
+    /** The device cookie of an address. The cookie outlives the session. */
     device: async (url: string) => (await load()).devices?.[url] ?? null,
     keepDevice: (url: string, cookie: string) => alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
     /** Replaces one session under a lock; null removes it. Resolves to the stored session. */

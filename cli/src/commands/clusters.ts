@@ -60,7 +60,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     'No servers',
   )}`
 
-/** What was checked before something is done to a cluster. */
+/** The checks made before an action on a cluster. */
 export const checksText = (terminal: Terminal, checks: readonly Check[]): string =>
   table(
     terminal,

@@ -1,4 +1,4 @@
-/** Confirmation of disks that a command wipes: by option, or typed if the API says that a disk isn't empty. */
+/** Confirmation of disks that a command wipes: by option, or typed if the API reports that a disk isn't empty. */
 import type { NewClusterAsked } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
@@ -51,7 +51,7 @@ async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promi
 }
 
 /**
- * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet. Returns all confirmations, or null if nobody can be asked or a
+ * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet. Returns all confirmations, or null if there is no terminal or a
  * disk has neither serial nor WWID. Throws CliError for another name.
  */
 async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {

@@ -37,7 +37,7 @@ function imageText(terminal: Terminal, i: Image): string {
   ].join('')
 }
 
-/** An image that the factory doesn't know can't be downloaded yet, so the command fails. */
+/** An image that the factory hasn't confirmed can't be downloaded yet, so the command fails. */
 function showImage({ terminal, show }: Context, image: Image): number | undefined {
   show(image, (i) => imageText(terminal, i))
   return image.factory.registered_at === null ? 1 : undefined
@@ -57,7 +57,7 @@ const versionColumns: readonly Column<OfferedTalos>[] = [
   },
 ]
 
-/** What machines boot: versions of Talos, and the images made of them. */
+/** Commands about Talos versions and boot images. */
 export const imageCommands: Command[] = [
   command({
     name: 'versions',

@@ -1,11 +1,11 @@
 /**
- * Commands of the server program. They need its settings and its data folder, so they run on its machine and not over the API.
+ * Commands of the server program. They need the server's settings and data folder, so they run on its machine and not over the API.
  */
 import { command, type Command } from '../command.ts'
 
 const file = { kind: 'text', value: 'FILE', help: 'File whose first line is the passphrase, readable by its owner only; asked for without it' } as const
 
-/** Hands its operands and options over as they were given. `summary` begins in lower case. */
+/** A command that passes its operands and options to the program unchanged. `summary` begins with a lower-case letter. */
 function programCommand({ summary, json = false, ...declared }: Pick<Command, 'name' | 'summary' | 'examples'> & Partial<Command>): Command {
   return command({
     operands: {},

@@ -33,7 +33,7 @@ function driftText(name: string, drift: Drift): string {
   return `${driftSentence}${since}\n\n${drift.diff === null ? '' : `${differenceText(drift.diff)}\n`}${next}`
 }
 
-/** What is done to servers that are there. */
+/** Commands that act on existing servers. */
 export const serverActionCommands: Command[] = [
   ...machineCommandKinds.map((kind) =>
     objectCommand({

@@ -29,7 +29,7 @@ import { showBegun, waitOption } from '../watch.ts'
 
 const colourOf = (s: Subnet): Colour | null => ({ unassigned: null, applying: 'yellow', active: 'green', draining: 'yellow', error: 'red' } as const)[s.status]
 const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
-/** Unknown isn't 0. For IPv6 only the number in use is shown. */
+/** The use of a subnet; unknown isn't shown as 0. For IPv6 only the number in use is shown. */
 function used(s: Subnet): string {
   if (s.clusters.length === 0) return s.total === null ? '' : `0 of ${s.total}`
   if (s.used === null) return 'unknown'
@@ -79,12 +79,15 @@ const mostTries = 5
 interface Assigning {
   readonly wait: boolean
   readonly 'dry-run': boolean
-  /** Of taking subnets back. */
+  /** For `remove`: removes subnets even if their addresses are in use. */
   readonly force?: boolean
   readonly yes?: boolean
 }
 
-/** The API takes the whole list of subnets, so it must be based on the current one. If another change came first, the list is rebuilt, or refused if the user has to look at it. */
+/**
+ * The API replaces the whole list of subnets, so the new list must be based on the current one. If another change came first, the list is rebuilt,
+ * or the command fails if the user has to review it.
+ */
 async function assign(
   context: Context,
   remove: boolean,
@@ -95,7 +98,7 @@ async function assign(
   const params = { id: await noun.idOf(api, noun.cluster, cluster) }
   const ids = await Promise.all(subnets.map((name) => noun.idOf(api, noun.subnet, name)))
   const read = async () => {
-    // Read the version first, so that it is never newer than the list.
+    // Reads the version first, so that it is never newer than the list.
     const { name, version } = await api.call(clusterGet, { params })
     const { items } = await api.call(clusterSubnets, { params })
     const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)

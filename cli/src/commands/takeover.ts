@@ -48,7 +48,7 @@ const takeoverText = (terminal: Terminal, t: Takeover): string =>
 
 const canTake = (t: Takeover): boolean => t.checks.every((c) => c.ok) && t.servers.every((s) => s.problem === null)
 
-/** @throws CliError if the cluster can't be taken over, before a name is asked for */
+/** @throws CliError if the cluster can't be taken over; thrown before the user is asked for a name */
 function refuse({ name, servers, checks }: Takeover): void {
   const server = servers.find((s) => s.problem !== null)
   const check = checks.find((c) => !c.ok)
