@@ -7,7 +7,7 @@ export interface Hardware {
   disks: readonly { size?: number | undefined }[]
 }
 
-/** Cores, threads, RAM and disk of a server. Null where unknown, never 0. Sizes in bytes. */
+/** Cores, threads, RAM and disk of a server. Unknown values are null, never 0. Sizes in bytes. */
 export function capacityOf(hardware: Hardware): { cores: number | null; threads: number | null; memory_bytes: number | null; disk_bytes: number | null } {
   const sum = (values: (number | undefined)[]) =>
     values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((a, v) => a + v!, 0)
@@ -19,7 +19,7 @@ export function capacityOf(hardware: Hardware): { cores: number | null; threads:
   }
 }
 
-/** CU = min(cores, floor(RAM GiB / 4)); null where either is unknown. */
+/** CU = min(cores, floor(RAM GiB / 4)); null if either is unknown. */
 export function computeUnits(hardware: Hardware): number | null {
   const { cores, memory_bytes } = capacityOf(hardware)
   return cores === null || memory_bytes === null ? null : Math.min(cores, Math.floor(memory_bytes / gibibyte / 4))

@@ -1,4 +1,4 @@
-/** Every error code of the API, with its HTTP status and meaning. The code that throws it writes the sentence for the user. */
+/** Every error code of the API, with its HTTP status and meaning. The use-case that throws the error writes the sentence for the user. */
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text can not be read.' },
   invalid_credentials: { status: 401, means: 'Unknown email or wrong password; which of them is not told.' },
@@ -53,7 +53,7 @@ export interface Related {
   readonly name: string
 }
 
-/** The body of every error answer. */
+/** The body of every error response. */
 export interface ErrorBody {
   error: string
   code: ErrorCode
@@ -62,14 +62,14 @@ export interface ErrorBody {
   request_id: string
 }
 
-/** Thrown by use-cases and answered as `{error, code, fields?, related?, request_id}`. Any other error is a 500 without details. */
+/** Thrown by use-cases and sent as `{error, code, fields?, related?, request_id}`. Any other error is a 500 without details. */
 export class Problem extends Error {
   readonly code: ErrorCode
   /** Sentence per field path, for forms. */
   readonly fields: Readonly<Record<string, string>> | undefined
   /** Seconds until the same call may succeed, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  /** The object that it collides with. */
+  /** The object that conflicts with the request. */
   readonly related: Related | undefined
 
   constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number, related?: Related) {

@@ -1,5 +1,5 @@
 /**
- * Join tokens let a booting server announce itself. A token is no credential: it gets a server listed, but never a
+ * Join tokens let a booting server announce itself. A token is no credential: with it a server is listed, but never receives a
  * configuration. It is part of an image's kernel arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
@@ -13,9 +13,9 @@ import { count } from './words.ts'
 
 /** A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends the request, so it is not an API call and the response is always 200. */
 export const joinPath = '/join/'
-/** Talos fills these in (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), in the query only. */
+/** Talos fills in these placeholders (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), but only in the query of a URL. */
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
-/** 128 bits as base64url, after a prefix that secret scanners can recognise. */
+/** 128 random bits as base64url, after a prefix that secret scanners recognise. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
 /** The kernel argument that makes a server announce itself. `publicUrl` without a slash at the end. */
 export const joinArgument = (publicUrl: string, token: string): string => `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
@@ -29,7 +29,7 @@ export const JoinToken = z.object({
   status: z.enum(joinTokenStatuses),
   /** The datacenter of servers that join with it. */
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  /** One use is one system UUID; a reboot is no further use. null: unlimited. */
+  /** Each system UUID counts as one use; a reboot doesn't count again. null: unlimited. */
   max_uses: z.nullable(z.int()),
   uses: z.int(),
   expires_at: z.nullable(time),
@@ -45,7 +45,7 @@ export type JoinToken = z.infer<typeof JoinToken>
 export const NewJoinToken = z.strictObject({
   name: nameOf('Join token'),
   datacenter_id: z._default(z.nullable(z.uuid()), null),
-  /** null: it does not expire. */
+  /** null: the token does not expire. */
   lifetime_hours: z._default(
     z.nullable(
       z
@@ -102,7 +102,10 @@ export const joinTokenRevoke = operation({
   errors: ['stale', 'conflict'],
 })
 
-/** joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: an invalid token or announcement; not a use. */
+/**
+   * joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not
+   * answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't count as a use.
+   */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
   id: z.string(),

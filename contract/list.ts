@@ -15,7 +15,7 @@ export interface ListColumn<Item> {
   readonly help?: string
   /** How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory, disk: bytes, in binary or decimal units. time: ISO 8601. */
   readonly kind?: 'text' | 'word' | 'mono' | 'number' | 'memory' | 'disk' | 'time'
-  /** The column's key is a sort key. */
+  /** Whether the column's key is a sort key. */
   readonly sort?: true
   /** The column is hidden until a user turns it on. */
   readonly hidden?: true
@@ -25,7 +25,7 @@ export interface ListColumn<Item> {
 
 export interface ListFilter {
   readonly label: string
-  /** "Only …": which items pass. */
+  /** Completes "Only …" in the help: which items pass. */
   readonly help: string
   /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export interface ListFilter {
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
   readonly placeholder?: string
-  /** Name of the CLI's option, where the key doesn't read well as one. */
+  /** Name of the CLI's option, if the key isn't a good name for an option. */
   readonly flag?: string
 }
 
@@ -93,7 +93,7 @@ export const list =
 export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] => Object.entries(of.columns).flatMap(([key, { sort }]) => (sort ? [key as SortKey<L>] : []))
 export const filtersOf = <L extends AnyList>(of: L) => Object.entries(of.filters) as [key: FilterKey<L>, filter: ListFilter][]
 
-/** The allowed values of a filter with their labels; undefined where any text is allowed. */
+/** The allowed values of a filter with their labels; undefined if any text is allowed. */
 export function choicesOf({ choices }: ListFilter): [value: string, words: string | undefined][] | undefined {
   if (choices === undefined) return undefined
   return Array.isArray(choices) ? choices.map((value: string) => [value, undefined]) : Object.entries(choices)

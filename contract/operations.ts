@@ -46,7 +46,7 @@ export const operationTable = {
     title: 'Add servers',
     target: 'datacenter',
     scope: 'servers',
-    /** `scan`: a whole network is probed, so an address without a server is no failure. */
+    /** `scan`: a whole network is scanned, so an address without a server is no failure. */
     arguments: z.object({ datacenter_id: z._default(z.nullable(z.uuid()), null), scan: z._default(z.boolean(), false) }),
     steps: { probe: (s: { readonly address: string }) => `Ask ${s.address}` },
     audit: 'server.add_requested',

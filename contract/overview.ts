@@ -10,7 +10,7 @@ const Amount = amounts(z.int())
 /** The disks of a thousand servers exceed 2^53 bytes, so a sum may be no safe integer. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
-/** By urgency. */
+/** Kinds of problems by urgency. */
 const attentionKinds = [
   'cluster_failed',
   'cluster_locked_out',
@@ -63,15 +63,15 @@ export const Overview = z.object({
       vcpu: Amount,
       memory_bytes: Bytes,
       disk_bytes: Bytes,
-      /** Servers with unknown hardware, which no sum includes. */
+      /** Servers with unknown hardware, which aren't included in any sum. */
       unknown_servers: z.int(),
     }),
   ),
-  /** At most five subnets with the highest utilisation. Those with unknown use are left out. */
+  /** At most five subnets with the highest utilisation. Subnets with unknown use are left out. */
   subnets: z.array(Subnet),
   running: z.array(Operation),
   failures: z.array(Operation),
-  /** STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until it names their networks. */
+  /** STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until the setting names the servers' networks. */
   dials_nowhere: z.boolean(),
 })
 export type Overview = z.infer<typeof Overview>

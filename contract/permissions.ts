@@ -1,4 +1,4 @@
-/** Permissions of signed-in users. A token carries scopes. The backend enforces them; the console uses the same list to disable controls with a reason. */
+/** Permissions of signed-in users. A token has scopes. The backend enforces them; the console uses the same list to disable controls with a reason. */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from './rule.ts'
 

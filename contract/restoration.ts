@@ -11,7 +11,7 @@ export const HeldCluster = z.object({
   servers: z.int(),
   /** Servers that were not contacted since the restore; the cluster can be resumed when there are none. A server that doesn't answer counts as contacted. */
   unasked: z.array(z.string()),
-  /** Servers that were contacted and don't answer. */
+  /** Servers that were contacted but don't answer. */
   unreachable: z.array(z.string()),
   /** Operations that continue when the cluster is resumed. */
   operations: z.array(Operation),

@@ -16,7 +16,7 @@ export const Person = z.object({
   role: Role,
   created_at: time,
   last_sign_in_at: z.nullable(time),
-  /** Since when the user can't sign in. */
+  /** Time since which the user can't sign in. */
   disabled_at: z.nullable(time),
   version: z.int(),
 })
@@ -47,7 +47,7 @@ export const userCreate = calls.create({
   errors: ['user_exists'],
 })
 
-/** Whether an admin may be removed, disabled or given another role. @param admins who can sign in, this one included */
+/** Whether an admin may be removed, disabled or given another role. @param admins number of all admins who can sign in, including this user */
 export const mayStopBeingAdmin = (admins: number): Verdict =>
   admins > 1 ? yes : no('This is the last admin who can sign in: make somebody else an admin first')
 

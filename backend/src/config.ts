@@ -167,7 +167,7 @@ export function readConfig(environment: Environment, folder: string) {
     /** Networks that may read `/metrics`, in addition to this machine. */
     metricsNetworks: cidrs('STEELYARD_METRICS_NETWORKS'),
     insecure,
-    /** Without a slash at the end. */
+    /** The public URL, without a trailing slash. */
     publicUrl: url('STEELYARD_PUBLIC_URL') ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
     /** An unused session ends after this time. */

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import path from 'node:path'
 import { canEnter, unprivilegedAccount } from './db/embedded/account.ts'
 
-/** The data folder for root where other users can't enter the working directory, such as /root. */
+/** The data folder for root if other users can't enter the working directory, such as /root. */
 export const systemFolder = '/var/lib/steelyard'
 
 /** The nearest folder above that exists. */

@@ -94,7 +94,7 @@ export const user: Noun = {
 
 export const idOf = async (api: Api, noun: Noun, text: string): Promise<string> => (await noun.find(api, text)).id
 
-/** By email or id. */
+/** A user, by email or id. */
 export async function userOf(api: Api, text: string): Promise<Person> {
   const query = isId(text) ? { per_page: 1000 } : { q: text.trim().toLowerCase().slice(0, longestQuery), per_page: 1000 }
   const { items } = await api.call(userList, { query })

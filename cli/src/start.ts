@@ -45,6 +45,6 @@ const programAt =
 
 /** Runs the command line of this process. `main`: main file of the server program, or null in the standalone client. */
 export async function start(main: string | null): Promise<void> {
-  // process.exit would lose output that a pipe hasn't taken yet.
+  // process.exit would lose output that a pipe hasn't accepted yet.
   process.exitCode = await run(process.argv.slice(2), openTerminal(), main === null ? null : programAt(main))
 }

@@ -15,7 +15,7 @@ const proof = {
   secrets: file('secrets bundle'),
   /** A talosconfig of an admin, instead of the bundle. */
   talosconfig: file('talosconfig'),
-  /** A kubeconfig of an admin. Goes with a talosconfig, to check that both belong to the same cluster. */
+  /** A kubeconfig of an admin, given together with a talosconfig to check that both belong to the same cluster. */
   kubeconfig: file('kubeconfig'),
 }
 
@@ -45,9 +45,9 @@ export const TakeoverServer = z.object({
   serial: z.nullable(z.string()),
   product: z.nullable(z.string()),
   talos_version: z.nullable(z.string()),
-  /** The known server that is this machine; null: it will be registered. */
+  /** The registered server that is this machine; null: the machine will be registered. */
   known: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  /** Why this machine prevents the takeover. */
+  /** The reason why this machine prevents the takeover. */
   problem: z.nullable(z.string()),
 })
 export type TakeoverServer = z.infer<typeof TakeoverServer>
@@ -62,7 +62,7 @@ export const Takeover = z.object({
   service_cidr: z.string(),
   servers: z.array(TakeoverServer),
   checks: z.array(Check),
-  /** Digest of the findings. The takeover is refused if they have changed. */
+  /** Digest of the findings. The takeover is refused if the findings have changed. */
   seen: z.string(),
 })
 export type Takeover = z.infer<typeof Takeover>
@@ -98,7 +98,7 @@ export const clusterSecretsImport = operation({
   errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],
 })
 
-/** Why a cluster's machines refuse Steelyard. */
+/** The reasons why a cluster's machines refuse Steelyard. */
 export const lockedOutSentences = {
   talos_ca:
     "The cluster's Talos CA was changed outside of Steelyard, so its machines refuse Steelyard. Import the new secrets: the secrets bundle, or the talosconfig that talosctl wrote.",

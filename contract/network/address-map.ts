@@ -6,7 +6,7 @@ import { type Cidr, lastOf, parseAddress, parseCidr } from './addresses.ts'
 import { mergeRanges, type Range, rangeOfAddress, withoutRanges } from './address-ranges.ts'
 import { readExclusions, type SubnetText, usableRange } from './subnet-rules.ts'
 
-/** In the order of the legend. */
+/** The states, in the order of the legend. */
 export const addressStates = ['used', 'free', 'reserved', 'excluded', 'gateway'] as const
 export type AddressState = (typeof addressStates)[number]
 
@@ -15,13 +15,13 @@ export interface MapRun {
   readonly first: bigint
   readonly last: bigint
   readonly state: AddressState
-  /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
+  /** Why the address is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
   readonly by: string | null
   /** Id of the server with this address. */
   readonly nodeId: string | null
 }
 
-/** Addresses that clusters use, in order, and at the same index what uses them. Two clusters may use one address. */
+/** Addresses that clusters use, in order, and at the same index the user of each. Two clusters may use one address. */
 export interface Uses {
   readonly addresses: readonly string[]
   readonly usedBy: readonly string[]
@@ -71,7 +71,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   return { cidr, runs: runs.toSorted((a, b) => (a.first < b.first ? -1 : 1)) }
 }
 
-/** Adds uses to declared runs. A cluster's use takes precedence over the server that holds the address. `servers` is in order. */
+/** Adds uses to declared runs. A cluster's use takes precedence over the server with the address. `servers` is in order. */
 export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Uses, servers: readonly Held[]): MapRun[] {
   const runs: MapRun[] = []
   const none = 1n << 129n

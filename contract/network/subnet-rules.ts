@@ -43,7 +43,7 @@ const refused: readonly [Cidr, string][] = [
 ]
 /** Documentation ranges (RFC 5737, RFC 3849, RFC 9637): allowed with a warning, for trials. */
 const documentation: readonly Cidr[] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'].map(range)
-/** Private space (RFC 1918, RFC 6598, RFC 4193): may be used once per datacenter. All other space is globally unique. */
+/** Private space (RFC 1918, RFC 6598, RFC 4193): each range may be used once per datacenter. All other space is globally unique. */
 const privateRanges: readonly Cidr[] = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
 const within = (inner: Cidr, outer: Cidr) =>
@@ -57,14 +57,14 @@ const wrongPrefix = (family: 4 | 6) => `Prefix length must be between /${prefixB
 export type SubnetCidrReading = { ok: true; cidr: Cidr } | { ok: false; reason: string; corrected: string | null }
 const refuse = (reason: string, corrected: string | null = null): SubnetCidrReading => ({ ok: false, reason, corrected })
 
-/** Parses a subnet's CIDR, or says why it is not allowed. */
+/** Parses a subnet's CIDR; returns the reason if the CIDR is not allowed. */
 export function readSubnetCidr(entered: string): SubnetCidrReading {
   const text = entered.trim()
   if (text === '') return refuse('CIDR is required')
   const read = readCidr(text)
   if (read.ok) return judgeCidr(read.cidr)
   if (read.corrected === null) return refuse(longPrefix(text) ?? example)
-  // Suggest only a CIDR that would be accepted.
+  // Suggests only a CIDR that would be accepted.
   const meant = judgeCidr(parseCidr(read.corrected)!)
   return meant.ok ? refuse(`${text} is not a network address. Did you mean ${read.corrected}?`, read.corrected) : meant
 }

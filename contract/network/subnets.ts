@@ -1,6 +1,6 @@
 /**
  * Subnets: public or private address space that the provider routes to a datacenter's servers. A workload subnet is the address pool of one cluster;
- * a management subnet holds the servers' own addresses and may be shared by several clusters.
+ * a management subnet contains the servers' own addresses and may be shared by several clusters.
  */
 import * as z from 'zod/mini'
 import { catch as fallback } from 'zod/mini'
@@ -128,7 +128,7 @@ export const subnetAddresses = operation({
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
 })
 
-/** For programs that draw the map. For a subnet in full use the texts take a quarter of the bytes of runs, and a fifth of the time to parse. */
+/** For programs that draw the map. If a subnet is fully used, the texts need a quarter of the bytes of runs and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
@@ -141,7 +141,7 @@ export const subnetMap = operation({
     runs: z.array(AddressRun),
     /** Addresses in order, separated by spaces, and what uses each, one per line. An address with two uses appears twice. */
     used: z.object({ addresses: z.string(), by: z.string() }),
-    /** In order. If such an address is also in `used`, that entry takes precedence. */
+    /** Addresses of servers, in order. If an address is also in `used`, the entry in `used` takes precedence. */
     servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),
   }),
 })
@@ -178,7 +178,7 @@ export const subnetImport = operation({
 export const PoolChange = z.object({
   /** The component that assigns addresses in the cluster; null if there is no supported one, so that the user has to apply the manifest. */
   provider: z.nullable(z.enum(poolProviders)),
-  /** The cluster's YAML for its assigned subnets, now and after the change. */
+  /** The YAML manifest of the cluster's assigned subnets, now and after the change. */
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),

@@ -66,7 +66,7 @@ const mustBeConfirmed = (disk: DiskFacts): boolean => contentOf(disk) !== emptyC
 
 const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
 
-/** Disks on which Talos can be installed, the default first: fixed before others, empty before full, then by size. */
+/** Disks on which Talos can be installed, the default first: fixed disks before others, empty disks before those with content, then by size. */
 export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
   disks
     .filter((d) => isLarge(d) && !d.readonly)
@@ -78,7 +78,7 @@ export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
         (a.id < b.id ? -1 : 1),
     )
 
-/** The default install disk; null if no disk qualifies. `taken`: paths of disks with another use. */
+/** The default install disk; null if no disk qualifies. `taken`: paths of disks that are used otherwise. */
 export function defaultInstallDisk<T extends DiskFacts>(disks: readonly T[], taken: readonly string[] = []): T | null {
   const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
   return first === undefined || notByDefault(first) !== null ? null : first
@@ -170,7 +170,7 @@ export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'c
   return media === null ? what : `it is ${media}, and ${what}`
 }
 
-/** Why a disk is not wiped: which disk it is and what it holds. */
+/** The reason why a disk is not wiped, with the disk's identity and content. */
 export const diskSentence = (one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>): string =>
   `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
 

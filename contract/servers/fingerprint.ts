@@ -8,7 +8,7 @@ const printed = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])/g
  */
 export const lastFingerprint = (text: string): string | null => text.slice(-100_000).match(printed)?.at(-1) ?? null
 
-/** `same`, or a sentence that says what differs. */
+/** `same`, or a sentence about the difference. */
 export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
   const last = lastFingerprint(text)
   if (last === null) return { verdict: 'none', text: 'There is no fingerprint in it: 44 characters that end with =' }

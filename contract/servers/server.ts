@@ -1,6 +1,6 @@
 /**
  * A server as returned by the API, and the list of servers. The API's paths call servers nodes. `status` is Steelyard's view (free, in a cluster, removed);
- * `stage` is Talos's name for what the machine is doing; `reachable` says whether it answers. They are independent.
+ * `stage` is Talos's name for what the machine is doing; `reachable` says whether the server answers. The three are independent.
  */
 import * as z from 'zod/mini'
 import { capacityOf } from '../capacity.ts'
@@ -91,7 +91,7 @@ export const Server = z.object({
   talos: z.object({
     version: z.nullable(z.string()),
     schematic: z.nullable(z.string()),
-    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if none is installed or it is unknown. */
+    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if no Talos is installed or if that is unknown. */
     installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
     stage: z.enum(stages),
     /** null until the first contact. */
@@ -107,7 +107,7 @@ export const Server = z.object({
       /** null: the Kubernetes API does not answer, and `reason` explains why. */
       ready: z.nullable(z.boolean()),
       reason: z.nullable(z.string()),
-      /** Since when. */
+      /** Time since which the state exists. */
       since: time,
     }),
   ),
@@ -118,7 +118,7 @@ export const Server = z.object({
     /** SHA-256 of the maintenance certificate's public key in base64, as the server's console prints it. */
     fingerprint: z.nullable(z.string()),
     since: time,
-    /** In state `changed`: the other hardware that answered at its address, which the user may confirm instead. */
+    /** In state `changed`: the other hardware that answered at the server's address, which the user may confirm instead. */
     seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
     /** A note about the identity, such as other hardware at this address, or the removed server that this machine was before. */
     note: z.nullable(z.string()),
@@ -130,7 +130,7 @@ export const Server = z.object({
   drift: z.optional(z.nullable(ServerDrift)),
   /** The operation that runs on it, if any. */
   operation_id: z.nullable(z.uuid()),
-  /** In search results: what matched, if not the name. */
+  /** In search results: the field that matched, if not the name. */
   matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
   ...changed,
 })
@@ -192,6 +192,6 @@ export const serverList = listOperation(servers, Server, {
     'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
   path: '/v1/nodes',
   scope: 'servers:read',
-  // `summary` leaves out disks and interfaces.
+  // With `summary`, disks and interfaces are left out.
   more: { fields: z.optional(z.enum(['summary'])) },
 })

@@ -18,7 +18,7 @@ const beatMs = 3_000
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
-/** For `json_to_recordset`. */
+/** The runs as JSON rows for `json_to_recordset`. */
 const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
 
 export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
@@ -115,8 +115,8 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   }
 
   /**
-   * Renews this process's leases and ends runs whose object was taken over. It waits for a row only while it holds no other: transactions that wake
-   * several objects lock rows in their own order, and a statement that held some rows and waited for others could dead-lock.
+   * Renews this process's leases and ends runs whose object was taken over. Waits for a row lock only while it holds no other: transactions that wake
+   * several objects lock rows in their own order, and a statement that holds some rows and waits for others could cause a deadlock.
    */
   const beat = async (): Promise<void> => {
     const running = core.running()

@@ -75,7 +75,7 @@ async function patchesOf(options: readonly string[], servers: readonly string[])
   return (server) => patches.get(server)
 }
 
-/** At most one value for a server. */
+/** The value of a server; refuses more than one. */
 function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
   const entered = values.get(server)
   if (entered && entered.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
