@@ -25,7 +25,7 @@ const countries = new Set(
     'VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW'
   ).split(' '),
 )
-/** Checked on input only, so that codes stored before the list existed are still shown. */
+/** Checked only on input, so that codes that were stored before this list existed are still shown. */
 const countryCode = countryLetters.check(z.refine((code) => countries.has(code), 'No country has this code (ISO 3166)'))
 /** UN/LOCODE place: letters and the digits 2 to 9. */
 const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
@@ -56,7 +56,7 @@ const declared = z.strictObject({
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** Country, city and index form the code. They may change while the datacenter is empty. A new city gets its next index unless one is given. */
+/** Country, city and index form the code. They may change while the datacenter is empty. After a change of city, the default index is the city's next one. */
 const change = z.extend(z.partial(declared), { country_code: z.optional(countryCode), index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {
@@ -73,7 +73,7 @@ export type Datacenter = z.infer<typeof Datacenter>
 export type DatacenterInput = z.infer<typeof creation>
 export type DatacenterChange = z.infer<typeof change>
 
-/** The index is optional: by default it is the city's next one. A removed code is never used again. */
+/** The index is optional: by default it is the city's next one. The code of a removed datacenter is never used again. */
 const creation = z
   .extend(declared, {
     country_code: countryCode,

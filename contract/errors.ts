@@ -65,7 +65,7 @@ export interface ErrorBody {
 /** Thrown by use-cases and sent as `{error, code, fields?, related?, request_id}`. Any other error is a 500 without details. */
 export class Problem extends Error {
   readonly code: ErrorCode
-  /** Sentence per field path, for forms. */
+  /** Sentences for forms, by field path. */
   readonly fields: Readonly<Record<string, string>> | undefined
   /** Seconds until the same call may succeed, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined

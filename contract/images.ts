@@ -16,8 +16,8 @@ export const imageLimits = {
   kernelArgs: 32,
   kernelArgLength: 1024,
   /**
-   * Linux silently truncates a longer one: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, including the terminator. The rest is reserved for what an ISO and
-   * Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
+   * Linux silently truncates a longer kernel command line: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, including the terminator. The rest is reserved for
+   * the arguments that an ISO and Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
    */
   kernelCommandLine: 1960,
 } as const
@@ -40,7 +40,7 @@ export const imageFactoryGet = operation({
   answer: ImageFactory,
 })
 
-/** Support tiers, the first word of an extension's description. */
+/** Support tiers of extensions: the first word of the extension's description. */
 export const extensionTiers = ['core', 'extra', 'contrib'] as const
 export const Extension = z.object({
   /** `siderolabs/gvisor` */
@@ -131,7 +131,7 @@ export const Image = z.object({
   /** Link to the chosen format. */
   url: z.string(),
   links: z.array(ImageLink),
-  /** An iPXE script equivalent to the factory's own. */
+  /** An iPXE script equivalent to the script of the factory. */
   pxe_script: z.string(),
   /** The kernel command line: Talos's defaults for the version and architecture, then `kernel_args`. An ISO adds `talos.halt_if_installed=1`. */
   kernel_command_line: z.string(),
@@ -181,7 +181,7 @@ export const imageRegister = operation({
 export const imageRemove = calls.remove('Forget a prepared image. Its links go on working: the factory keeps what it was given.', ['stale'])
 
 /**
- * The token decides the datacenter of servers, so an image can't name another. `datacenter` is the wanted one; null takes the token's.
+ * The token decides the datacenter of servers, so an image can't name a different one. `datacenter`: the requested datacenter; null means that of the token.
  */
 export function canPutServersIn(
   token: { readonly name: string; readonly datacenter: { readonly id: string; readonly code: string } | null },

@@ -1,6 +1,6 @@
 /**
  * Join tokens let a booting server announce itself. A token is no credential: with it a server is listed, but never receives a
- * configuration. It is part of an image's kernel arguments; Steelyard stores only its hash.
+ * configuration. The token is part of an image's kernel arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
@@ -27,7 +27,7 @@ export const JoinToken = z.object({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(joinTokenStatuses),
-  /** The datacenter of servers that join with it. */
+  /** The datacenter of servers that join with the token. */
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   /** Each system UUID counts as one use; a reboot doesn't count again. null: unlimited. */
   max_uses: z.nullable(z.int()),
@@ -37,7 +37,7 @@ export const JoinToken = z.object({
   last_used_at: z.nullable(time),
   created_by: z.nullable(z.string()),
   created_at: time,
-  /** Counts changes by users. Uses don't change it, so a revocation never conflicts with one. */
+  /** Counts changes by users. Uses of the token don't change the version, so a revocation never conflicts with a use. */
   version: z.int(),
 })
 export type JoinToken = z.infer<typeof JoinToken>
@@ -88,7 +88,7 @@ export const joinTokenCreate = operation({
   body: NewJoinToken,
   answer: z.extend(JoinToken, {
     token: z.string(),
-    /** The kernel argument, for machines that boot in another way. */
+    /** The kernel argument, for machines that don't boot an image from Steelyard. */
     kernel_argument: z.string(),
   }),
   status: 201,

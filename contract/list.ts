@@ -1,6 +1,6 @@
 /**
  * Each list is declared once, with its columns, sort keys and filters. The API's query, the console's URL, table and filter bar, and the CLI's flags and table
- * follow from the declaration. The readers on the server are typed by it, so a key without a reader does not compile.
+ * follow from the declaration. The types of the server's readers follow from it, so a key without a reader does not compile.
  */
 import * as z from 'zod/mini'
 import { type Operation, operation } from './operation.ts'
@@ -19,7 +19,7 @@ export interface ListColumn<Item> {
   readonly sort?: true
   /** The column is hidden until a user turns it on. */
   readonly hidden?: true
-  /** Reads the value from an item. A column without it needs its own cell wherever the list is shown. */
+  /** Reads the value from an item. A column without `value` needs its own cell wherever the list is shown. */
   readonly value?: (item: Item) => Value
 }
 
@@ -62,7 +62,7 @@ export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, inf
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
-/** Filters without `choices`. The console needs options for their menus. */
+/** Filters without `choices`. For their menus the console needs options. */
 export type FreeFilter<L extends AnyList> = {
   [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } ? never : K
 }[FilterKey<L>]
@@ -79,7 +79,7 @@ type FilterText<F> = F extends { readonly schema: z.ZodMiniType<infer V> }
       : string
 export type FilterValue<L extends AnyList, K extends FilterKey<L>> = FilterText<L['filters'][K]> & string
 
-/** Declares a list. Two calls, because the caller names the item's type while TypeScript infers the columns and filters. */
+/** Declares a list. It takes two calls, because the caller names the item's type while TypeScript infers the columns and filters. */
 export const list =
   <Item>() =>
   <const C extends Columns<Item>, const F extends Filters = None>(declared: {

@@ -30,5 +30,5 @@ export const time = z.iso.datetime()
 /** Fields of every object that users change. `version` counts the changes. */
 export const changed = { version: z.int(), created_at: time, updated_at: time }
 
-/** A whole number from `least` to `most`; `sentence` refuses any other. */
+/** A whole number from `least` to `most`; `sentence` is the message for any other value. */
 export const wholeIn = (least: number, most: number, sentence: string) => z.int(sentence).check(z.gte(least, sentence), z.lte(most, sentence))

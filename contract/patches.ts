@@ -9,7 +9,7 @@ import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
 
-/** Ids and weights of the layers that Steelyard writes. They come before every user's patch. */
+/** Ids and weights of the layers that Steelyard writes. These layers come before all patches of users. */
 export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
 
 const labels = z
@@ -35,7 +35,7 @@ export const Patch = z.object({
   name: z.string(),
   weight: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** YAML. Secrets are masked on reading; without `secrets:read` also fields that may hold one, and comments (docs/security.md). */
+  /** YAML. Secrets are masked on reading; without `secrets:read`, fields that may contain a secret and comments are masked too (docs/security.md). */
   body: z.string(),
   read_only: z.boolean(),
   version: z.int(),
@@ -124,12 +124,12 @@ export const PreviewWarning = z.object({
 export type PreviewWarning = z.infer<typeof PreviewWarning>
 
 export const Preview = z.object({
-  /** Merged configuration without and with the patch. Secrets and fields that may hold one are masked for everybody. Empty if the merge fails. */
+  /** Merged configuration without and with the patch. Secrets and fields that may contain a secret are masked for everybody. Empty if the merge fails. */
   diff: z.object({ before: z.string(), after: z.string() }),
   /** The layer of each line of `after`. Lines count from 1; those of the generated configuration are left out. */
   sources: z.array(z.object({ line: z.int(), layer: z.string() })),
   errors: z.array(PatchProblem),
-  /** What saving would break although Talos accepts it. */
+  /** Problems that saving would cause although Talos accepts the configuration. */
   warnings: z.array(PreviewWarning),
   /**
    * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was no dry run, because Steelyard sends nothing to a machine for a

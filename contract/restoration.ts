@@ -9,7 +9,7 @@ export const HeldCluster = z.object({
   id: z.uuid(),
   name: z.string(),
   servers: z.int(),
-  /** Servers that were not contacted since the restore; the cluster can be resumed when there are none. A server that doesn't answer counts as contacted. */
+  /** Servers that were not contacted since the restore; the cluster can be resumed when the list is empty. A server that doesn't answer counts as contacted. */
   unasked: z.array(z.string()),
   /** Servers that were contacted but don't answer. */
   unreachable: z.array(z.string()),

@@ -35,7 +35,7 @@ const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** Whether a message is a default one, which needs the field's name beside it. */
+/** Whether a message is a default message, which needs the field's name beside it. */
 export const isGeneral = (sentence: string): boolean => /^(?:Required$|Expected |Unknown field$)/.test(sentence)
 
 z.config({ localeError: sentenceOfIssue })

@@ -1,4 +1,4 @@
-/** Sign-in, refresh and log out. The first two calls and their camel case are specified. */
+/** Sign-in, refresh and log out. The specification prescribes the first two calls and their camel case. */
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
@@ -20,7 +20,7 @@ export const accessTokenLifetimeSeconds = 600
 export const email = z
   .string()
   .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'), seen())
-/** Never trimmed: every character counts. */
+/** A password is never trimmed: every character counts. */
 export const newPassword = z
   .string()
   .check(z.minLength(12, 'Password must be at least 12 characters'), z.maxLength(128, 'Password must be no more than 128 characters'))
@@ -124,11 +124,11 @@ export const Session = z.object({
   user: User,
   created_at: time,
   last_used_at: time,
-  /** When it ends at the latest. An idle session ends earlier. */
+  /** The latest time at which the session ends. An idle session ends earlier. */
   expires_at: time,
   ip: z.string(),
   user_agent: z.string(),
-  /** The session of this request. */
+  /** Whether this is the session of the request. */
   current: z.boolean(),
 })
 export type Session = z.infer<typeof Session>

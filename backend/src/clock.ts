@@ -12,7 +12,10 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** A larger difference between the wall clock and the monotonic one is a jump (somebody set the clock, or the machine slept); a smaller one follows time servers. */
+/**
+ * A larger difference between the wall clock and the monotonic one is a jump (somebody set the clock, or the machine slept); a smaller one
+ * comes from synchronisation with time servers.
+ */
 const jumpMs = 60_000
 
 let offsetMs = Date.now() - performance.now()
@@ -28,7 +31,7 @@ function wallNow(): number {
 
 /**
  * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything.
- * A start in the future was written before a backward jump; it counts from that jump, or from now.
+ * A start time in the future was written before a backward jump; time is then counted from that jump, or from now.
  */
 export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: Date | number): number {
   const start = Number(since)

@@ -16,7 +16,7 @@ export type Config = ReturnType<typeof readConfig>
 const programRoles = ['http', 'reconcile'] as const
 type Role = (typeof programRoles)[number]
 
-/** Every setting with its default. docs/operations.md explains them, and a test keeps that page complete. */
+/** Every setting with its default. docs/operations.md explains the settings, and a test checks that the page is complete. */
 const defaults = {
   HOST: '127.0.0.1',
   PORT: '8080',
@@ -44,7 +44,7 @@ const defaults = {
 type Setting = keyof typeof defaults
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** All problems with the settings, one sentence each, the setting's name first. */
+/** All problems with the settings: one sentence each, which begins with the setting's name. */
 export class ConfigRefused extends Error {
   override readonly name = 'ConfigRefused'
   readonly problems: readonly string[]

@@ -7,7 +7,7 @@ import { canEnter, unprivilegedAccount } from './db/embedded/account.ts'
 /** The data folder for root if other users can't enter the working directory, such as /root. */
 export const systemFolder = '/var/lib/steelyard'
 
-/** The nearest folder above that exists. */
+/** The nearest existing parent folder. */
 const existing = (folder: string): string => (existsSync(folder) ? folder : existing(path.dirname(folder)))
 
 /**

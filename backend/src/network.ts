@@ -38,6 +38,6 @@ export function sourceOf(ip: string): string {
   return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
 }
 
-/** Source of a request for limits; undefined if the address stands for many users: loopback and trusted proxies. */
+/** Source of a request for limits; undefined if the address is shared by many users: loopback and trusted proxies. */
 export const countedSource = (ip: string, trusted: readonly Network[]): string | undefined =>
   isLoopback(ip) || trusted.some((network) => network.contains(ip)) ? undefined : sourceOf(ip)

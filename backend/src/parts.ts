@@ -63,7 +63,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db), await subnets.countByDatacenter(db)),
   })
   const fleet = serverFleet(platform)
-  // Servers, patches and clusters use each other, so the parts that need the least are made first.
+  // Servers, patches and clusters use each other, so the parts with the fewest dependencies are created first.
   const clusterUse = makeClusterUse({ ...platform, fleet })
   const rendering = patchRendering({ vault, servers: clusterUse })
   const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })

@@ -13,14 +13,14 @@ export interface TextOption {
   readonly help: string
   readonly value: string
   readonly choices?: readonly string[]
-  /** May be given several times, each also as a comma-separated list unless it is `whole`. */
+  /** The option may be given several times. Each value may be a comma-separated list, unless the option is `whole`. */
   readonly many?: true
   /** A comma is part of the value. */
   readonly whole?: true
 }
 interface NumberOption extends Pick<TextOption, 'help' | 'value'> {
   readonly kind: 'number'
-  /** Takes fractions and negative numbers too, such as coordinates. */
+  /** Accepts fractions and negative numbers too, such as coordinates. */
   readonly decimal?: true
 }
 interface FlagOption {
@@ -234,11 +234,11 @@ export interface Noun extends Operand {
 }
 
 interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<Command, 'name'> {
-  /** The object that the command is about: its first operand. */
+  /** The kind of object that the command is about, named by the first operand. */
   readonly of: Noun
   /** The call, whose path parameter is the object's id. */
   readonly operation: O
-  /** Default: the operation's own. */
+  /** Default: the operation's summary. */
   readonly summary?: string
   /** Default: the command with an example of the object. */
   readonly examples?: Command['examples']

@@ -33,7 +33,7 @@ interface Search<Item> {
   readonly prefers?: (item: Item) => boolean
 }
 
-/** Objects with a name, which their list searches. */
+/** Objects with a name, found by the search of their list. */
 function named<L extends AnyList>(
   operand: Pick<Noun, 'value' | 'help' | 'example'>,
   list: Operation & { readonly list: L },
@@ -56,7 +56,7 @@ function named<L extends AnyList>(
   return { ...operand, find }
 }
 
-/** Objects without a name. */
+/** Objects without a name, found by id. */
 const unnamed = (what: 'operation' | 'image' | 'session'): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
@@ -107,7 +107,7 @@ export function memberId({ name, servers, former_servers }: Cluster, text: strin
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
 }
 
-/** A patch of a server by name or id. The ids of the two system layers are words. */
+/** A patch of a server by name or id. The ids of the two system layers are words instead of UUIDs. */
 export async function patchOf(api: Api, serverId: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: serverId } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)

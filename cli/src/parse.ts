@@ -27,7 +27,7 @@ function meant(text: string, known: readonly string[]): string {
   return best && best.off <= 2 ? `. Did you mean ${best.name}?` : ''
 }
 
-/** Finds the command by the first words; global options may stand before and between them. Returns the command and the remaining arguments. */
+/** Finds the command by the first words; global options may come before and between these words. Returns the command and the remaining arguments. */
 function find(args: readonly string[], commands: readonly Command[]): { command: Command | null; words: string[]; rest: string[] } {
   const words: string[] = []
   const before: string[] = []

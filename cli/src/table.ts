@@ -31,7 +31,7 @@ export function fit(widths: readonly number[], titles: readonly number[], column
   return fitted
 }
 
-/** An aligned table, one line per row, truncated to the terminal. Without rows: the sentence `empty`. */
+/** An aligned table, one line per row, fitted to the terminal. Without rows: the sentence `empty`. */
 export function table<T>(terminal: Terminal, rows: readonly T[], columns: readonly Column<T>[], empty: string): string {
   if (rows.length === 0) return `${empty}\n`
   const cells = rows.map((row) => columns.map((c) => oneLine(c.text(row)) || '-'))
@@ -72,7 +72,7 @@ export function facts(terminal: Terminal, entries: readonly (readonly [name: str
   return shown.map(([name, value]) => `${paint(terminal, 'bold', pad(name, width))}  ${oneLine(String(value))}\n`).join('')
 }
 
-/** "10 of 200", if the page doesn't show all. */
+/** "10 of 200", if the page doesn't show all items. */
 export function shownOf(page: { items: readonly unknown[]; page: number; total: number }): string {
   return page.items.length < page.total ? `${page.items.length} of ${page.total} (page ${page.page})\n` : ''
 }

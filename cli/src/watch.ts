@@ -21,7 +21,7 @@ const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
 const stepText = (s: Step) =>
   `${words(s.status)}${s.attempt > 1 && s.status !== 'done' ? ` (attempt ${s.attempt})` : ''}\u0000${s.title}${s.reason ? `: ${s.reason}` : ''}`
 
-/** The progress line below the steps. */
+/** Text of the progress line below the steps. */
 function progress(o: Operation): string {
   const done = o.steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
   const current = o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')

@@ -1,4 +1,4 @@
-/** Clusters: servers that form one Kubernetes. Creating one is a single call and a single operation. */
+/** Clusters: servers that form one Kubernetes. A cluster is created by a single call and a single operation. */
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
@@ -41,7 +41,7 @@ export const Cluster = z.object({
   kubernetes_version: z.string(),
   /** URL of the Kubernetes API. */
   endpoint: z.string(),
-  /** Whether the control planes themselves hold the endpoint's address. */
+  /** Whether the endpoint is a virtual IP address held by the control planes. */
   virtual_ip: z.boolean(),
   vlan_id: z.nullable(z.int()),
   pod_cidr: z.string(),
@@ -71,7 +71,7 @@ const cidr = (what: string) =>
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
-/** Refuses a last label that is a decimal or hexadecimal number: URL parsers take it for a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
+/** Refuses a last label that is a decimal or hexadecimal number, with which URL parsers read the host as an address (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
 const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Host of an entered endpoint: `https://host:6443/`, `[::1]:6443`, or the bare host. */
 export const endpointHost = (endpoint: string): string =>
@@ -127,14 +127,14 @@ export const NewCluster = z.strictObject({
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterAsked = z.input<typeof NewCluster>
 
-/** The number must be odd, so that etcd keeps its majority when one server fails. */
+/** The number of control planes must be odd, so that etcd keeps its majority when one server fails. */
 export function canHaveControlPlanes(count: number): Verdict {
   if (count === 0) return no('Choose at least one control plane')
   if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
   return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, losing one costs as much as with ${count - 1}`) : yes
 }
 
-/** Warning about a number that is allowed but unwise. */
+/** Warning about a number of control planes that is allowed but unwise. */
 export const controlPlaneWarning = (count: number): string | null =>
   count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
 
@@ -252,7 +252,7 @@ export const clusterEvents = operation({
 export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
   c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
 
-/** A kubeconfig can be minted once the control plane answers. */
+/** A kubeconfig can be issued after the control plane has answered. */
 export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
 

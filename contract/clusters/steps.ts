@@ -1,4 +1,4 @@
-/** Titles of the steps of operations on clusters. A step that is about one server or subnet has its id at the end of its key: `install/<id>`. */
+/** Titles of the steps of operations on clusters. The key of a step about one server or subnet ends with that object's id: `install/<id>`. */
 
 interface Planned {
   readonly name: string
@@ -6,7 +6,7 @@ interface Planned {
   readonly workload_disks: readonly string[]
 }
 
-/** A server on its way into a cluster. */
+/** Steps of a server that joins a cluster. */
 export const joiningSteps = {
   config: (s: Planned) => `Prepare the configuration of ${s.name}`,
   apply: (s: Planned) => `Send ${s.name} its configuration`,
@@ -16,7 +16,7 @@ export const joiningSteps = {
   join: (s: Planned) => `${s.name} is Ready in Kubernetes`,
 }
 
-/** A server on its way out of a cluster. */
+/** Steps of a server that leaves a cluster. */
 export const leavingSteps = {
   reset: (s: Planned) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
   release: (s: Planned) => `${s.name} is back in maintenance`,
@@ -24,7 +24,7 @@ export const leavingSteps = {
   'forget-node': (s: Planned) => `${s.name} is no Kubernetes node any more`,
 }
 
-/** The whole cluster. */
+/** Steps about the whole cluster. */
 export const wholeSteps = {
   secrets: () => 'Make the certificates and keys of the cluster, seal them and write the escrow file',
   bootstrap: () => 'Start etcd, on one control plane, once',
@@ -35,7 +35,7 @@ export const wholeSteps = {
   forget: () => 'Forget the cluster',
 }
 
-/** A subnet on its way into a cluster, and out of it. */
+/** Steps of a subnet that is assigned to a cluster or taken back. */
 export const subnetSteps = {
   apply: (s: { readonly name: string }) => `Give ${s.name} to the load balancer`,
   'read-back': (s: { readonly name: string }) => `Read ${s.name} back`,

@@ -10,7 +10,7 @@ import { readExclusions, type SubnetText, usableRange } from './subnet-rules.ts'
 export const addressStates = ['used', 'free', 'reserved', 'excluded', 'gateway'] as const
 export type AddressState = (typeof addressStates)[number]
 
-/** Neighbouring addresses with one state, both ends included. Addresses in use are a run each. */
+/** Neighbouring addresses with one state, both ends included. Each address in use is a run of its own. */
 export interface MapRun {
   readonly first: bigint
   readonly last: bigint

@@ -1,6 +1,6 @@
 /**
  * Strict IP addresses and CIDRs: one spelling per IPv4 address (no leading zeros, RFC 6943 §3.1.1), no zones, no IPv4-mapped IPv6.
- * Forms and the server use the same module.
+ * Both the forms and the server use this module.
  */
 export interface Address {
   readonly family: 4 | 6
@@ -104,7 +104,7 @@ export const contains = (cidr: Cidr, address: Address): boolean => cidr.family =
 
 export const overlap = (a: Cidr, b: Cidr): boolean => a.family === b.family && a.base <= lastOf(b) && b.base <= lastOf(a)
 
-/** Host addresses of a CIDR in order: without network and broadcast for IPv4 up to /30 (RFC 3021 keeps both of a /31). */
+/** Host addresses of a CIDR in order: without network and broadcast for IPv4 up to /30 (in a /31 both addresses are host addresses, RFC 3021). */
 export function* hostsOf(cidr: Cidr): Generator<Address> {
   const trim = cidr.family === 4 && cidr.prefix <= 30 ? 1n : 0n
   for (let value = cidr.base + trim; value <= lastOf(cidr) - trim; value++) yield { family: cidr.family, value }

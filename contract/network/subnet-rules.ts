@@ -9,7 +9,7 @@ export interface SubnetText {
   readonly cidr: string
   readonly gateway: string | null
   readonly vlan_id: number | null
-  /** Lines as entered. A line may hold several entries, separated by commas. */
+  /** The entered lines. A line may contain several entries, separated by commas. */
   readonly exclude: readonly string[]
   readonly first_and_last: boolean
 }
@@ -94,7 +94,7 @@ export const tooManyExclusions = `At most ${mostExclusions} exclusions`
 /** `line` is null if the problem concerns all entries; `what` is the sentence without the line. */
 export type ExclusionsReading = { ok: true; entries: Exclusion[] } | { ok: false; line: number | null; what: string; reason: string }
 
-/** Parses entries, one per line or separated by commas, and reports the first wrong one with its line. If the CIDR is null, it checks only the spelling. */
+/** Parses entries, one per line or separated by commas, and reports the first wrong one with its line. If the CIDR is null, only the spelling is checked. */
 export function readExclusions(lines: readonly string[], cidr: Cidr | null): ExclusionsReading {
   const entries: Exclusion[] = []
   for (const [at, content] of lines.entries()) {
@@ -136,7 +136,7 @@ export function piecesOf(subnet: SubnetText): Range[] {
 /** Number of addresses that a cluster may assign. */
 export const totalOf = (subnet: SubnetText): bigint => sizeOfRanges(piecesOf(subnet))
 
-/** Canonical exclusions: sorted, joined, CIDRs as ranges. They must be valid. */
+/** Canonical exclusions: sorted, joined, CIDRs as ranges. The exclusions must be valid. */
 export function canonicalExclusions(lines: readonly string[], cidr: Cidr): string[] {
   const read = readExclusions(lines, cidr)
   if (!read.ok) throw new Error(read.reason)
@@ -167,7 +167,7 @@ function gatewayProblem(text: string | null, cidr: Cidr | null): string | null {
   return cidr.family === 4 && cidr.prefix <= 30 && isEdge ? 'Gateway cannot be the network or broadcast address' : null
 }
 
-/** Warnings about what is allowed but probably a mistake. */
+/** Warnings about values that are allowed but probably a mistake. */
 export function subnetWarnings(subnet: SubnetText): string[] {
   const cidr = parseCidr(subnet.cidr)
   const exemplary = cidr && documentation.find((d) => overlap(d, cidr))

@@ -1,4 +1,4 @@
-/** Schema of a subnet in responses. Separate from the rules, which the overview doesn't need. */
+/** Schema of a subnet in responses. Separate from the rules in `subnet-rules.ts`, which the overview doesn't need. */
 import * as z from 'zod/mini'
 import { changed, time } from '../page.ts'
 
@@ -29,7 +29,7 @@ export const Subnet = z.object({
   reason: z.nullable(z.string()),
   /** Number of assignable addresses: usable ones without gateway and exclusions. null: above the safe integers. */
   total: z.nullable(z.int()),
-  /** How many of them are in use. null: unknown. */
+  /** Number of assignable addresses in use. null: unknown. */
   used: z.nullable(z.int()),
   observed_at: z.nullable(time),
   ...changed,

@@ -109,12 +109,12 @@ export const subnetUpdate = calls.update({
 })
 export const subnetRemove = calls.remove('Remove a subnet that no cluster has.', ['subnet_in_use', 'subnet_assigned', 'stale'])
 
-/** A run of neighbouring addresses with one state. Addresses in use are a run each. */
+/** A run of neighbouring addresses with one state. Each address in use is a run of its own. */
 export const AddressRun = z.object({
   first: z.string(),
   last: z.string(),
   state: z.enum(addressStates),
-  /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
+  /** Why the run is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
   by: z.nullable(z.string()),
   /** Id of the server with this address, for a link. */
   node_id: z.nullable(z.uuid()),
@@ -137,7 +137,7 @@ export const subnetMap = operation({
   answer: z.object({
     cidr: z.string(),
     observed_at: z.nullable(time),
-    /** Runs that nobody uses: free, gateway, excluded, reserved. */
+    /** Runs of unused addresses: free, gateway, excluded, reserved. */
     runs: z.array(AddressRun),
     /** Addresses in order, separated by spaces, and what uses each, one per line. An address with two uses appears twice. */
     used: z.object({ addresses: z.string(), by: z.string() }),
@@ -228,7 +228,7 @@ export const canChangeCidr = (s: Pick<Subnet, 'clusters'>): Verdict =>
 export const canChangePurpose = (s: Pick<Subnet, 'clusters'>): Verdict =>
   s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the purpose`)
 
-/** Whether a subnet may be assigned to a cluster, judging by the two objects alone. */
+/** Whether a subnet may be assigned to a cluster, according to the two objects alone. */
 export function canAssignSubnet(
   s: Pick<Subnet, 'name' | 'datacenter' | 'purpose' | 'clusters'>,
   cluster: { id: string; name: string; datacenter: { id: string; code: string } },

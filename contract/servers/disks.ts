@@ -1,5 +1,5 @@
 /**
- * Disks of servers: on which of them Talos may be installed by default, and which are wiped only after a user has confirmed their name and content.
+ * Disks of servers: on which of them Talos may be installed by default, and which ones are wiped only after a user has confirmed their name and content.
  * The rule covers the install disk and the workload disks, which a reset wipes.
  */
 import * as z from 'zod/mini'
@@ -126,7 +126,7 @@ export const DiskToConfirm = z.object({
   content: z.string(),
   /** "a USB disk"; null for a fixed one. */
   media: z.nullable(z.string()),
-  /** The confirmation; null if nothing distinguishes the disk from others. */
+  /** The confirmation; null if the disk has no unique identifier. */
   by: z.nullable(ConfirmedDisk),
 })
 export type DiskToConfirm = Omit<z.infer<typeof DiskToConfirm>, 'disk'> & { readonly disk: DiskFacts }
@@ -160,7 +160,7 @@ export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] 
   )
 }
 
-/** "Samsung PM9A3, serial S6XY, WWID eui.00": how to find it in the rack. */
+/** "Samsung PM9A3, serial S6XY, WWID eui.00": identifies the disk in the rack. */
 export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
   [model || 'unknown model', serial ? `serial ${serial}` : 'no serial', ...(wwid ? [`WWID ${wwid}`] : [])].join(', ')
 

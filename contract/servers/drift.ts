@@ -11,12 +11,12 @@ import type { Server } from './servers.ts'
 export const driftStates = ['none', 'drifted', 'overwriting', 'unknown'] as const
 
 export const Drift = z.object({
-  /** `unknown`: the configuration could not be read, and `reason` explains why. `overwriting`: a user chose to overwrite, and the configuration is being sent. */
+  /** `unknown`: the configuration could not be read, `reason` explains why. `overwriting`: a user chose to overwrite, and the configuration is being sent. */
   state: z.enum(driftStates),
   reason: z.nullable(z.string()),
   since: z.nullable(time),
   seen: z.nullable(z.string()),
-  /** The configuration sent last and the current one. Secrets and fields that may hold one are masked for everybody. Null if equal. */
+  /** The configuration sent last and the current one. Secrets and fields that may contain a secret are masked for everybody. Null if equal. */
   diff: z.nullable(z.object({ before: z.string(), after: z.string() })),
   /** How the change would be kept; null if there is no change. */
   keep: z.nullable(

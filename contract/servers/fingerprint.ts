@@ -1,4 +1,4 @@
-/** The fingerprint of a server's maintenance certificate as its console prints it: a SHA-256 in base64. */
+/** The fingerprint of a server's maintenance certificate as the server's console prints it: a SHA-256 in base64. */
 
 const printed = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])/g
 

@@ -3,7 +3,7 @@
  * dialog, and the CLI command follow from the row. `backend/src/domains/servers/contact/commanding.ts` has the call of Talos for each.
  */
 
-/** How a command ends. The key is that of the operation's second step, the value its title. */
+/** How a command ends. The key is the key of the operation's second step, the value is that step's title. */
 export const commandEnds = {
   back: (s: { readonly name: string }) => `${s.name} runs again`,
   off: (s: { readonly name: string }) => `${s.name} is off`,
@@ -29,7 +29,7 @@ interface Row {
   readonly question: (server: string) => string
   /** Text of the confirmation. */
   readonly consequence: string
-  /** The action is shown in red, and the server's name has to be typed. For commands that a person can't undo from here. */
+  /** The action is shown in red, and the server's name has to be typed. For commands that can't be undone from the console. */
   readonly danger: boolean
 }
 

@@ -28,7 +28,7 @@ const several = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item)
 const ServerDrift = z.object({
   /** When the change was first seen. */
   since: time,
-  /** Digest of the configuration that was seen. A decision names it, so that it applies to what the user looked at. */
+  /** Digest of the configuration that was seen. A decision contains the digest, so that it applies only to the configuration that the user has seen. */
   seen: z.string(),
 })
 
@@ -101,7 +101,7 @@ export const Server = z.object({
     /** Why the last contact failed, or what the machine reports as missing. */
     reason: z.nullable(z.string()),
   }),
-  /** Its Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
+  /** The server's Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
   kubernetes: z.nullable(
     z.object({
       /** null: the Kubernetes API does not answer, and `reason` explains why. */
@@ -128,7 +128,7 @@ export const Server = z.object({
   eligibility: z.array(Eligibility),
   /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */
   drift: z.optional(z.nullable(ServerDrift)),
-  /** The operation that runs on it, if any. */
+  /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   /** In search results: the field that matched, if not the name. */
   matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),

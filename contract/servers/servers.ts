@@ -18,9 +18,9 @@ export const serverName = nameOf('Server')
 const calls = callsOf('server', '/v1/nodes', { read: 'servers:read', write: 'servers:write' }, Server)
 export const serverGet = calls.get('One server with its hardware.')
 
-/** Most addresses of a CIDR: a /22. */
+/** Maximum number of addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024
-/** Most entries of a list, as for every list in a body. */
+/** Maximum number of entries of a list, as for every list in a body. */
 export const addressesListed = 1000
 
 export const serverAdd = operation({
@@ -246,7 +246,7 @@ const minorOf = (version: string): number => {
 export const canRunTalos = (runs: string, wanted: string): Verdict =>
   minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
 
-/** An installed Talos stays: the server joins in that version and on that disk (`/dev/sda`). */
+/** An installed Talos is kept: the server joins with that version and on that disk (`/dev/sda`). */
 export function canKeepInstalled(installed: Server['talos']['installed'], version: string, disk?: string): Verdict {
   if (installed === null) return yes
   if (version !== installed.version) return no(installedElse(installed.version))

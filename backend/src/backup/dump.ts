@@ -15,7 +15,7 @@ export interface DumpCount {
   tables: number
   rows: number
   files: number
-  /** Clusters without an escrow file in this data folder: the file is in the data folder of another process. */
+  /** Clusters without an escrow file in this data folder: the process that created the cluster has another data folder. */
   clustersWithoutEscrow: number
 }
 
@@ -77,7 +77,7 @@ async function* table(client: PoolClient, name: string, count: DumpCount): Async
   count.rows += stream.rowCount
 }
 
-/** Read after the tables: an escrow file is written before its secrets are used, so every cluster in the tables already has its file. */
+/** Read after the tables: an escrow file is written before its secrets are used, so every cluster that uses its secrets has a file by that time. */
 async function* files(client: PoolClient, config: Config, count: DumpCount): AsyncGenerator<Buffer> {
   const escrowed = new Set<string>()
   for await (const { kind, name, bytes } of readFiles(config)) {

@@ -53,7 +53,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
   throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }
 
-/** Creates files atomically where none exist, flushed to disk. Returns a function that removes them. */
+/** Creates files atomically and flushes them to disk; never replaces existing files. Returns a function that removes the created files. */
 export async function putFiles(config: Config, files: readonly SavedFile[]): Promise<() => Promise<void>> {
   const placed: string[] = []
   const undo = async () => {

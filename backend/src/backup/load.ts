@@ -1,6 +1,6 @@
 /**
  * Loads a backup into an empty database in one transaction: the old schema, the rows, the later migrations, and the state of a restored
- * installation. Nothing is visible before the commit, and a failure leaves the database empty.
+ * installation. No change is visible before the commit, and after a failure the database is empty again.
  */
 import { once } from 'node:events'
 import { finished } from 'node:stream/promises'
@@ -119,7 +119,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
       demandKnownSchema(manifest, migrations)
       await makeMigrationTable(client)
       for (const migration of migrations.slice(0, manifest.migrations.length)) await runMigration(client, migration)
-      // Tables come in any order, so foreign keys are added at the end.
+      // The tables are in arbitrary order, so foreign keys are added at the end.
       foreignKeys = (await client.query<ForeignKey>(askForeignKeys)).rows
       for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
     },

@@ -12,11 +12,11 @@ export interface Manifest {
   readonly installation: string
   readonly migrations: readonly { readonly number: number; readonly name: string; readonly checksum: string }[]
 }
-/** Rows in PostgreSQL's text format, one a line. */
+/** Rows of a table in PostgreSQL's text format, one per line. */
 export type TablePart = { readonly part: 'table'; readonly name: string; readonly columns: readonly string[] }
-/** `name` is without a folder. */
+/** A file; `name` has no folder. */
 export type FilePart = { readonly part: 'file'; readonly kind: 'key' | 'escrow'; readonly name: string }
-/** The last value of a sequence. */
+/** A sequence with its last value. */
 type SequencePart = { readonly part: 'sequence'; readonly name: string; readonly last: string }
 /** After a table or a file: its number of rows or of bytes. */
 type EndPart = { readonly part: 'end'; readonly count: number }

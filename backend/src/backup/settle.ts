@@ -1,13 +1,17 @@
 /**
  * State of a restored installation. The machines have changed since the backup, so old observations are deleted, and every cluster and every
- * open operation is held: nothing is sent until a user resumes it (see `engine/holds.ts`). Applied to the newest schema in the transaction of the restore.
+ * open operation is held: Steelyard sends nothing to a held object until a user resumes it (see `engine/holds.ts`). Runs in the transaction of the
+ * restore, after the migrations.
  */
 import type { PoolClient } from 'pg'
 
 /** "2026-11-20 14:02 UTC" */
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** More events than are published between a backup and its restore, so that a stream resumed from that time has to refetch. */
+/**
+ * Event numbers to skip: more than are published between a backup and its restore, so that a client that resumes an older stream has to fetch everything
+ * again.
+ */
 const skippedEvents = 1_000_000
 
 export async function settle(client: PoolClient, madeAt: Date, now: Date) {

@@ -1,4 +1,4 @@
-/** Writes a backup to a temporary file, flushes it, reads it back as a whole, and only then gives it its name. */
+/** Writes a backup to a temporary file, flushes it, reads it back as a whole, and only then renames it. */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { link, open, stat, unlink } from 'node:fs/promises'

@@ -26,7 +26,7 @@ async function verdictOf(config: Config, around: Surroundings, noted: ChainHead 
   return withDatabase(config, around, ({ db }) => audit({ db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) }).verify(noted))
 }
 
-/** Exit codes: 0 the chain is intact, 1 it isn't, 2 wrong usage, 7 the chain could not be checked. */
+/** Exit codes: 0 the chain is intact, 1 the chain is broken, 2 wrong usage, 7 the chain could not be checked. */
 export async function auditVerify(args: readonly string[], around: Surroundings): Promise<number> {
   const { out, err } = around
   const [option, text, more] = args

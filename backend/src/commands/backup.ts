@@ -23,7 +23,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const sizeOf = (bytes: number): string => (bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`)
 
-/** Aborted by the first signal that asks the program to stop. */
+/** Aborted at the first signal that tells the program to stop. */
 function untilAsked({ stopAsked }: Surroundings): AbortSignal {
   const abort = new AbortController()
   void stopAsked.then((signal) => abort.abort(new Refusal(`Stopped by ${signal}`)))
@@ -46,7 +46,7 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
       const records = dump({ client, config, version }, count)
       const { contents, bytes } = await writeBackup(file, passphrase, records, untilAsked(around)).finally(() => client.release())
       const target = { kind: 'installation', id: contents.manifest.installation }
-      // The audit log records it, because file and passphrase together give every secret.
+      // The audit log records every backup, because file and passphrase together reveal all secrets.
       await inTransaction(db, (tx) => recorder({ clock: systemClock }).record(tx, system, { action: 'installation.backed_up', target }))
       out(
         `Backed up to ${file} (${sizeOf(bytes)}): ${counted(contents.rows, 'row')} of ${counted(contents.tables, 'table')} as of ${minuteOf(new Date(contents.manifest.madeAt))}, the key file, and ${counted(contents.files.length - 1, 'escrow file')}. It was read back and holds\n`,

@@ -24,7 +24,7 @@ type Report = Readonly<Record<Finding['verdict'], (check: string, text: string) 
 
 const largestSkewMs = 5_000
 const factoryLimits = { callMs: 5_000, overallMs: 8_000, tries: 2, pauseMs: 500, atOnce: 1 }
-/** Below this much free space the database may stop in the middle of something. */
+/** With less free space than this, the database may stop unexpectedly. */
 const leastFreeBytes = 512 * 1024 ** 2
 
 const found = (file: string) => stat(file).catch(() => undefined)

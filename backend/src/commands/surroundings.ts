@@ -14,7 +14,7 @@ export interface Surroundings {
   readonly readable: boolean
   /** Ends the process at once, without a chance to clean up; for failpoints. */
   readonly kill: () => never
-  /** Resolves at the first signal that asks the program to stop. */
+  /** Resolves at the first signal that tells the program to stop. */
   readonly stopAsked: Promise<string>
   /** Whether standard input is a terminal, so that the user can be prompted. */
   readonly interactive: boolean

@@ -1,4 +1,4 @@
-/** `user add --first EMAIL`: the first user, an admin, made on the machine itself. No page and no call of the API can do this. */
+/** `user add --first EMAIL`: creates the first user, an admin. Possible only on the machine itself, neither in the console nor by the API. */
 import path from 'node:path'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'

@@ -102,8 +102,8 @@ export function isDatabaseGone(error: unknown): boolean {
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error means only that the database was unavailable, so the work is retried when it is back. Unlike
- * `isDatabaseGone`, which accepts any refused connection, this is safe for errors from anywhere.
+ * Whether an error means only that the database was unavailable, so that the work is retried later. Unlike
+ * `isDatabaseGone`, which accepts any refused connection, this works for errors from any source.
  */
 export const lostDatabase = (error: unknown): boolean =>
   error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
@@ -115,7 +115,7 @@ export const isPoolBusy = (error: unknown): boolean => error instanceof Error &&
 export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
 
 /**
- * Runs `change` in one transaction. It is retried after a serialization failure or deadlock, at most three times:
+ * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change` again, at most three times:
  * `change` must therefore do nothing outside of `tx`.
  */
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {

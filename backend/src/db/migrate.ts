@@ -65,7 +65,7 @@ export async function migrate(pool: Pool, migrations: readonly Migration[]): Pro
   }
 }
 
-/** The table of the migrations that were run. */
+/** Creates the table of applied migrations. */
 export const makeMigrationTable = (client: PoolClient) =>
   client.query(`create table if not exists migration (
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)

@@ -2,7 +2,7 @@
  * The engine wakes reconcilers, one object at a time, and lets only the run that holds the object write. It doesn't depend on any domain.
  *
  * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing number against which every write of a reconciler
- * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so by a test's clock.
+ * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test clock.
  * Wake-ups are levels, not messages: several are merged into one, and a run sees everything committed before it began.
  */
 import { type RawBuilder, sql } from 'kysely'
@@ -24,7 +24,7 @@ class TooLong extends Error {
   }
 }
 
-/** `againMs`: run again after this time even without a wake-up. Void: only when woken. */
+/** `againMs`: run again after this time even without a wake-up. Void: run again only after a wake-up. */
 export type Outcome = { readonly againMs: number } | void
 
 export interface Reconciler {
@@ -53,13 +53,13 @@ const afterLossMs = 100
 const announced = sql`pg_notify(${wakeChannel}, greatest(0, ceil(extract(epoch from due_at - clock_timestamp()) * 1000))::bigint::text)`
 const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} milliseconds`}::interval`
 
-/** Milliseconds until a retry: doubles from 2 s to 2 min, with half of it random to spread retries. */
+/** Milliseconds until a retry: doubles from 2 s to 2 min; half of the delay is random, to spread retries. */
 export const retryDelayMs = (failures: number, random: () => number): number => {
   const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16))
   return Math.round(full / 2 + (full / 2) * random())
 }
 
-/** Retries a database call while the database is away. @throws the last error if `signal` aborts */
+/** Retries a database call while the database is unavailable. @throws the last error if `signal` aborts */
 async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
     try {
@@ -162,7 +162,7 @@ export class Engine {
   /** Claims due objects up to the free places of each queue and increments their fences. */
   async claim(places: readonly { readonly queue: string; readonly places: number }[]): Promise<readonly Taken[]> {
     if (places.length === 0) return []
-    // Materialized, because evaluating it twice would lock more rows than there are places.
+    // The subquery is materialized, because evaluating it twice would lock more rows than there are places.
     const { rows } = await sql<Taken & { held: boolean }>`
       with due as materialized (
         select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)

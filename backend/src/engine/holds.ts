@@ -32,8 +32,8 @@ export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'],
 }
 
 /**
- * If the object is held, defers its claimed wake-up until the release and returns true. The lock on the hold's row makes a release wait, so that it
- * finds the deferred wake-up.
+ * If the object is held, defers its claimed wake-up until the release and returns true. The lock on the hold's row delays a concurrent release, so that
+ * the release finds the deferred wake-up.
  */
 export async function putAside(tx: Tx, { queue, key, fence }: Taken): Promise<boolean> {
   const subject = subjectOf(key)

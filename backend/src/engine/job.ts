@@ -33,7 +33,7 @@ const fenceOf = (db: Db, taken: Taken) => ({
   write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(db, async (tx) => {
       const result = await change(tx)
-      // Last in the transaction and with a row lock: objects are always locked before their wake-up, and the lock prevents a takeover before the commit.
+      // Checked last and with a row lock: objects are always locked before their wake-up, and the lock prevents a takeover before the commit.
       const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', taken.queue).where('key', '=', taken.key).forUpdate().executeTakeFirst()
       if (row?.fence !== taken.fence) throw new FenceLost(taken)
       return result
@@ -70,7 +70,7 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     queue,
     key,
     fence,
-    /** Pass it to everything that waits. */
+    /** Pass this signal to everything that waits. */
     signal,
     /** Number of consecutive failed runs before this one. */
     failures,

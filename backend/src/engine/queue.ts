@@ -18,7 +18,7 @@ const beatMs = 3_000
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
-/** The runs as JSON rows for `json_to_recordset`. */
+/** Runs as JSON rows for `json_to_recordset`. */
 const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
 
 export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
@@ -59,7 +59,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
       db,
     )
     const ms = rows[0]?.ms ?? longestSleepMs
-    // One more, because a timer may fire early.
+    // One millisecond more, because a timer may fire early.
     return ms > 0 ? Math.ceil(ms) + 1 : lockedRetryMs
   }
 

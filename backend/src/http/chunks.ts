@@ -24,7 +24,7 @@ export function chunkFrame() {
   let over = false
   const frame = {
     plain: true,
-    /** @param bytes as they arrived; parsed from index `at` */
+    /** @param bytes the received bytes, parsed from index `at` */
     read(bytes: Uint8Array, at: number): void {
       for (let i = at; i < bytes.length && frame.plain && !over;) {
         if (expects === 'data') {

@@ -1,4 +1,4 @@
-/** The API's documentation for people at /docs/api: one page, made from the contract, that needs no script. */
+/** The human-readable API documentation at /docs/api: one page without scripts, generated from the contract. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy } from './headers.ts'

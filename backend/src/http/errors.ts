@@ -7,7 +7,7 @@ import { isGeneral } from '#contract/sentences.ts'
 import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
-/** Longest list of fields in an answer: a hostile body must not make a longer one. */
+/** Longest list of fields in a response. Limited, because a hostile body could cause a long list. */
 const mostFields = 50
 
 /** Sentence per field path, such as `servers.0.role`; a problem with the body as a whole is under the empty name. */
@@ -16,7 +16,7 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
-    // For an invalid key the inner issue has the expectation.
+    // For an invalid key the inner issue has the message about the expected value.
     else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
   }
   // If a field has several sentences, the first one is kept.
@@ -74,7 +74,7 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
 
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    // The client disconnected while it sent its body. This isn't logged, because anybody could fill the log that way.
+    // The client disconnected while it sent its body. The error isn't logged, because anybody could fill the log that way.
     if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request was not sent whole'))
     const problem = asProblem(error, random)
     if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })

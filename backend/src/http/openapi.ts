@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of it. */
+/** Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of the contract. */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'

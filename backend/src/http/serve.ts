@@ -22,14 +22,14 @@ type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<Strea
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
-    /** When the access token of the request ends, in ms; undefined without one. */
+    /** When the request's access token expires, in ms since 1970; undefined without a token. */
     tokenEndsAt: number | undefined
   }
   interface FastifyContextConfig {
     operation?: Operation
     /** Largest body in bytes, if it differs from the default. */
     largestBody?: number
-    /** Its requests don't count as requests in flight: they wait in a bounded queue of their own. */
+    /** The route's requests don't count as requests in flight: they wait in a bounded queue of their own. */
     hasOwnQueue?: boolean
   }
   interface FastifyInstance {
@@ -91,7 +91,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply) {
     cookies: request.headers.cookie,
     /** Whether the caller uses HTTPS, to this server or to a trusted proxy. */
     isEncrypted: request.protocol === 'https',
-    /** When the caller's access token ends, in ms since 1970. */
+    /** When the caller's access token expires, in ms since 1970. */
     tokenEndsAt: request.tokenEndsAt,
     /** Aborted when the client disconnects, at shutdown, and when the access token expires. */
     signal: gone.signal,
@@ -141,7 +141,7 @@ export const serve =
     })
   }
 
-/** Sets status and headers of an answer and returns its payload. */
+/** Sets status and headers of a response and returns its payload. */
 async function payloadOf(
   operation: Operation,
   { status, body, etag: tag }: Answered,

@@ -7,7 +7,7 @@ import type { Caller, UserCaller } from './caller.ts'
 
 interface OpenStream {
   readonly caller: Caller
-  /** Source address for limits; undefined if it stands for many users: loopback, a trusted proxy. */
+  /** Source address for limits; undefined if the address is shared by many users: loopback, a trusted proxy. */
   readonly source: string | undefined
   readonly endsAt: number | undefined
   readonly close: () => void

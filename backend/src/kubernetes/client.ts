@@ -44,9 +44,9 @@ export type Kubernetes = ReturnType<typeof kubernetes>
 export interface ListOptions<T> {
   /** Maximum number of objects. */
   readonly most: number
-  /** Maps each unvalidated object; undefined skips it. */
+  /** Maps each unvalidated object; an object is skipped if the result is undefined. */
   readonly keep: (object: unknown) => T | undefined
-  /** Such as `spec.type=LoadBalancer`. The server applies it, so check the objects too. */
+  /** Such as `spec.type=LoadBalancer`. The server applies this selector, so check the objects too. */
   readonly fieldSelector?: string
 }
 
@@ -259,7 +259,7 @@ export const isRefusal = (error: unknown): error is KubernetesError =>
   error instanceof KubernetesError && error.status !== undefined && error.status >= 400 && error.status < 500 && !passingStatuses.has(error.status)
 
 /**
- * Runs `act` with a total limit of `ms`, so that a cluster that answers each request at the last moment counts as silent.
+ * Runs `act` with a total limit of `ms`, so that a cluster that delays every response counts as silent.
  * @throws KubernetesError after that time
  */
 export async function within<T>(signal: AbortSignal, ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -24,7 +24,7 @@ interface CallOptions {
 /** The address on which `npm start` listens. */
 const defaultUrl = 'http://127.0.0.1:8080'
 
-/** Normalizes an address, without a trailing slash, because sessions are stored by it. Throws CliError `usage`. */
+/** Normalizes an address and removes a trailing slash, because sessions are stored by address. Throws CliError `usage`. */
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
@@ -136,7 +136,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
-    // The cookie identifies a known device, so that failed sign-ins of others don't delay this one.
+    // The cookie identifies a known device, so that failed sign-ins from other devices don't delay a sign-in from this one.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
     // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same successor for a short time. Never a sign-in.
     const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
@@ -198,7 +198,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   }
 
   return {
-    /** The address that is called. */
+    /** The address of the API that is called. */
     url,
     /**
      * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once.

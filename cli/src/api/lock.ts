@@ -41,8 +41,8 @@ async function clear(path: string, text: string): Promise<void> {
 }
 
 /**
- * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. It names
- * its holder, so that the lock of a killed process can be taken over. Throws CliError if the lock isn't released in time.
+ * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. The file names
+ * the holder, so that the lock of a killed process can be taken over. Throws CliError if the lock isn't released in time.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const text = `${process.pid} ${hostname()} ${randomUUID()}`

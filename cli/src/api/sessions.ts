@@ -13,7 +13,7 @@ type Stored = z.infer<typeof Stored>
 
 const none: Stored = { current: null, sessions: {} }
 
-/** Writes atomically: to a temporary file, flushed, then renamed. */
+/** Writes a file atomically: writes and flushes a temporary file, then renames it. */
 async function replace(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   const file = await open(aside, 'wx', 0o600)
@@ -45,7 +45,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
       throw new CliError('failure', `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`)
     })
     if (text === null) return none
-    // A copied or edited file may be readable by others: restrict it again.
+    // Restricts the file again, because a copied or edited file may be readable by others.
     if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
     try {
       return z.parse(Stored, JSON.parse(text))

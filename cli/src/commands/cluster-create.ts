@@ -40,7 +40,7 @@ export const createOptions = {
 
 type CreateOptions = Given<Operands, typeof createOptions>['options']
 
-/** `SERVER=VALUE` pairs. Each server must be one of the cluster's. */
+/** `SERVER=VALUE` pairs. Each server must belong to the cluster. */
 function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const pair of pairs) {
@@ -61,7 +61,7 @@ async function patchIn(file: string): Promise<NewPatch> {
   return read.data
 }
 
-/** The patch of each server: its own file, or the one for all. */
+/** The patch of each server: from a file for that server, or from the file for all. */
 async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
   const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))

@@ -24,7 +24,7 @@ export const confirmOption = {
   },
 } as const
 
-/** A server to be installed, with the chosen disks or the default ones. */
+/** A server to be installed, with its chosen or default disks. */
 type AskedServer = Pick<NewClusterAsked['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
 
 /** `DISK=CONTENT`. A WWID has one of the kernel's prefixes (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
@@ -70,7 +70,10 @@ async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[
   return confirmed
 }
 
-/** Calls the API with the confirmed disks and asks the user about disks that the API refuses. `servers`: those to be installed, or a function that finds them. Throws CliError. */
+/**
+ * Calls the API with the confirmed disks and asks the user about disks that the API refuses. `servers`: the servers to be installed, or a function that finds
+ * them. Throws CliError.
+ */
 export async function withDisks<T>(
   context: Context,
   servers: readonly AskedServer[] | (() => Promise<readonly DiskToConfirm[]>),

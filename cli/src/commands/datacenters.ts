@@ -37,7 +37,7 @@ const noteOptions = {
   notes: { kind: 'text', value: 'TEXT', help: 'Anything else' },
 } as const
 
-/** Only the given fields. The API validates the tier. */
+/** The body with only the given fields. The API validates the tier. */
 const noted = (o: Given<Operands, typeof noteOptions>['options']) =>
   given({
     tier: o.tier as Datacenter['tier'] | undefined,

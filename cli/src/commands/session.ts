@@ -42,7 +42,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
         terminal.err(`Not signed in to ${url}\n`)
         return
       }
-      // Delete the local session in any case: the user may be leaving the machine.
+      // Deletes the local session whether or not the API call succeeds, because the user may be leaving the machine.
       await sessions.change(url, async () => null)
       try {
         await api.call(authorizeLogout, { body: { refresh_token: session.refresh_token } })

@@ -110,7 +110,7 @@ async function assign(
     try {
       return await api.call(clusterSubnetsAssign, { params, body: { subnet_ids, force } }, { version })
     } catch (e) {
-      // The user confirmed the loss for this exact state.
+      // The user's confirmation applies only to this exact state.
       if (force || tries <= 1 || !(e instanceof CliError) || e.body?.code !== 'stale') throw e
       return send(await read(), tries - 1)
     }

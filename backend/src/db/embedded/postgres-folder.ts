@@ -27,7 +27,7 @@ export function reasonIn(text: string): string {
 
 /**
  * Whether the folder contains a database.
- * @throws Refusal if it has an incomplete one, which is never overwritten because it may be the only copy
+ * @throws Refusal if the database is incomplete; it is never overwritten, because it may be the only copy
  */
 export function holdsDatabase(data: string): boolean {
   if (!existsSync(data) || readdirSync(data).length === 0) return false
@@ -57,9 +57,9 @@ export function removeHalfMade(folder: string): void {
 }
 
 /**
- * Creates a database if there is none: first in a folder beside its own, then moved there. Safe for concurrent callers.
+ * Creates a database if there is none: in a temporary folder, which is then renamed. Safe for concurrent callers.
  * @param onSpawn receives the initdb process, which has to end together with this process
- * @throws Refusal with initdb's own reason, leaving nothing behind
+ * @throws Refusal with initdb's own reason; no files remain
  */
 export async function makeDatabase(
   { folder, account, binaries, forgetful = false }: EmbeddedOptions,
@@ -72,7 +72,7 @@ export async function makeDatabase(
   if (account) chownSync(building, account.uid, account.gid)
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
-  // Its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
+  // initdb gets its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
   const child = spawn(binaries.initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   onSpawn(child)
   let errors = ''

@@ -34,7 +34,7 @@ export interface EmbeddedOptions {
 /** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
 const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
-/** How often the server is checked for an answer, and how often its process for existence. */
+/** How often to check that the server answers, and that its process exists. */
 const checkMs = 1_000
 const lifeCheckMs = 100
 /** The same while the server starts. Each check costs the server a process. */
@@ -49,7 +49,7 @@ const hopeless = /No space left|incompatible with server|has invalid permissions
 // Reads the file relative to the server's working directory, even if that was moved: pg_control_system() would use the original path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
-/** A private folder with a short path for the socket. @throws Error if the folder belongs to somebody else */
+/** A private folder with a short path for the socket. @throws Error if the folder belongs to another account */
 function socketFolder(machine: Machine, data: string, account: Account | undefined): string {
   const name = `steelyard-${createHash('sha256').update(data).digest('hex').slice(0, 12)}`
   const inTemporary = path.join(machine.temporary, name)
@@ -124,7 +124,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       'timezone=UTC',
       ...(forgetful ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
     ]
-    // Its own process group, so that Ctrl-C doesn't reach it and it survives a kill of this process.
+    // The server gets its own process group, so that Ctrl-C doesn't reach it and it survives a kill of this process.
     const child = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((s) => ['-c', s])], {
       ...identity,
       cwd: data,
@@ -159,7 +159,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, immediate shutdown, which the next start recovers from. */
+  /** Requests a fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, an immediate one, from which the next start recovers. */
   const end = async (server: number, isOver: () => boolean): Promise<void> => {
     for (const [signal, withinMs] of [['SIGINT', fastStopMs] as const, ['SIGQUIT', immediateStopMs] as const]) {
       if (isOver()) return
@@ -277,7 +277,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const server = pid()
       if (serving !== undefined && serving === server) {
         await end(server, () => !existsSync(lock) || !isAlive(machine, server))
-        // The process may remain after the lock until it is reaped, so wait at most a second.
+        // The process may still exist after its lock is removed, until it is reaped, so this waits at most a second.
         for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
       }
       callOff()

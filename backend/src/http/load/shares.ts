@@ -44,7 +44,7 @@ export function shares(count: number) {
   }
 
   return {
-    /** @param waitMs how long to wait in line for a place */
+    /** @param waitMs maximum time to wait for a place */
     async take(asked: readonly Share[], waitMs: number): Promise<Taken> {
       if (free > 0 && hasRoom(held, asked)) return enter(asked)
       if (!hasRoom(waiting, asked)) return 'own'
