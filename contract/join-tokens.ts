@@ -17,7 +17,7 @@ export const joinPath = '/join/'
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
 /** 128 random bits as base64url, after a prefix that secret scanners recognise. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
-/** The kernel argument that makes a server announce itself. `publicUrl` without a slash at the end. */
+/** The kernel argument that makes a server announce itself. `publicUrl` has no trailing slash. */
 export const joinArgument = (publicUrl: string, token: string): string => `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
 
 export const joinTokenStatuses = ['usable', 'expired', 'used_up', 'revoked'] as const

@@ -31,7 +31,7 @@ const Attention = z.object({
 export type Attention = z.infer<typeof Attention>
 
 export const Overview = z.object({
-  /** What needs attention, most urgent first: the number of all, and at most ten items. */
+  /** The problems that need attention, most urgent first: the number of all, and at most ten of them. */
   attention: z.object({ total: z.int(), items: z.array(Attention) }),
   servers: z.object({
     total: z.int(),
@@ -47,7 +47,7 @@ export const Overview = z.object({
   clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()) }),
   capacity: z.array(
     z.object({
-      /** null: servers in no datacenter. */
+      /** null: servers that are in no datacenter. */
       datacenter: z.nullable(
         z.object({
           id: z.uuid(),

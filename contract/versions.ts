@@ -19,11 +19,11 @@ export type Support = z.infer<typeof Support>
 export const OfferedTalos = z.object({
   talos_version: z.string(),
   prerelease: z.boolean(),
-  /** Community support, which ends with the next minor. */
+  /** End of community support, which ends when the next minor is released. */
   support: Support,
   /** Known patch releases, newest minor first. The first is this Talos's default. Other patch releases of these minors can be entered. */
   kubernetes_versions: z.array(z.string()),
-  /** The same versions with their support. */
+  /** The same versions with their end of support. */
   kubernetes: z.array(z.object({ version: z.string(), support: Support })),
   /** First and last supported minor: `1.31`, `1.36`. */
   kubernetes_minors: z.tuple([z.string(), z.string()]),
@@ -52,7 +52,7 @@ const numbers = (version: string): [number, number] => {
   return [major, minor]
 }
 
-/** Whether a Talos version runs this Kubernetes version, any patch release of its minors. */
+/** Whether a Talos version supports this Kubernetes version; any patch release of the supported minors is accepted. */
 export function canRunKubernetes({ talos_version, kubernetes_minors: [first, last] }: OfferedTalos, kubernetes: string): Verdict {
   if (!kubernetesVersionText.safeParse(kubernetes).success) return no('Enter a version such as 1.36.3')
   const [major, minor] = numbers(kubernetes)

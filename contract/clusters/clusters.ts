@@ -71,7 +71,10 @@ const cidr = (what: string) =>
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
-/** Refuses a last label that is a decimal or hexadecimal number, with which URL parsers read the host as an address (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
+/**
+ * Refuses a last label that is a decimal or hexadecimal number: URL parsers then treat the host as a malformed address
+ * (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+ */
 const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Host of an entered endpoint: `https://host:6443/`, `[::1]:6443`, or the bare host. */
 export const endpointHost = (endpoint: string): string =>

@@ -150,7 +150,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     const { server } = asked
     const now = clock.monotonic()
     const status = await readStage(client)
-    // Compared with the stored values, not with the last observation, which may never have been stored.
+    // Compares with the stored values, not with the last observation, which may never have been stored.
     const isDue =
       !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
     const reading = isDue ? await readEverything(client) : null
@@ -196,7 +196,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
   }
 
-  /** A server that has never answered, or didn't answer the last time, may occupy its place for long, so it uses a lane of its own. */
+  /** Whether a server has never answered or didn't answer the last time. It may occupy its place for long, so such servers use a separate lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {

@@ -24,8 +24,8 @@ const cidr = (text: string): Cidr => parseCidr(text)!
 const simulated = cidr('127.20.0.0/16')
 
 /**
- * Never dialled, whatever the setting: this machine, link-local addresses, non-host addresses and cloud metadata services.
- * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they would bypass the list.
+ * Networks that are never dialled, regardless of the setting: this machine, link-local and non-host addresses, cloud metadata services.
+ * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they could be used to bypass this list.
  */
 const never: Readonly<Record<string, readonly Cidr[]>> = {
   'is this machine itself': ['127.0.0.0/8'].map(cidr),
@@ -40,7 +40,7 @@ const never: Readonly<Record<string, readonly Cidr[]>> = {
 
 const dialPorts = [50_000, 6443] as const
 
-/** Maximum number of addresses of a scanned network: a /22. */
+/** Maximum number of addresses in a scanned network: a /22. */
 const largestScan = 1024n
 
 export interface DialSettings {

@@ -24,7 +24,7 @@ export type Vault = ReturnType<typeof vault>
 const format = 1
 const batch = 100
 
-/** format (1) | data key version (4) | sealed text */
+/** Head of an encrypted text: format (1) | data key version (4) | encrypted text */
 const headBytes = 1 + 4
 
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
@@ -50,7 +50,7 @@ function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
 }
 
 /**
- * Writes the file of a cluster and returns its path after it is on the disk.
+ * Writes the escrow file of a cluster and returns its path after it is on the disk.
  * @throws EscrowRefused if it can't be written
  */
 async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes: Uint8Array): Promise<string> {
