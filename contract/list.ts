@@ -25,7 +25,7 @@ export interface ListColumn<Item> {
 
 export interface ListFilter {
   readonly label: string
-  /** Completes "Only …" in the help: which items pass. */
+  /** Help text of the form "Only …", which names the items that pass. */
   readonly help: string
   /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>

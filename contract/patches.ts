@@ -132,8 +132,8 @@ export const Preview = z.object({
   /** Problems that saving would cause although Talos accepts the configuration. */
   warnings: z.array(PreviewWarning),
   /**
-   * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was no dry run, because Steelyard sends nothing to a machine for a
-   * caller without `servers:write`.
+   * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was no dry run, because Steelyard sends nothing to a machine for
+   * a caller without `servers:write`.
    */
   verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
 })

@@ -28,7 +28,7 @@ const tagBytes = 16
 
 /** 128 MiB and about half a second (OWASP's first choice of parameters for scrypt). */
 const cost = { log2N: 17, r: 8, p: 1 }
-/** A file with larger parameters was not made by Steelyard. */
+/** Upper limits of scrypt's parameters: a file with larger values was not made by Steelyard. */
 const highest = { log2N: 20, r: 16, p: 4 }
 
 interface Keys {

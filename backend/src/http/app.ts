@@ -35,7 +35,7 @@ export interface AppParts extends Platform {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
 
-/** TLS 1.3 if the client supports it; for TLS 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange, no CBC. */
+/** TLS 1.3 if the client supports it; in TLS 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange or CBC. */
 const tlsRules = {
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,

@@ -18,7 +18,7 @@ export interface UserCaller {
 /** A caller without a session: at sign-in or on the waitlist. */
 export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string; readonly requestId: string }
 
-/** Steelyard itself: a reconciler, the first user's settings. */
+/** Steelyard itself: a reconciler, or the creation of the first user from the settings. */
 export type SystemCaller = { readonly kind: 'system'; readonly name: string }
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller

@@ -126,7 +126,7 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
      */
     escrow: (clusterId: string, bytes: Uint8Array): Promise<string> => writeEscrow(keys, escrowFolder, clusterId, bytes),
 
-    /** Wraps data keys again with the current key of the key file, in batches; returns the number of wrapped keys. May be interrupted and repeated. */
+    /** Wraps data keys again with the current key of the key file, in batches. Returns how many were wrapped. May be interrupted and repeated. */
     async rotate(db: Db): Promise<number> {
       let left = 0
       for (;;) {

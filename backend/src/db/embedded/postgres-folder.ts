@@ -57,7 +57,7 @@ export function removeHalfMade(folder: string): void {
 }
 
 /**
- * Creates a database if there is none: in a temporary folder, which is then renamed. Safe for concurrent callers.
+ * Creates a database if there is none, in a temporary folder that is then renamed. Safe for concurrent callers.
  * @param onSpawn receives the initdb process, which has to end together with this process
  * @throws Refusal with initdb's own reason; no files remain
  */
