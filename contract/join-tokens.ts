@@ -103,9 +103,9 @@ export const joinTokenRevoke = operation({
 })
 
 /**
-   * joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not
-   * answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't count as a use.
-   */
+ * joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not
+ * answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't count as a use.
+ */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
   id: z.string(),
