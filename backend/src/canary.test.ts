@@ -119,7 +119,7 @@ async function events(token: string): Promise<string> {
   return text
 }
 
-test('creates one of each secret', async () => {
+test('the test creates one secret of each kind', async () => {
   const [free, ...nodes] = world.nodes
   plant('password', admin.password)
   plant('access token', admin.accessToken)
@@ -269,7 +269,7 @@ async function reads(token: string): Promise<Record<string, string>> {
   return texts
 }
 
-test('no secret is in an answer, table, file, log, event or metric', async () => {
+test('no response, table, file, log, event or metric contains a secret', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   await backend.publish()
   const [byViewer, byAdmin] = await Promise.all([reads(viewer.accessToken), reads(admin.accessToken)])
@@ -289,7 +289,7 @@ test('no secret is in an answer, table, file, log, event or metric', async () =>
   expect(found({ ...answered, ...byViewer, ...byAdmin, ...tables, ...written, logs: lines.join(''), events: heard, metrics })).toEqual([])
 })
 
-test('the search finds secrets in every encoding', () => {
+test('the search of this test finds secrets in every encoding', () => {
   const [name, secret] = [...secrets][0]!
   for (const text of [secret, `x${Buffer.from(secret).toString('hex')}`, Buffer.from(`{"a":"${secret}"}`).toString('base64')])
     expect(found({ here: text })).toContain(`${name} in here`)

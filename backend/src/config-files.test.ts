@@ -22,7 +22,7 @@ const problems = (environment: Record<string, string>): Promise<readonly string[
     },
   )
 
-test('problems of files that settings name are reported with the other problems, by setting', async () => {
+test('if a setting names a bad file, the problem is reported under that setting, together with all other problems', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = file('other.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
   const { crt } = await createAuthority({ kind: 'p256', subject: { commonName: 'Test authority' }, now: new Date() })

@@ -12,7 +12,7 @@ const problems = (environment: Record<string, string>): readonly string[] => {
   }
 }
 
-test('by default it listens on loopback, uses the embedded database, and contacts no server', () => {
+test('by default Steelyard listens on loopback, uses the embedded database, and contacts no server', () => {
   const config = read({})
   expect(config).toMatchObject({
     host: '127.0.0.1',
@@ -76,11 +76,11 @@ test.each([
   [{ HOST: '127.0.0.2' }, true],
   [{ HOST: '::1' }, true],
   [{ HOST: 'localhost' }, true],
-])('a host that others can reach needs a reason: %j', (environment, allowed) => {
+])('HOST may be reachable from other machines only with TLS, a trusted proxy or STEELYARD_INSECURE=1: %j', (environment, allowed) => {
   expect(problems(environment).length === 0).toBe(allowed)
 })
 
-test('email and password of the first user go together; the password keeps its spaces', () => {
+test('email and password of the first user must be set together; spaces in the password are kept', () => {
   expect(problems({ STEELYARD_ADMIN_EMAIL: 'a@b.cd' })).toHaveLength(1)
   expect(problems({ STEELYARD_ADMIN_PASSWORD: 'a long password' })).toHaveLength(1)
   expect(read({ STEELYARD_ADMIN_EMAIL: ' A@B.cd ', STEELYARD_ADMIN_PASSWORD: ' twelve chars ' }).firstUser).toEqual({
@@ -89,7 +89,7 @@ test('email and password of the first user go together; the password keeps its s
   })
 })
 
-test('paths are absolute, URLs lose their last slash', () => {
+test('relative paths become absolute, and URLs lose a trailing slash', () => {
   const config = read({
     STEELYARD_DATA: 'here',
     STEELYARD_KEY_FILE: '/run/key',
@@ -106,16 +106,16 @@ test.each([
   ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://me:secret@factory.example.com', 'must hold no user name and no password'],
-])('%s=%s is refused, because it is made longer and shown', (name, value, why) => {
+])('%s=%s is refused, because paths are appended to the URL and users see it', (name, value, why) => {
   const refused = problems({ [name]: value })
   expect(refused).toEqual([`${name} ${why}`])
 })
 
-test('a URL is kept as it was set', () => {
+test('the URL in a setting is normalised', () => {
   expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe('https://factory.example.com/a%20b')
 })
 
-test('the settings of the CLI and of the scripts in docs/ are known', () => {
+test('the settings of the CLI and of the scripts in docs/ are accepted, and an unknown setting is refused', () => {
   expect(problems({ STEELYARD_URL: 'x', STEELYARD_TOKEN: 'x', STEELYARD_EMAIL: 'x', STEELYARD_PASSWORD: 'x' })).toEqual([])
   expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual(['STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all'])
 })

@@ -16,12 +16,12 @@ const why = (bytes: Uint8Array): Promise<string> =>
   )
 
 const pieceBytes = 65_536
-test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes come back as they were', async (size) => {
+test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes are unchanged after sealing and opening', async (size) => {
   const bytes = randomBytes(size)
   expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
 })
 
-test('a truncated file is refused, also one cut between two pieces', async () => {
+test('a truncated file is refused, even if it ends exactly after a piece', async () => {
   const whole = await sealed(randomBytes(2 * pieceBytes + 100))
   const head = whole.length - (2 * pieceBytes + 100) - 3 * 16
   const places = [0, 1, 18, 19, 30, head - 1, head, head + 1, head + 15, head + 16, head + 17, head + pieceBytes, head + pieceBytes + 15]
@@ -32,7 +32,7 @@ test('a truncated file is refused, also one cut between two pieces', async () =>
   expect(await why(whole)).toBe('opened')
 })
 
-test('a changed byte, a missing, swapped or foreign piece, and trailing data are refused', async () => {
+test('a file with a changed byte, a missing, swapped or foreign piece, or trailing data is refused', async () => {
   const whole = await sealed(randomBytes(3 * pieceBytes))
   const other = await sealed(randomBytes(3 * pieceBytes))
   const step = pieceBytes + 16
@@ -50,7 +50,7 @@ test('a changed byte, a missing, swapped or foreign piece, and trailing data are
   expect(await why(joined(...pieces, Buffer.from([0])))).not.toBe('opened')
 })
 
-test('errors distinguish a changed head, a wrong passphrase and another kind of file', async () => {
+test('errors distinguish a changed header, a wrong passphrase and another kind of file', async () => {
   const whole = await sealed(Buffer.from('text'))
   const changed = (at: number, by: number) => {
     const bytes = Buffer.from(whole)
@@ -64,7 +64,7 @@ test('errors distinguish a changed head, a wrong passphrase and another kind of 
   expect(await why(changed(25, whole[25]! ^ 1))).toBe('The passphrase is not the one of this backup')
 })
 
-test('a passphrase is the same in every Unicode form', async () => {
+test('a passphrase is accepted in every Unicode normalization form', async () => {
   const text = Buffer.concat(await Array.fromAsync(seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4))))
   expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe('text')
 })

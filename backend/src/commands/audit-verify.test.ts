@@ -15,7 +15,7 @@ const settings = { STEELYARD_DATA: backend.config.dataFolder, DATABASE_URL: urlO
 const verify = (args: string[] = [], environment: Record<string, string> = {}) =>
   runCommand((around) => auditVerify(args, around), { ...settings, ...environment })
 
-test('audit verify prints the number of entries and the head, which it accepts as --head', async () => {
+test('audit verify prints the number of entries and the head, and accepts the printed head as --head', async () => {
   const { code, out } = await verify()
   expect(code).toBe(0)
   const [, entries, head] = /^The audit log holds: (\d+) entries\nHead: ([0-9a-f]{64}@\d+)\n$/.exec(out)!
@@ -26,7 +26,7 @@ test('audit verify prints the number of entries and the head, which it accepts a
   expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('entry 2 has another hash') as string })
 })
 
-test('audit verify tells a failed check from a broken log', async () => {
+test('audit verify distinguishes a check that could not run from a broken log', async () => {
   const nowhere = await verify([], { STEELYARD_KEY_FILE: '/nonexistent/key' })
   expect(nowhere).toMatchObject({ code: 7, err: expect.stringContaining('no key file at /nonexistent/key') as string })
   expect((await verify(['--head', 'abc@1'])).code).toBe(2)

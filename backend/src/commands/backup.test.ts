@@ -78,7 +78,7 @@ const tables = `select relname as name from pg_class where relnamespace = 'publi
 /** Tables that a restore changes by design, and those that the backup writes afterwards. */
 const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
 
-test('a restore brings back everything with key file and escrow; the audit log holds and records it', async () => {
+test('a restore brings back all data, the key file and the escrow file; the audit log stays valid and records the restore', async () => {
   const to = await target()
   const ran = await restoring(file, to)
   expect(ran).toMatchObject({ code: 0, err: '' })
@@ -111,7 +111,7 @@ test('a restore brings back everything with key file and escrow; the audit log h
   await restored.stop()
 })
 
-test('a backup holds no plain secret, and only its owner can read it', async () => {
+test('a backup contains no plaintext secret, and only the owner of the file can read it', async () => {
   const bytes = readFileSync(file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const key = readFileSync(source.config.keyFile, 'utf8').split(' ')[2]!.trim()
@@ -175,7 +175,7 @@ test('a truncated or changed file is refused before anything is touched', async 
   expect(await relations(to.connection)).toEqual([])
 })
 
-test('a wrong passphrase is reported as such, and a weak one is refused', async () => {
+test('a wrong passphrase is reported as wrong, and a weak passphrase is refused', async () => {
   const to = await target()
   expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
     code: 1,
@@ -224,7 +224,7 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
   expect((await restoring(file, to)).code).toBe(1)
 })
 
-test('a restore that stops or loses its database leaves nothing, and can be repeated', async () => {
+test('a restore that is interrupted or loses the database leaves nothing behind, and can be repeated', async () => {
   const to = await target()
   const over = new AbortController()
   const ending = (async () => {

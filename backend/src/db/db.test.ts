@@ -42,7 +42,7 @@ test('two transactions that lock in opposite order both succeed', async () => {
   expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([{ n: 4 }])
 })
 
-test('an error of the database differs from an unreachable database', async () => {
+test('an error that the database returns is distinguished from an unreachable database', async () => {
   const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
   expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
   const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
@@ -51,7 +51,7 @@ test('an error of the database differs from an unreachable database', async () =
   await away.close()
 })
 
-test('a pool timeout differs from an unreachable database', async () => {
+test('a pool timeout is distinguished from an unreachable database', async () => {
   const { connection, drop } = await freshDatabase()
   const small = connect({ connection, poolSize: 1 })
   const held = await small.pool.connect()

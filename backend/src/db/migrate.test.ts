@@ -26,7 +26,7 @@ async function freshPool() {
 }
 const extra = (number: number, sql: string): Migration => ({ number, name: 'extra', sql, checksum: sql })
 
-test('the files are numbered without a gap', async () => {
+test('the migration files are numbered without a gap', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'steelyard-test-migrations-'))
   await writeFile(path.join(folder, '0001_first.sql'), 'select 1')
   await writeFile(path.join(folder, '0003_third.sql'), 'select 1')
@@ -35,7 +35,7 @@ test('the files are numbered without a gap', async () => {
   await expect(readMigrations(folder)).rejects.toThrow('is not named like')
 })
 
-test('a second run does nothing; two concurrent runs run each file once', async () => {
+test('a second migration does nothing; two concurrent migrations run each file once', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   expect(await migrate(pool, known)).toEqual([])
@@ -44,7 +44,7 @@ test('a second run does nothing; two concurrent runs run each file once', async 
   expect(both.flat()).toEqual([known.length + 1])
 })
 
-test('a file that fails leaves nothing behind, and the ones before it stay', async () => {
+test('a failing migration file is rolled back, and the files before it stay applied', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   const n = known.length
@@ -55,7 +55,7 @@ test('a file that fails leaves nothing behind, and the ones before it stay', asy
   expect(await migrate(pool, [...broken.slice(0, n + 1), extra(n + 2, 'create table half (id integer)')])).toEqual([n + 2])
 })
 
-test('a newer schema is refused, and so is one made from another text', async () => {
+test('a newer schema is refused, as is a schema whose migration files have changed since', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(MigrationRefused)
@@ -64,7 +64,7 @@ test('a newer schema is refused, and so is one made from another text', async ()
   await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
 })
 
-test("due and claimed objects stay in wake_up when the migration drops the former queue's tables", async () => {
+test('due and claimed objects stay in wake_up when a migration drops the tables of the former queue', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')
@@ -79,7 +79,7 @@ test("due and claimed objects stay in wake_up when the migration drops the forme
   expect((await pool.query(`select to_regnamespace('pgboss') as gone`)).rows).toEqual([{ gone: null }])
 })
 
-test('open operations of an older version keep their arguments', async () => {
+test('unfinished operations of an older version keep their arguments', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')

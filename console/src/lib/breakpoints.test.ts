@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { media } from './breakpoints.ts'
 import { cssMedia } from '../../build/css-media.ts'
 
-test('the specified widths', () => {
+test('the breakpoints have the specified widths', () => {
   expect([media('below', 'sm'), media('upto', 'sm'), media('from', 'lg')]).toEqual(['(max-width: 743.98px)', '(max-width: 744px)', '(min-width: 1439px)'])
 })
 

@@ -20,7 +20,7 @@ test('reads a payload with non-ASCII text', () => {
   expect(readClaims(token({ sub: 'u', sid: 's', exp: 5, scopes: 'all' })).scopes).toEqual([])
 })
 
-test('anything else is an invalid token', () => {
+test('anything but a JWT is an invalid token', () => {
   for (const bad of [undefined, 7, '', 'abc', 'a.%%%.c', 'a.e30.c', token({ sub: 1, sid: 's', exp: 1 }), token({ sub: 'u', sid: 's', exp: 'soon' })])
     expect(() => readClaims(bad)).toThrow('Invalid token')
 })

@@ -6,19 +6,19 @@ import { askedOf, isNarrowed, narrowingOf, sameView, showing, viewKeys, viewOf, 
 
 const asked = (search: Record<string, string>) => askedOf(serverList, search)
 
-test('the first page of the list’s own size is asked unless the URL says otherwise', () => {
+test('by default the first page is requested, with the default size of the list', () => {
   expect(asked({})).toEqual({ page: 1, per_page: 1000 })
   expect(askedOf(joinTokenList, {})).toEqual({ page: 1, per_page: 50 })
   expect(asked({ page: '3', size: '25' })).toEqual({ page: 3, per_page: 25 })
 })
 
-test('a page is a whole number that is written plainly, and a size is one that is offered', () => {
+test('the page must be a whole number in plain digits, and the size one of the offered sizes', () => {
   expect(['1', '50', '999999'].map((page) => asked({ page }).page)).toEqual([1, 50, 999_999])
   for (const page of ['0', '-1', '1.5', '1e2', '1e3', '+1', ' 1', '01', '1000000', '', 'x']) expect(asked({ page }).page).toBe(1)
   expect(['5', '1000', '7', '1e3', '', '-5'].map((size) => askedOf(joinTokenList, { size }).per_page)).toEqual([5, 1000, 50, 50, 50, 50])
 })
 
-test('filters and order are sent if the contract takes them, and nothing else', () => {
+test('only filters and sort orders that the contract accepts are sent', () => {
   expect(asked({ status: 'ready', nodeType: 'worker', sort: '-contact', q: '127', eligible: 'true', cluster: 'poz-a', add: 'new', open: 'x' })).toEqual({
     page: 1,
     per_page: 1000,
@@ -44,18 +44,18 @@ test('filters and order are sent if the contract takes them, and nothing else', 
   expect(askedOf(joinTokenList, { status: 'lost', sort: '-colour' })).toEqual({ page: 1, per_page: 50 })
 })
 
-test('an export takes the filters and neither page nor order', () => {
+test('an export uses the filters, but not page and order', () => {
   expect(narrowingOf(subnetList, { q: 'a', datacenter: 'PL-POZ-1', sort: 'name', page: '3', type: 'ipx' })).toEqual({ q: 'a', datacenter: 'PL-POZ-1' })
 })
 
-test('search and filters narrow a list; its order, its page and what is open do not', () => {
+test('search and filters narrow a list; order, page and expanded rows do not', () => {
   const { list } = subnetList
   expect([isNarrowed(list, { open: 'x', sort: 'name', page: '2' }), isNarrowed(list, { q: 'a' })]).toEqual([false, true])
   for (const key of ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose']) expect(isNarrowed(list, { [key]: 'x' })).toBe(true)
   expect(viewKeys(list)).toEqual(['q', 'cluster', 'datacenter', 'status', 'type', 'purpose', 'sort'])
 })
 
-test('resetting takes off what narrows the list, and leaves order and page size', () => {
+test('a reset removes search and filters and keeps order and page size', () => {
   const search = { q: 'x', status: 'ready', cluster: 'a', confirmed: 'false', sort: '-name', size: '50', page: '2' }
   const reset = Object.fromEntries(Object.entries({ ...search, ...widened(serverList.list) }).filter(([, value]) => value !== undefined))
   expect(reset).toEqual({ sort: '-name', size: '50' })
@@ -67,7 +67,7 @@ test('a view contains only the filters and the sort order', () => {
   expect(sameView({ status: 'ready' }, { status: 'ready', sort: 'name' })).toBe(false)
 })
 
-test('showing a view removes the params that it doesn’t have', () => {
+test('opening a view removes all params that are not part of the view', () => {
   const keys = Object.fromEntries(viewKeys(serverList.list).map((key) => [key, undefined]))
   expect(showing(serverList.list, { status: 'ready' })).toStrictEqual({ ...keys, status: 'ready', page: undefined })
 })

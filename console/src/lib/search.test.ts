@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { everyText, parseSearch, samePlace, stringifySearch, texts } from './search.ts'
 
-test('values stay strings', () => {
+test('values of search params stay strings', () => {
   expect(parseSearch('?q=127&flag=true&x=%7B%7D')).toEqual({ q: '127', flag: 'true', x: '{}' })
   expect(stringifySearch({ q: '10.0.0.1/24', page: 2, none: undefined, empty: '' })).toBe('?q=10.0.0.1%2F24&page=2')
   expect(stringifySearch({})).toBe('')
 })
 
-test('only strings are kept, and of a page that names its params those', () => {
+test('only string params are kept, and on a page that lists its params only those', () => {
   expect(everyText({ q: 'oak', page: 2, cluster: ['a'], status: '', other: 'x' })).toEqual({ q: 'oak', other: 'x' })
   expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })
 })
 
-test('only own pages are allowed after signing in', () => {
+test('the redirect after sign-in leads only to pages of the console', () => {
   const origin = 'https://console.example'
   const to = (href: unknown) => samePlace(href, origin)
   expect(to('/infra/servers?q=a#b')).toBe('/infra/servers?q=a#b')

@@ -3,7 +3,7 @@ import { disk, memory } from './units.ts'
 
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
 
-test('memory in binary units, disks in decimal ones', () => {
+test('memory is shown in binary units, disks in decimal ones', () => {
   expect([0, 512, 64 * 2 ** 30, 768 * 2 ** 30, 12 * 1024 ** 4 + 0.5 * 1024 ** 4].map((b) => plain(memory(b)))).toEqual([
     '0 B',
     '512 B',
@@ -19,6 +19,6 @@ test('memory in binary units, disks in decimal ones', () => {
   ])
 })
 
-test('no line breaks between a number and its unit', () => {
+test('a number and its unit stay on one line', () => {
   expect(memory(2 ** 30)).toBe('1\u00a0GiB')
 })

@@ -39,7 +39,7 @@ async function ask<T extends object>({ connection }: EmbeddedPostgres, text: str
   }
 }
 
-test('an empty folder gets a database, which is kept for the next start', async () => {
+test('a start in an empty folder creates a database, and the next start uses it again', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   expect(await one.start()).toBe('started')
@@ -59,7 +59,7 @@ test('an empty folder gets a database, which is kept for the next start', async 
   await expect(server(folder).start()).rejects.toThrow(/incompatible with server/)
 })
 
-test('the leftovers of a start that was killed while it made the database are removed, and nothing else', () => {
+test('after a start was killed while it created the database, only its leftovers are removed', () => {
   const folder = temporaryFolder('half')
   for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow']) mkdirSync(path.join(folder, name))
   writeFileSync(path.join(folder, 'postgres.log'), '')
@@ -89,7 +89,7 @@ test('two concurrent starts in an empty folder end with one server and one datab
   await both[0]!.stop()
 })
 
-test('the supervisor restarts a database server that was killed with −9, and no commit is lost', async () => {
+test('the supervisor restarts a database server after kill −9, and no commit is lost', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -107,7 +107,7 @@ test('the supervisor restarts a database server that was killed with −9, and n
   await one.stop()
 }, 90_000)
 
-test('the lock of a dead server does not count as a living one', async () => {
+test('the lock file of a dead server does not count as a running server', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -136,7 +136,7 @@ test("another server's socket is not adopted", async () => {
   testMachine.kill(pid, 'SIGQUIT')
 }, 60_000)
 
-test('the folder of another account is not used for the socket', async () => {
+test('the socket is not created in a folder of another account', async () => {
   const folder = temporaryFolder('pg')
   const temporary = temporaryFolder('tmp')
   const elsewhere = { ...testMachine, temporary }
@@ -152,7 +152,7 @@ test('the folder of another account is not used for the socket', async () => {
   await expect(make().start()).rejects.toThrow(/open to others/)
 })
 
-test('only one Steelyard uses a data folder; the second is told which process holds it', () => {
+test('only one Steelyard uses a data folder; the error of a second one names the process that uses the folder', () => {
   const folder = temporaryFolder('lock')
   const unlock = lockFolder(folder, testMachine)
   expect(() => lockFolder(folder, { ...testMachine, pid: 1 })).toThrow(FolderInUse)
@@ -161,7 +161,7 @@ test('only one Steelyard uses a data folder; the second is told which process ho
   lockFolder(folder, testMachine)()
 })
 
-test('the lock of a dead process is taken over, also when its process id is used again', () => {
+test('the lock of a dead process is taken over, even if another process has its process id now', () => {
   const folder = temporaryFolder('lock')
   const file = path.join(folder, 'steelyard.pid')
   writeFileSync(file, JSON.stringify({ pid: 4_194_303, began: '1' }))
@@ -184,7 +184,7 @@ test('as root the database runs as an account without privileges', () => {
   expect(canEnter(undefined, '/usr/bin')).toBe(true)
 })
 
-test('a damaged database folder is left as it is, and the missing part is named', async () => {
+test('a damaged database folder is left unchanged, and the error names the missing part', async () => {
   for (const part of ['PG_VERSION', 'global/pg_control']) {
     const folder = temporaryFolder('pg')
     mkdirSync(path.join(folder, 'postgres/global'), { recursive: true })
@@ -197,7 +197,7 @@ test('a damaged database folder is left as it is, and the missing part is named'
   }
 })
 
-test('a start that is given up leaves no server, and reports the reason of this launch, not of an earlier one', async () => {
+test('a start that fails leaves no server behind, and reports its own reason instead of one from an earlier start', async () => {
   const folder = temporaryFolder('pg')
   const first = server(folder)
   await first.start()

@@ -43,7 +43,7 @@ test('an entry has person, action, source address and result', async () => {
   expect(JSON.stringify(await admin.call(auditList))).not.toContain(admin.password)
 })
 
-test('the log can be searched literally, and paged', async () => {
+test('the audit log is searched for literal text, and is paged', async () => {
   const backend = await withEntries()
   const admin = await backend.signIn()
   await backend.publish()
@@ -87,7 +87,7 @@ test.each([
   ['put in another order', sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`, 4],
   ['added at the end', sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`, 8],
   ['edited, with a new hash', sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`, 4],
-])('verification finds an entry that was %s by its number', async (_how, change, seq) => {
+])('verification reports the number of an entry that was %s', async (_how, change, seq) => {
   const backend = await withEntries()
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
   await behindTheTrigger(backend, change)
@@ -113,7 +113,7 @@ async function rewritten(backend: Backend, first: number) {
   await sql`alter table audit_entry enable trigger all`.execute(backend.platform.db)
 }
 
-test('verification finds a chain that was rewritten without the key, also if the key was removed or exchanged', async () => {
+test('verification detects a chain that was rewritten without the key, even if the key was removed or replaced', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
@@ -127,7 +127,7 @@ test('verification finds a chain that was rewritten without the key, also if the
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
 })
 
-test("entries from before the key was introduced stay verifiable and can't be rewritten or moved", async () => {
+test("entries older than the introduction of the key stay verifiable, and can't be rewritten or moved undetected", async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   // The state that an older version left.
@@ -146,7 +146,7 @@ test("entries from before the key was introduced stay verifiable and can't be re
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 7 })
 })
 
-test('a removed key is reported by the next entry', async () => {
+test('after the key was removed, the next write adds an audit entry about a new key, and verification fails', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   await db.updateTable('publication').set({ chain_sealed: null }).execute()
@@ -156,7 +156,7 @@ test('a removed key is reported by the next entry', async () => {
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1 })
 })
 
-test('entries that were cut off at the end are found by comparing with a head noted elsewhere', async () => {
+test('a truncated audit log is detected by comparing it with a head noted elsewhere', async () => {
   const backend = await withEntries()
   const { audit } = backend.domains
   const { db } = backend.platform
@@ -170,7 +170,7 @@ test('entries that were cut off at the end are found by comparing with a head no
   expect(await audit.verify(seventh)).toMatchObject({ ok: false, seq: 6, reason: expect.stringContaining('entry 7') as string })
 })
 
-test('after a key was added to the key file and the older line removed, all entries are still verifiable', async () => {
+test('after a key rotation in the key file, all entries are still verifiable', async () => {
   const backend = await withEntries()
   const { database, config } = backend
   const ring = await addKey(config.keyFile)
@@ -183,7 +183,7 @@ test('after a key was added to the key file and the older line removed, all entr
   expect(verdict).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
 })
 
-test('the events of one object are readable sentences', async () => {
+test('the events of an object are readable sentences', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })

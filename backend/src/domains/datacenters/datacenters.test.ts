@@ -21,12 +21,12 @@ const place = (city_code: string, more: object = {}) => ({
 })
 const create = async (city: string, more: object = {}) => operator.call(datacenterCreate, { body: place(city, more) })
 
-test('codes count up within a city, also when ten are added at once', async () => {
+test('codes are numbered consecutively within a city, even if ten datacenters are added concurrently', async () => {
   const made = await Promise.all(Array.from({ length: 10 }, () => create('POZ')))
   expect(new Set(made.map((m) => m.answer?.code))).toEqual(new Set(Array.from({ length: 10 }, (_, i) => `PL-POZ-${i + 1}`)))
 })
 
-test("a stored country that isn't in the list is still shown", async () => {
+test('a stored country that is missing from the list of countries is still shown', async () => {
   const { id } = (await create('OLD')).answer!
   await sql`update datacenter set country_code = 'ZZ' where id = ${id}`.execute(backend.platform.db)
   expect((await operator.call(datacenterGet, { params: { id } })).answer).toMatchObject({ country_code: 'ZZ' })
@@ -42,7 +42,7 @@ test('the code of a removed datacenter is not used again', async () => {
   expect((await operator.call(datacenterGet, { params: { id: first.answer!.id } })).problem).toMatchObject({ code: 'not_found' })
 })
 
-test('a free index can be set; counting continues after it', async () => {
+test('an unused index can be set, and the numbering continues after it', async () => {
   expect((await create('KRK', { index: 7 })).answer!.code).toBe('PL-KRK-7')
   expect((await create('KRK')).answer!.code).toBe('PL-KRK-8')
   expect((await create('KRK', { index: 3 })).answer!.code).toBe('PL-KRK-3')
@@ -83,7 +83,7 @@ test('a change is merged and checked as a whole; a new city gives a new code', a
   expect((await operator.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })).status).toBe(404)
 })
 
-test('a datacenter with a server can not be removed, and the refusal says what is in it', async () => {
+test("a datacenter with a server can't be removed, and the error lists what is in it", async () => {
   const { answer } = await create('SZZ')
   await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at)
     values ('calm-otter-101', ${answer!.id}, '10.0.0.1', 'unconfirmed', now(), now(), now())`.execute(backend.platform.db)
@@ -94,7 +94,7 @@ test('a datacenter with a server can not be removed, and the refusal says what i
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { tier: 1 } })).status).toBe(200)
 })
 
-test('site facts are stored, and unknown again after they are cleared', async () => {
+test('facts about the site are stored, and are unknown again after they are cleared', async () => {
   const facts = { facility: 'Hall 3', address: 'Garbary 1', power_capacity_kw: 120.5, rack_capacity: 40, notes: 'Gate code at the desk\nRing twice' }
   const { answer } = await create('BYD', facts)
   expect(answer).toMatchObject(facts)
@@ -115,11 +115,11 @@ test.each([
   ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1\u202f000\u202f000'],
   ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100\u202f000'],
   ['a long facility', { facility: 'x'.repeat(51) }, 'Facility must be no more than 50 characters'],
-])('%s is refused with its own sentence', async (_name, wrong, error) => {
+])('%s is refused with its own message', async (_name, wrong, error) => {
   expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })
 })
 
-test('latitude and longitude are set together', async () => {
+test('latitude and longitude can only be set together', async () => {
   const { answer } = await create('OLS')
   const params = { id: answer!.id }
   const both = { fields: { longitude: 'Enter both latitude and longitude, or neither' } }
@@ -129,7 +129,7 @@ test('latitude and longitude are set together', async () => {
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null, longitude: null } })).answer).toMatchObject({ latitude: null, version: 3 })
 })
 
-test('an empty datacenter can get another free index, and counting continues after it', async () => {
+test('an empty datacenter can get another unused index, and the numbering continues after it', async () => {
   const [one, two] = [(await create('RZE')).answer!, (await create('RZE')).answer!]
   const change = (id: string, body: object) => operator.call(datacenterUpdate, { params: { id }, body })
   expect((await change(one.id, { index: 2 })).problem).toMatchObject({
@@ -148,7 +148,7 @@ const insertServer = (datacenter: string | null, name: string, more: { status?: 
   sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at, status, removed_at)
     values (${name}, ${datacenter}, '10.0.0.1', 'unconfirmed', now(), now(), now(), ${more.status ?? 'maintenance'}, ${more.removed ?? null})`
 
-test("the index of a datacenter in use can't change; setting the same one is allowed", async () => {
+test("the index of a datacenter in use can't change; sending the current index is allowed", async () => {
   const { answer } = await create('TOR')
   const params = { id: answer!.id }
   await insertServer(answer!.id, 'calm-otter-201').execute(backend.platform.db)
@@ -159,7 +159,7 @@ test("the index of a datacenter in use can't change; setting the same one is all
   expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
 })
 
-test('a server that is added at the same moment is added before or after the change, never in between', async () => {
+test('a server added concurrently with a change of the code is added before or after that change, never in between', async () => {
   const { db } = backend.platform
   for (let round = 0; round < 10; round++) {
     const { answer } = await create('UML')
@@ -179,7 +179,7 @@ test('a server that is added at the same moment is added before or after the cha
   }
 })
 
-test('a change sees servers that were added while it ran', async () => {
+test('changing a datacenter detects servers that were added while the change was running', async () => {
   const { db } = backend.platform
   const { answer } = await create('WRO')
   const params = { id: answer!.id }
@@ -195,7 +195,7 @@ test('a change sees servers that were added while it ran', async () => {
   expect((await change!).problem!.code).toBe('datacenter_in_use')
 })
 
-test('adding to a datacenter during its removal is refused', async () => {
+test('adding a server, token or image to a datacenter that is being removed is refused', async () => {
   const { db } = backend.platform
   const { answer } = await create('TAR')
   const datacenter_id = answer!.id
@@ -219,7 +219,7 @@ test('adding to a datacenter during its removal is refused', async () => {
   expect((await Promise.all(asked)).map((a) => a.status)).toEqual([404, 404, 404, 404])
 })
 
-test('a city whose index is exhausted says so, and accepts a given index', async () => {
+test('if the indexes of a city are exhausted, the error says so, and an unused index can still be set', async () => {
   expect((await create('END', { index: 999 })).status).toBe(201)
   expect((await create('END')).problem).toMatchObject({
     code: 'conflict',
@@ -228,7 +228,7 @@ test('a city whose index is exhausted says so, and accepts a given index', async
   expect((await create('END', { index: 5 })).answer!.code).toBe('PL-END-5')
 })
 
-test('a removed server is listed in its datacenter by the code that it has now', async () => {
+test('a removed server shows the current code of its datacenter', async () => {
   const { answer } = await create('OPO')
   await insertServer(answer!.id, 'calm-otter-460', { status: 'deleted', removed: new Date() }).execute(backend.platform.db)
   const codes = async () =>
@@ -238,7 +238,7 @@ test('a removed server is listed in its datacenter by the code that it has now',
   expect(await codes()).toEqual(['PL-OPO-5'])
 })
 
-test('removed servers, deleted clusters, ended operations and ended tokens do not keep a datacenter from removal', async () => {
+test('removed servers, deleted clusters, ended operations and ended tokens do not prevent the removal of a datacenter', async () => {
   const { db } = backend.platform
   const { answer } = await create('ZIE')
   const params = { id: answer!.id }
@@ -259,7 +259,7 @@ test('removed servers, deleted clusters, ended operations and ended tokens do no
   expect((await operator.call(joinTokenGet, { params: { id: token.id } })).answer!.datacenter).toBeNull()
 })
 
-test('the list is searched literally, sorted by any column, codes by number', async () => {
+test('the list is searched for literal text and sorted by any column, codes by number', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   for (const city of ['BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'AMS']) {

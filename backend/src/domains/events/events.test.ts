@@ -57,7 +57,7 @@ const place = (city_code: string) => ({
 })
 const settled = (check: () => boolean, timeout = 5000) => expect.poll(check, { timeout, interval: 10 }).toBe(true)
 
-test('a change is published after its commit, with what changed and by whom', async () => {
+test('a change is published after its commit, with the changed object and the user', async () => {
   const backend = await startBackend()
   const [operator, viewer] = [await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
   await backend.publish()
@@ -80,7 +80,7 @@ test('a change is published after its commit, with what changed and by whom', as
   stream.stop()
 })
 
-test('a reader gets only the events that they may see', async () => {
+test('a reader gets only the events that the user may see', async () => {
   const backend = await startBackend()
   const [admin, viewer] = [await backend.signIn(), await backend.signIn({ role: 'viewer' })]
   await backend.publish()
@@ -94,7 +94,7 @@ test('a reader gets only the events that they may see', async () => {
   for (const stream of streams) stream.stop()
 })
 
-test('a stream resumes after the last event that was seen, without a gap or a repetition', async () => {
+test('a stream resumes after the last event that the reader received, without a gap or a repetition', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const make = async (n: number) => {
@@ -130,7 +130,7 @@ test('a reader that requests removed or unknown events is told to resync', async
   }
 })
 
-test('an idle stream sends a heartbeat in the time that the contract names', async () => {
+test('an idle stream sends a heartbeat at the interval of the contract', async () => {
   const backend = await startBackend()
   const stop = new AbortController()
   const caller = { kind: 'user', userId: '', email: '', sessionId: '', scopes: [], ip: '', requestId: '' } as const
@@ -144,7 +144,7 @@ test('an idle stream sends a heartbeat in the time that the contract names', asy
   await parts.return(undefined)
 })
 
-test('a stream ends with its access token, and at once with its session', async () => {
+test('a stream ends when its access token expires, and at once when its session ends', async () => {
   const backend = await startBackend()
   const [one, two] = [await backend.signIn(), await backend.signIn()]
   const streams = [await listen(backend, one), await listen(backend, two)]
@@ -155,7 +155,7 @@ test('a stream ends with its access token, and at once with its session', async 
   await settled(() => streams[1]!.isEnded(), 3000)
 })
 
-test('event numbers follow commits, not inserts, so a slow transaction is never skipped', async () => {
+test('event numbers are in the order of commits, not of inserts, so a slow transaction is never skipped', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   await backend.publish()
@@ -182,7 +182,7 @@ test('event numbers follow commits, not inserts, so a slow transaction is never 
   stream.stop()
 })
 
-test('two concurrent publishers give each number once', async () => {
+test('two concurrent publishers assign each number once', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const { db, tell } = backend.platform
@@ -197,7 +197,7 @@ test('two concurrent publishers give each number once', async () => {
   expect(ids).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test('a process receives the events that another one published', async () => {
+test('a process receives the events that another process published', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const admin = await backend.signIn()
@@ -210,7 +210,7 @@ test('a process receives the events that another one published', async () => {
   stream.stop()
 })
 
-test('a slow reader is told to resync, and uses no more memory', async () => {
+test('a slow reader is told to resync, and its buffer does not grow', async () => {
   const backend = await startBackend()
   const { db, tell } = backend.platform
   const stop = new AbortController()

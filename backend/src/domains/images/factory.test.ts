@@ -58,7 +58,7 @@ const json = (value: unknown, headers: Record<string, string> = {}): RequestList
   return (_request, response) => response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-describe('lists', () => {
+describe('lists from the image factory', () => {
   test('versions come newest first by number, a prerelease before its release', async () => {
     const { client } = await simulated()
     const { items, simulated: isSimulated, reason } = await client.versions()
@@ -78,7 +78,7 @@ describe('lists', () => {
     expect(items.map((e) => e.name)).toEqual(items.map((e) => e.name).toSorted())
   })
 
-  test('are requested once for concurrent callers, and again after ten minutes', async () => {
+  test('are requested once for concurrent callers, and are cached for ten minutes', async () => {
     const { server, clock, client } = await simulated()
     await Promise.all(Array.from({ length: 20 }, () => client.versions()))
     expect(server.counters.calls).toBe(1)
@@ -90,7 +90,7 @@ describe('lists', () => {
     expect(server.counters.calls).toBe(2)
   })
 
-  test('are answered with the reason while the factory is down, which gets a pause', async () => {
+  test('are returned with the reason while the factory is down, and the factory is not called again for a while', async () => {
     const { server, clock, client } = await simulated()
     const { items } = await client.versions()
     await server.fault({ kind: 'down' })
@@ -102,7 +102,7 @@ describe('lists', () => {
     expect((await client.versions(true)).reason).toBeNull()
   })
 
-  test('throw the reason if there never was a list, until the factory is back', async () => {
+  test('throw the reason if none was ever loaded, until the factory is back', async () => {
     const { server, clock, client } = await simulated()
     await server.fault({ kind: 'down' })
     expect((await failing(client.versions())).message).toBe(`The image factory at ${server.url} refuses connections`)
@@ -111,7 +111,7 @@ describe('lists', () => {
     expect((await client.versions()).items).toContain('v1.13.9')
   })
 
-  test('are kept for a limited number of versions', async () => {
+  test('are cached for a limited number of versions', async () => {
     const { calls, client } = await answering(json([]))
     for (let patch = 0; patch < 70; patch++) await client.extensions(`v1.13.${patch}`)
     await client.extensions('v1.13.69')
@@ -139,7 +139,7 @@ describe('a schematic', () => {
       { extraKernelArgs: ['-1', '-quiet', 'a: b', "'x'", '*x', 'on', '0x10', 'x#y', '{a}', '%x', '@x', '- ', '~', 'ip=::1'] },
     ],
   ]
-  test.each(examples)('of %s is known to the factory by the id computed here', async (_name, schematic) => {
+  test.each(examples)('with %s is known to the factory by the id that Steelyard computes', async (_name, schematic) => {
     const { server, client } = await simulated()
     const text = schematicText(schematic)
     const { id, simulated: isSimulated } = await client.register(text)
@@ -149,7 +149,7 @@ describe('a schematic', () => {
     expect(server.schematic(id)?.text).toBe(text)
   })
 
-  test("with an unknown field is refused in the factory's words", async () => {
+  test('with an unknown field is refused with the message of the factory', async () => {
     const { server, client } = await simulated()
     const error = await failing(client.register('customization:\n    x: 1\n'))
     expect(error.kind).toBe('refused')
@@ -158,7 +158,7 @@ describe('a schematic', () => {
   })
 })
 
-describe('trouble', () => {
+describe('failures of the image factory', () => {
   test('a factory that is down is tried three times', async () => {
     const { calls, client } = await answering((request) => request.destroy())
     const { kind, message } = await failing(client.register('customization: {}\n'))
@@ -183,7 +183,7 @@ describe('trouble', () => {
     expect(calls).toHaveLength(3)
   })
 
-  test('a factory that asks for too long a pause is not waited for', async () => {
+  test('if the factory asks for too long a pause, the call fails at once', async () => {
     const { url, calls, client } = await answering((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end())
     expect((await failing(client.versions())).message).toBe(`The image factory at ${url} is asked too much (429)`)
     expect(calls).toHaveLength(1)
@@ -205,7 +205,7 @@ describe('trouble', () => {
     expect((await failing(client.versions())).message).toContain('did not answer within')
   })
 
-  test('a factory that keeps many callers waiting gets no further calls', async () => {
+  test('while many callers wait for the factory, it gets no further calls', async () => {
     const waiting: (() => void)[] = []
     const { url, client } = await answering((_request, response) => void waiting.push(() => response.writeHead(201).end(`{"id":"${'a'.repeat(64)}"}`)))
     const first = Array.from({ length: 16 }, () => client.register('customization: {}\n'))
@@ -219,7 +219,7 @@ describe('trouble', () => {
     await next
   })
 
-  test('redirects are not followed, and the error has their target', async () => {
+  test('redirects are not followed, and the error names their target', async () => {
     const other = await answering(json(['v1.13.9']))
     const { url, calls, client } = await answering((_request, response) => response.writeHead(307, { location: `${other.url}/versions` }).end())
     const { message } = await failing(client.versions())
@@ -231,7 +231,7 @@ describe('trouble', () => {
     expect(other.calls).toEqual([])
   })
 
-  test.each(['page', 'half', 'endless'] as const)('nonsense of the kind %s is called so', async (what) => {
+  test.each(['page', 'half', 'endless'] as const)('an invalid answer of kind %s is reported as invalid', async (what) => {
     const { server, client } = await simulated()
     await server.fault({ kind: 'nonsense', what })
     for (const call of [client.versions(), client.extensions('v1.13.9'), client.register('customization: {}\n')]) {
@@ -248,7 +248,7 @@ describe('trouble', () => {
     ['a long text', [`v1.13.${'9'.repeat(100)}`]],
     ['too many', many],
     ['null', null],
-  ])('%s is no list of versions', async (_name, value) => {
+  ])('%s is not accepted as a list of versions', async (_name, value) => {
     const { client } = await answering(json(value))
     expect((await failing(client.versions())).message).toContain('answered nonsense: not a list of versions')
   })
@@ -257,7 +257,7 @@ describe('trouble', () => {
     ['a list of names', ['siderolabs/gvisor']],
     ['a name that is no text', [{ name: 1 }]],
     ['a description of a megabyte', [{ name: 'siderolabs/a', description: 'x'.repeat(100_000) }]],
-  ])('%s is no list of extensions', async (_name, value) => {
+  ])('%s is not accepted as a list of extensions', async (_name, value) => {
     const { client } = await answering(json(value))
     expect((await failing(client.extensions('v1.13.9'))).message).toContain('answered nonsense: not a list of extensions')
   })
@@ -267,7 +267,7 @@ describe('trouble', () => {
     expect((await failing(client.register('customization: {}\n'))).message).toContain('answered nonsense: no schematic id')
   })
 
-  test('texts are shortened and lose invisible characters; invalid names are left out', async () => {
+  test('texts of the factory are shortened and lose invisible characters; extensions with invalid names are left out', async () => {
     const description = `[contrib] \u001b[31mred\u202e ${'long '.repeat(1000)}`
     const { client } = await answering(
       json([{ name: 'siderolabs/z', description, author: 'a\u0000b' }, { name: '../../x', description: '' }, { name: 'siderolabs/a' }]),
@@ -280,7 +280,7 @@ describe('trouble', () => {
     expect(items[1]!.description).toHaveLength(1000)
   })
 
-  test('a refusal is short, printable, and repeats no join token', async () => {
+  test('the error for a refused schematic is short and printable, and does not contain the join token', async () => {
     const words = `\u001b[31mno sy-join-AAAAAAAAAAAAAAAAAAAAAA ${'x'.repeat(10_000)}`
     const { client } = await answering((_request, response) => response.writeHead(400).end(words))
     const { kind, message } = await failing(client.register('customization: {}\n'))
@@ -291,7 +291,7 @@ describe('trouble', () => {
     expect(message).not.toContain('sy-join')
   })
 
-  test('the size limit of a compressed answer counts its unpacked bytes', async () => {
+  test('the size limit of a compressed answer applies to the decompressed bytes', async () => {
     const { client } = await answering((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * 1024 ** 2, ' '))),
     )
@@ -303,7 +303,7 @@ describe('trouble', () => {
     expect((await failing(client.versions())).message).toMatch(/answered nonsense|can not be reached/)
   })
 
-  test('only the schematic is sent, and nothing that identifies the sender', async () => {
+  test('only the schematic is sent, without anything that identifies the sender', async () => {
     const seen: Record<string, unknown>[] = []
     const { client } = await answering((request, response) => {
       seen.push(request.headers)

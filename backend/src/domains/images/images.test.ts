@@ -13,7 +13,7 @@ const world = await imageWorld()
 const { backend, simulated, lines, later, datacenter, token, create } = world
 const { db } = backend.platform
 
-test('the factory is shown with its versions, and that it is simulated', async () => {
+test('the image factory is shown with its versions and whether it is simulated', async () => {
   const { answer } = await world.people.viewer.call(imageFactoryGet)
   expect(answer).toMatchObject({ url: simulated.url, simulated: true, reachable: true, reason: null })
   expect(answer!.versions[0]).toBe('v1.13.9')
@@ -26,7 +26,7 @@ test('an unreachable factory is shown with the reason and the versions that Stee
   expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 can not be reached')
 })
 
-test('extensions are searched by name and description, paged, and are those of the version', async () => {
+test('extensions are listed for a version, searched by name and description, and paged', async () => {
   const list = async (query: object) => (await world.people.viewer.call(extensionList, { query: { version: 'v1.13.9', ...query } })).answer!
   const all = await list({ per_page: 1000 })
   expect(all.total).toBe(all.items.length)
@@ -60,7 +60,7 @@ test.each([
     '613e1592b2da41ae5e265e8789429f22e121aab91cb4deb6bc3c0b6262961245',
   ],
   ['one extension', { extensions: ['siderolabs/qemu-guest-agent'] }, 'ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515'],
-])('an image of %s has the id that the Image Factory publishes, and the factory knows it', async (_name, more, id) => {
+])('an image with %s has the id that the public Image Factory documents, and is registered with the factory', async (_name, more, id) => {
   const { status, answer } = await create(more)
   expect(status).toBe(201)
   expect(answer!.schematic_id).toBe(id)
@@ -69,7 +69,7 @@ test.each([
   expect((await world.people.viewer.call(imageGet, { params: { id: answer!.id } })).answer).toEqual(answer)
 })
 
-test('every link leads to a file that the factory has, with secure boot and without, for both architectures', async () => {
+test('every download link is served by the factory, with and without secure boot, for both architectures', async () => {
   for (const secureboot of [false, true])
     for (const arch of ['amd64', 'arm64'] as const) {
       const { answer } = await create({ arch, secureboot, format: 'raw', extensions: ['siderolabs/gvisor'] })
@@ -92,7 +92,7 @@ test('every link leads to a file that the factory has, with secure boot and with
     }
 })
 
-test('the schematic and the command line hold the given arguments and the announcement', async () => {
+test('the schematic and the kernel command line contain the given arguments and the URL of the announcement', async () => {
   const place = await datacenter()
   const join = await token({ datacenter_id: place.id })
   const { answer } = await create({
@@ -117,7 +117,7 @@ test('the schematic and the command line hold the given arguments and the announ
   expect(answer!.pxe_script).toContain(`/join/${join.token}?uuid=%24%7Buuid%7D&serial=%24%7Bserial%7D&mac=%24%7Bmac%7D\n`)
 })
 
-test('the token is shown only to those who may make one, and is stored nowhere', async () => {
+test('the token is shown only to users who may create one, and is stored nowhere', async () => {
   const join = await token()
   const { answer } = await world.people.operator.call(imageCreate, { body: image({ token_id: join.id }) }, { idempotencyKey: randomUUID() })
   for (const field of ['schematic', 'pxe_script', 'kernel_command_line'] as const) expect(answer![field]).toContain(join.token)
@@ -149,7 +149,7 @@ test('the token is shown only to those who may make one, and is stored nowhere',
   expect(lines.join('')).not.toContain(secret)
 })
 
-test('the search finds images by their settings, and never by the text of a token', async () => {
+test('images are found by their settings, and never by the text of a token', async () => {
   const join = await token()
   await create({ token_id: join.id, kernel_args: ['needle=1'], extensions: ['siderolabs/zfs'] })
   const found = async (q: string) => (await world.people.operator.call(imageList, { query: { q } })).answer!.total
@@ -161,7 +161,7 @@ test('the search finds images by their settings, and never by the text of a toke
   expect(await found('%needle')).toBe(0)
 })
 
-test('the list is newest first, or by version as a number', async () => {
+test('the list is sorted newest first, or by version number', async () => {
   const own = await startBackend({ environment: { IMAGE_FACTORY_URL: simulated.url } })
   const user = await own.signIn()
   for (const version of ['1.12.9', 'v1.13.9', 'v1.12.11']) {
@@ -214,7 +214,7 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
     'kernel_args',
     'The kernel command line would have 2304 characters; at most 1960 fit',
   ],
-])('%s is refused, and nothing is kept', async (_name, more, status, field, error) => {
+])('an image with %s is refused, and nothing is stored', async (_name, more, status, field, error) => {
   const before = (await world.people.operator.call(imageList, {})).answer!.total
   const given = simulated.counters.schematics
   expect(await create(more)).toMatchObject({ status, problem: { error, fields: { [field]: error } } })
@@ -222,7 +222,7 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
   expect(simulated.counters.schematics).toBe(given)
 })
 
-test('the datacenter and the token of an image must agree', async () => {
+test('the datacenter of an image must match the datacenter of its token', async () => {
   const [here, there] = [await datacenter(), await datacenter()]
   const [free, bound] = [await token(), await token({ datacenter_id: here.id })]
   expect((await create({ token_id: bound.id })).answer!.datacenter).toEqual({ id: here.id, code: here.code })
@@ -239,7 +239,7 @@ test('the datacenter and the token of an image must agree', async () => {
   expect(await create({ datacenter_id: randomUUID() })).toMatchObject({ status: 404, problem: { error: 'There is no such datacenter' } })
 })
 
-test('an ended token prepares no image; images made with it say so', async () => {
+test("an ended token can't be used for an image, and images created with it earlier show that it has ended", async () => {
   const [revoked, expiring] = [await token(), await token({ lifetime_hours: 1 })]
   const made = (await create({ token_id: revoked.id })).answer!
   await world.people.operator.call(joinTokenRevoke, { params: { id: revoked.id } })
@@ -256,7 +256,7 @@ test('an ended token prepares no image; images made with it say so', async () =>
   expect((await create({ token_id: expiring.id })).problem).toMatchObject({ error: 'The join token has expired' })
 })
 
-test('an image warns when its servers could not reach the announced address', async () => {
+test('an image warns if its servers could not reach the address in its announcement URL', async () => {
   const other = await startBackend({ beside: backend, environment: { IMAGE_FACTORY_URL: simulated.url } })
   const user = await other.signIn()
   const join = (await user.call(joinTokenCreate, { body: { name: 'loopback' } })).answer!
@@ -270,7 +270,7 @@ test('an image warns when its servers could not reach the announced address', as
   expect(seen!.warnings).toContain('Servers announce themselves at http://127.0.0.1:0, but Steelyard is at https://steelyard.example.com now')
 })
 
-test('a repeated call makes one image; two separate calls make two images of one schematic', async () => {
+test('a repeated call creates one image; two separate calls create two images of one schematic', async () => {
   const body = image({ kernel_args: ['twice=1'] })
   const calls = Array.from({ length: 5 }, () => world.people.operator.call(imageCreate, { body }, { idempotencyKey: 'once' }))
   expect(new Set((await Promise.all(calls)).map((c) => c.text)).size).toBe(1)
@@ -283,7 +283,7 @@ test('a repeated call makes one image; two separate calls make two images of one
   expect((await world.people.operator.call(imageGet, { params })).answer!.version).toBe(5)
 })
 
-test('an image is removed by version, and registering one that is gone is 404', async () => {
+test('removing an image requires its current version, and registering a removed image returns 404', async () => {
   const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   const params = { id: made.id }
   await world.people.operator.call(imageRegister, { params })
@@ -293,7 +293,7 @@ test('an image is removed by version, and registering one that is gone is 404', 
   for (const operation of [imageRemove, imageRegister, imageGet]) expect((await world.people.operator.call(operation, { params })).status).toBe(404)
 })
 
-test('failures of the factory are not logged as our own', () => {
+test('failures of the image factory are not logged as errors of Steelyard', () => {
   const faults = lines.map((line) => JSON.parse(line) as Fields & { level: string }).filter((line) => line.level === 'error')
   expect(faults).toEqual([])
 })

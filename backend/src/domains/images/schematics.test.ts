@@ -61,7 +61,7 @@ const forAll = (arg: fc.Arbitrary<string>, check: (ours: { text: string; id: str
     { numRuns: 1000 },
   )
 
-test('the factory writes the same text and therefore the same id', () => {
+test('Steelyard and the image factory serialise a schematic to the same text, so its id is the same', () => {
   forAll(ordinary, (ours, read) => {
     expect(read.text).toBe(ours.text)
     expect(read.id).toBe(ours.id)
@@ -69,6 +69,6 @@ test('the factory writes the same text and therefore the same id', () => {
 })
 
 // Versions of the factory's library differ in how they quote texts that YAML could read as a number, date or sign.
-test('whatever the argument, the factory’s own text is recognised as the same schematic', () => {
+test('for any kernel argument, the text of the factory is recognised as the same schematic', () => {
   forAll(any, (ours, read) => expect(knownAs(ours, read)).toBe(read.id))
 })

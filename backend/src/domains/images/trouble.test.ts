@@ -22,12 +22,12 @@ const world = await imageWorld()
 const { backend, simulated, later, token, create } = world
 
 test.each([
-  ['down', { kind: 'down' }, /refuses connections$/],
+  ['no connection', { kind: 'down' }, /refuses connections$/],
   ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
   ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
   ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],
-  ['failing', { kind: 'refuse', status: 500 }, /failed with 500/],
-] as const)('with a factory that is %s, before and after its lists were read, the image is kept and registered later', async (_name, fault, reason) => {
+  ['a server error', { kind: 'refuse', status: 500 }, /failed with 500/],
+] as const)('if the factory returns %s, the image is stored and registered later, whether or not its lists are cached', async (_name, fault, reason) => {
   for (const known of [false, true]) {
     await later()
     if (known) await world.people.operator.call(extensionList, { query: { version: 'v1.13.9' } })
@@ -54,7 +54,7 @@ test.each([
   }
 })
 
-test('an image never becomes ready if the factory has another id for its schematic', async () => {
+test('an image never becomes ready if the factory computes another id for its schematic', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'nonsense', what: 'other-id' })
   const { answer } = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
@@ -64,7 +64,7 @@ test('an image never becomes ready if the factory has another id for its schemat
   expect((await world.people.operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
 })
 
-test('a refusal at creation stores nothing; a later refusal stores the reason', async () => {
+test('if the factory refuses an image at its creation, nothing is stored; if it refuses later, the reason is stored', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'refuse', status: 403 })
   const refused = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
@@ -92,7 +92,7 @@ const imagesOf = (url: string, limits: CallLimits) => {
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 
-test('an image is kept if the factory does not answer in time', async () => {
+test('an image is stored even if the factory does not answer in time', async () => {
   const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10, atOnce: 16 })
   await simulated.fault({ kind: 'slow', ms: 60_000 })
   const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
@@ -119,7 +119,7 @@ async function factoryThat(knows: (text: string) => string): Promise<{ url: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
 }
 
-test('a factory that quotes the text differently decides the id', async () => {
+test('if the factory quotes a text differently, its id of the schematic is used', async () => {
   const quoting = await factoryThat((given) => stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }))
   const domain = imagesOf(quoting.url, usualLimits)
   const made = await domain.create(system, read({ kernel_args: ['on', 'a=1'] }))
@@ -135,7 +135,7 @@ test.each([
   ['an argument more', (given: string) => `${given}        - b=1\n`],
   ['a bomb of aliases', (given: string) => `x: &x [1]\ny: [*x, *x]\n${given}`],
   ['no YAML', () => '{'],
-])('a factory that knows %s instead does not', async (_name, knows) => {
+])('if the factory stores %s instead of the given schematic, its id is not used', async (_name, knows) => {
   const lying = await factoryThat(knows)
   const made = await imagesOf(lying.url, usualLimits).create(system, read({ kernel_args: ['a=1'] }))
   expect(made.factory).toMatchObject({ registered_at: null, reason: expect.stringContaining('would be those of another image') as string })
@@ -143,7 +143,7 @@ test.each([
   await lying.stop()
 })
 
-test('a failed registration does not undo one that succeeded meanwhile', async () => {
+test('a failed registration does not undo one that succeeded in the meantime', async () => {
   await later()
   await simulated.fault({ kind: 'down' })
   const made = (await create({ kernel_args: ['two=1'] })).answer!
@@ -171,7 +171,7 @@ test('a failed registration does not undo one that succeeded meanwhile', async (
   await once(failing, 'close')
 })
 
-test('changes made while the factory answers are respected', async () => {
+test('changes made while the call to the factory runs are not overwritten', async () => {
   await later()
   const join = await token()
   const made = (await create()).answer!

@@ -38,8 +38,8 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
 const names = (list: { items: readonly { talos_version: string }[] }) => list.items.map((v) => v.talos_version)
 const shipped = minors.map((m) => m.version).toReversed()
 
-describe('what is offered', () => {
-  test('comes from the factory, newest first by number; prereleases and minors without configurations are left out', async () => {
+describe('the offered versions', () => {
+  test('come from the image factory, newest first; prereleases and minors without a configuration generator are left out', async () => {
     const { offered } = await beside(['v1.11.6', 'v1.12.9', 'v1.13.0', 'v1.13.11', 'v1.13.9', 'v1.13.12-rc.0', 'v1.14.2', 'v1.13.0', 'main', ''])
     const list = await offered.list({})
     expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0', 'v1.12.9'])
@@ -49,7 +49,7 @@ describe('what is offered', () => {
     expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.3')
   })
 
-  test('a new cluster gets the newest patch release that the factory builds', async () => {
+  test('include, as default of a new cluster, the newest patch release that the factory builds', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.13.10'])
     expect(offered.pairs()[0]!.talos).toBe(shipped[0])
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
@@ -64,7 +64,7 @@ describe('what is offered', () => {
     expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
   })
 
-  test('new versions and ended support are announced', async () => {
+  test('are announced if new, as is the end of support', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([
@@ -82,22 +82,22 @@ describe('what is offered', () => {
     expect(before.offered.warnings('v1.13.11', '1.36.3')).toEqual([])
   })
 
-  test('prereleases stand before their release and in their own order', () => {
+  test('are sorted with prereleases before their release, in their own order', () => {
     const sorted = ['v1.13.0-alpha.1', 'v1.13.0-beta.0', 'v1.13.0-rc.0', 'v1.13.0-rc.10', 'v1.13.0', 'v1.13.10']
     expect(sorted.toReversed().toSorted(compareVersions)).toEqual(sorted)
   })
 })
 
-describe('a factory that is of no use', () => {
+describe('an image factory', () => {
   test.each<[string, RequestListener, RegExp]>([
-    ['answers with an error', (_, response) => response.writeHead(500).end('x'), /failed with 500/],
+    ['fails with an error', (_, response) => response.writeHead(500).end('x'), /failed with 500/],
     ['is huge', (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`), /answered nonsense: more than/],
     ['has too many versions', (_, response) => response.end(JSON.stringify(Array.from({ length: 6_000 }, (_v, i) => `v1.13.${i}`))), /not a list of versions/],
     ['is malformed', (_, response) => response.end('["v1.13.9"'), /answered nonsense/],
     ['is of a newer format', (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'), /not a list of versions/],
     ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /a form that is not known/],
-    ['does not answer', () => undefined, /did not answer within/],
-  ])('%s: the shipped list is offered, with the reason', async (_, answer, reason) => {
+    ['never arrives', () => undefined, /did not answer within/],
+  ])('whose list %s leaves the built-in list in use, with the reason', async (_, answer, reason) => {
     const { offered } = await beside(answer)
     const list = await offered.list({})
     expect(list).toMatchObject({ source: 'shipped', reason: expect.stringMatching(reason) as string })
@@ -106,7 +106,7 @@ describe('a factory that is of no use', () => {
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
   })
 
-  test('that is slow delays a caller by two seconds at most, and its list serves the next caller', async () => {
+  test('that is slow delays a caller by at most two seconds, and its list is cached for the next caller', async () => {
     let answerNow: (() => void) | null = null
     const { offered, clock } = await beside((_, response) => (answerNow = () => response.end('["v1.13.11"]')))
     const first = offered.list({})
@@ -117,7 +117,7 @@ describe('a factory that is of no use', () => {
     await expect.poll(() => offered.pairs()[0]!.talos).toBe('v1.13.11')
   })
 
-  test('that fails keeps its last list, which is requested again every ten minutes', async () => {
+  test('that fails leaves its last list in use, and is called again every ten minutes', async () => {
     const { offered, clock, become } = await beside(['v1.13.10'])
     expect(names(await offered.list({}))).toEqual(['v1.13.10'])
     become(['v1.13.11', 'v1.13.10'])
@@ -133,14 +133,14 @@ describe('a factory that is of no use', () => {
     })
   })
 
-  test('that builds no supported minor leaves the built-in versions', async () => {
+  test('that builds no supported minor leaves the built-in versions in use', async () => {
     const { offered } = await beside(['v1.14.2', 'v1.13.0-rc.0'])
     expect(names(await offered.list({}))).toEqual(shipped)
     expect(offered.problem('v1.13.9', '1.36.3')).toBeUndefined()
   })
 })
 
-test('every signed-in user can list versions; an unknown filter is refused', async () => {
+test('every signed-in user can list the versions, and an unknown filter is refused', async () => {
   const { people, backend } = await imageWorld()
   const { answer } = await people.viewer.call(versionList)
   expect(answer).toMatchObject({ source: 'factory', items: expect.arrayContaining([expect.objectContaining({ talos_version: 'v1.12.11' })]) as unknown })

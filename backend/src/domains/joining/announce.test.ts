@@ -39,7 +39,7 @@ const hostNameOf = (document: string) => /^hostname: (sy-[0-9a-f]{20})$/m.exec(d
 const nextMinute = () => backend.clock.advance(60_000)
 afterEach(nextMinute)
 
-test('a valid token is answered with a one-time host name in a document that Talos accepts, and the machine is expected', async () => {
+test('a valid token gets a one-time host name in a document that Talos accepts, and is stored as a waiting arrival', async () => {
   const { id, token: text } = await make('good')
   const machine = uuid()
   const answer = await announce(text, machine)
@@ -59,7 +59,7 @@ test('a valid token is answered with a one-time host name in a document that Tal
   expect(await token(id)).toMatchObject({ uses: 1, status: 'usable', version: 1, last_used_at: new Date(backend.clock.now()).toISOString() })
 })
 
-describe('an invalid token gets no useful answer and is recorded', () => {
+describe('an invalid token gets an empty configuration and is recorded', () => {
   const cases: [string, string, (() => Promise<string>) | string][] = [
     ['malformed', 'This is not a join token', 'abc'],
     ['empty', 'This is not a join token', ''],
@@ -121,7 +121,7 @@ describe('an invalid token gets no useful answer and is recorded', () => {
     nextMinute()
   })
 
-  test('a refusal with a known token is listed at the token and counts as no use', async () => {
+  test('a refusal with a known token is listed with the token and does not count as a use', async () => {
     const { id, token: text } = await make('listed')
     await call(joinTokenRevoke, { params: { id } })
     const machine = uuid()
@@ -131,22 +131,22 @@ describe('an invalid token gets no useful answer and is recorded', () => {
   })
 })
 
-describe('what firmware and people write into the query', () => {
+describe('queries with odd values from firmware or users', () => {
   const refused: [string, string, string][] = [
     ['no query', '', 'The announcement has no UUID'],
     ['no UUID', 'serial=S1&mac=02:00:00:00:00:01', 'The announcement has no UUID'],
     ['a UUID that was never filled in', 'uuid=$%7Buuid%7D', 'The announcement has no UUID'],
     ['two UUIDs', `uuid=${uuid()}&uuid=${uuid()}`, 'A query parameter is given twice'],
     ['a list', `uuid[]=${uuid()}`, 'The announcement has no UUID'],
-    ['10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
-    ['3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
+    ['a text of 10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
+    ['a text of 3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
     ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query holds a character that can not be kept'],
-    ['the UUID of boards that have none', 'uuid=00000000-0000-0000-0000-000000000000', 'Its firmware gives it no UUID of its own'],
-    ['the other one', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'Its firmware gives it no UUID of its own'],
+    ['the UUID of boards that have none, all zeros', 'uuid=00000000-0000-0000-0000-000000000000', 'Its firmware gives it no UUID of its own'],
+    ['the UUID of boards that have none, all ones', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'Its firmware gives it no UUID of its own'],
     ['a token in place of the serial number', `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`, 'The announced serial number is a join token'],
-    ['a MAC address that is none', `uuid=${uuid()}&mac=hello`, 'The announced MAC address can not be read'],
+    ['an invalid MAC address', `uuid=${uuid()}&mac=hello`, 'The announced MAC address can not be read'],
   ]
-  test.each(refused)('%s: harmless, nothing waits, the reason is written down', async (_what, text, reason) => {
+  test.each(refused)('a query with %s gets an empty configuration, no arrival is stored, and the reason is recorded', async (_what, text, reason) => {
     const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
     const answer = await ask(`/join/${own}?${text}`)
     expect([answer.statusCode, answer.body]).toEqual([200, harmless])
@@ -156,7 +156,7 @@ describe('what firmware and people write into the query', () => {
     nextMinute()
   })
 
-  test('a serial number is kept as one line of visible characters', async () => {
+  test('a serial number is stored as one line of visible characters', async () => {
     const { id, token: own } = await make('serials')
     const serials = ['', '${serial}', 'Not Specified', 'To Be Filled By O.E.M.', 'a\nb\u202e', 'ü'.repeat(300)]
     for (const serial of serials) await ask(`/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`)
@@ -165,7 +165,7 @@ describe('what firmware and people write into the query', () => {
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
   })
 
-  test('UUIDs ignore case; HEAD announces nothing; other methods are refused', async () => {
+  test('UUIDs are case-insensitive; HEAD announces nothing; other methods are refused', async () => {
     const { id, token: own } = await make('case', { max_uses: 1 })
     const machine = uuid()
     const head = await backend.app.inject({ method: 'HEAD', url: `/join/${own}?${query(machine)}`, remoteAddress: '127.20.9.1' })
@@ -179,8 +179,8 @@ describe('what firmware and people write into the query', () => {
   })
 })
 
-describe('uses', () => {
-  test('of a hundred concurrent machines exactly as many are admitted as the token allows', async () => {
+describe('uses of a token', () => {
+  test('of a hundred concurrent machines, exactly the number that the token allows is admitted', async () => {
     const { id, token: own } = await make('ten', { max_uses: 10 })
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => announce(own, uuid(), `127.20.8.${i + 1}`)))
     expect(answers.filter((a) => hostNameOf(a.body))).toHaveLength(10)
@@ -189,7 +189,7 @@ describe('uses', () => {
     expect((await arrivals(id)).filter((a) => a.result === 'waiting')).toHaveLength(10)
   })
 
-  test('also through two processes', async () => {
+  test('of machines that announce themselves to two processes, exactly the allowed number is admitted', async () => {
     const { id, token: own } = await make('two-doors', { max_uses: 5 })
     const other = await startBackend({ beside: backend, environment: simulated })
     const doors = [backend, other]
@@ -198,7 +198,7 @@ describe('uses', () => {
     expect(await token(id)).toMatchObject({ uses: 5 })
   })
 
-  test('a machine that asks again counts no further use and gets the same answer, even from a used-up token', async () => {
+  test('a machine that repeats its request uses the token only once and gets the same response, even from a used-up token', async () => {
     const { id, token: own } = await make('again', { max_uses: 1 })
     const machine = uuid()
     const [first, second] = await Promise.all([announce(own, machine), announce(own, machine)])
@@ -211,7 +211,7 @@ describe('uses', () => {
     expect(await arrivals(id)).toHaveLength(1)
   })
 
-  test('one UUID from two addresses at once counts one use and two arrivals with different names', async () => {
+  test('one UUID announced concurrently from two addresses counts as one use and two arrivals with different names', async () => {
     const { id, token: own } = await make('twins', { max_uses: 1 })
     const machine = uuid()
     const [one, two] = await Promise.all([announce(own, machine, '127.20.9.2'), announce(own, machine, '127.20.9.3')])
@@ -224,14 +224,14 @@ describe('uses', () => {
   })
 })
 
-describe('where it came from', () => {
+describe('the source address of an announcement', () => {
   test.each([
     ['not in a network that may be dialled', '10.0.0.5', '10.0.0.5 is not in STEELYARD_DIAL_NETWORKS'],
     ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself, and is never dialled'],
     ['a metadata service', '169.254.169.254', 'is link-local'],
     ['IPv6 link-local', 'fe80::1', 'is link-local'],
     ['this machine in IPv6', '::1', 'is no host of its own'],
-  ])('%s: said at the arrival and in the audit log, nothing waits to be dialled', async (_what, from, reason) => {
+  ])('%s: the arrival and the audit log show the reason, and the address is not dialled', async (_what, from, reason) => {
     const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
     const answer = await announce(own, uuid(), from)
     expect([answer.statusCode, answer.body]).toEqual([200, harmless])
@@ -241,7 +241,7 @@ describe('where it came from', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
-  test('an address outside of the dial networks counts no use; the next address inside does', async () => {
+  test('an address outside of the dial networks does not use the token; a later address inside does', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
     const machine = uuid()
     await announce(own, machine, '10.0.0.5')
@@ -255,14 +255,14 @@ describe('where it came from', () => {
     expect(await token(id)).toMatchObject({ uses: 1 })
   })
 
-  test('an IPv6 address has its canonical spelling; IPv4 in IPv6 is IPv4', async () => {
+  test('an IPv6 address is stored in canonical form, and an IPv4-mapped address as IPv4', async () => {
     const { id, token: own } = await make('ipv6')
     await announce(own, uuid(), 'FD12:0:0::00a1')
     await announce(own, uuid(), '::ffff:127.20.9.4')
     expect((await arrivals(id)).map((a) => `${a.address} ${a.result}`).toSorted()).toEqual(['127.20.9.4 waiting', 'fd12::a1 waiting'])
   })
 
-  test('X-Forwarded-For is believed from trusted proxies only', async () => {
+  test('X-Forwarded-For is accepted only from trusted proxies', async () => {
     const { id, token: own } = await make('proxied')
     const through = async (door: Backend, peer: string, forwarded: string) => {
       const machine = uuid()
@@ -281,8 +281,8 @@ describe('where it came from', () => {
   })
 })
 
-describe('floods', () => {
-  test('10,000 guesses make two audit entries, and a valid server is answered in between', async () => {
+describe('floods of announcements', () => {
+  test('10,000 guessed tokens cause two audit entries, and a valid server gets its response meanwhile', async () => {
     const { token: own } = await make('in-between')
     await backend.publish()
     const before = (await audited()).length
@@ -303,7 +303,7 @@ describe('floods', () => {
     expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(new Set([1, 9999]))
   }, 60_000)
 
-  test('guesses from a thousand addresses are counted together past the first ones', async () => {
+  test('guessed tokens from a thousand addresses are counted together after the first few', async () => {
     const before = (await audited()).length
     await Promise.all(Array.from({ length: 1000 }, (_, i) => ask('/join/guess', `127.21.${i >> 8}.${i & 255}`)))
     nextMinute()
@@ -312,7 +312,7 @@ describe('floods', () => {
     expect(entries).toBeLessThanOrEqual(251)
   })
 
-  test('1,000 tries of a revoked token cause no database queries and a bounded list', async () => {
+  test('1,000 announcements with a revoked token cause no database queries, and their list stays bounded', async () => {
     const { id, token: own } = await make('worn')
     await announce(own, uuid())
     await call(joinTokenRevoke, { params: { id } })
@@ -321,7 +321,7 @@ describe('floods', () => {
     expect((await arrivals(id)).filter((a) => a.result === 'refused').length).toBeLessThanOrEqual(2)
   })
 
-  test('one address can not fill a good token’s list', async () => {
+  test("one address can't fill the list of arrivals of a valid token", async () => {
     const { id, token: own } = await make('greedy')
     const answers = await Promise.all(Array.from({ length: 200 }, () => announce(own, uuid(), '127.20.5.2')))
     expect(answers.every((a) => a.statusCode === 200)).toBe(true)
@@ -332,7 +332,7 @@ describe('floods', () => {
   })
 })
 
-test('none of these tests registered a server, and no token is in a log, the audit log or an event', async () => {
+test('none of these tests registered a server, and no token appears in a log, the audit log or an event', async () => {
   expect((await call(serverList)).answer!.total).toBe(0)
   const { token: own } = await make('canary')
   for (const url of [

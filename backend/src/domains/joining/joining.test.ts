@@ -51,7 +51,7 @@ const announce = (token: string, from: string, said: { uuid: string; serial: str
   backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
 const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
 
-test('four servers booted with the kernel argument appear within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
+test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
   const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })
   const machines = await boot(token, { count: 4 })
   const found = await until(
@@ -86,7 +86,7 @@ test('four servers booted with the kernel argument appear within 10 s, confirmed
   expect(items.map((e) => e.message)).toContain('Registered: announced itself with the join token rack-12')
 })
 
-test('a machine that can not be registered does not delay others', async () => {
+test("a machine that can't be registered does not delay others", async () => {
   const { id, token } = await make('stumbles')
   const { servers: known } = backend.domains
   const machines = await boot(token, { count: 12 })
@@ -112,7 +112,7 @@ test('a machine that can not be registered does not delay others', async () => {
   expect((await settled(id, 12)).every((a) => a.result === 'joined')).toBe(true)
 })
 
-test('a server that boots again is recognised without a new use or a second row, even with a used-up token', async () => {
+test('a server that boots again is recognised without another use of the token or a second row, even with a used-up token', async () => {
   const { id, token } = await make('boots-again', { max_uses: 1 })
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -128,7 +128,7 @@ test('a server that boots again is recognised without a new use or a second row,
   expect(await get(first!.server!.id)).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: true } })
 })
 
-test('a server that returns at another address is updated with a note', async () => {
+test('if a server returns at another address, its record is updated, with a note', async () => {
   const { id, token } = await make('moves')
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -145,7 +145,7 @@ test('a server that returns at another address is updated with a note', async ()
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a board without a serial number announces itself late with the unfilled variable, and is registered', async () => {
+test('a board without a serial number announces itself later, with the unexpanded variable, and is registered', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
   expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
@@ -157,7 +157,7 @@ test('a board without a serial number announces itself late with the unfilled va
   )
 })
 
-test('a removed server that announces itself again is a new server with a note about the old one', async () => {
+test('a removed server that announces itself again is a new server with a note about the removed one', async () => {
   const { id, token } = await make('removed')
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -174,7 +174,7 @@ test('a removed server that announces itself again is a new server with a note a
   expect(await uses(id)).toBe(1)
 })
 
-test('an announcement confirms a server that was added by address, but not one that left a cluster', async () => {
+test('an announcement confirms a server that was added by address, but not a server that left a cluster', async () => {
   const { id, token } = await make('proof')
   const [one, two] = (await boot(token, { count: 2 })) as [Machine, Machine]
   await settled(id, 2)
@@ -219,12 +219,12 @@ test('a server of a cluster that announces itself is recognised and left alone',
   expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
 })
 
-describe('lies', () => {
+describe('false announcements', () => {
   test.each([
     ['another UUID', { uuid: '11111111-2222-4333-8444-555555555555' }, 'Another machine answers at'],
     ['another serial', { serial: 'LIE-1' }, 'Another machine answers at'],
     ['another MAC address', { mac: '02:ff:ff:ff:ff:ff' }, 'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface'],
-  ])('a server that announces %s than its API tells is not registered, and it is written down', async (_what, lie, reason) => {
+  ])('a server that announces %s than its API reports is not registered, and the mismatch is recorded', async (_what, lie, reason) => {
     const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)
     const [machine] = (await boot(token, { announce: lie })) as [Machine]
     expect(await settled(id, 1)).toMatchObject([{ result: 'failed', reason: expect.stringContaining(reason), server: null, address: machine.plan.address }])
@@ -258,7 +258,7 @@ describe('lies', () => {
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
-  test('a machine whose API never opens is given up with the reason after some minutes; its next boot counts as the first', async () => {
+  test('a machine whose API never opens is abandoned with the reason after some minutes, and its next boot is treated as its first', async () => {
     const { id, token } = await make('silent')
     const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
     await until(
@@ -309,7 +309,7 @@ describe('two machines with one UUID', () => {
   test.each([
     ['and one serial, as some boards are sold', undefined],
     ['and different serials', ['A-1', 'A-2']],
-  ])('%s: one is registered, the other raises an alarm there and is sent nothing', async (_what, serials) => {
+  ])('%s: one is registered; the other raises an alarm on the registered server and receives nothing', async (_what, serials) => {
     const name = serials ? 'two-serials' : 'one-serial'
     const { id, token } = await make(name)
     const uuid = serials ? '03000200-0400-0500-0006-000700080009' : '03000200-0400-0500-0006-00070008000a'

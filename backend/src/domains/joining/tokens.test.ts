@@ -13,7 +13,7 @@ const create = async (name: string, more: object = {}) => operator.call(joinToke
 const made = async (name: string, more: object = {}) => (await create(name, more)).answer!
 const hour = 3600_000
 
-test('only the answer to the creation contains the token and the kernel argument', async () => {
+test('only the response to the creation contains the token and the kernel argument', async () => {
   const { token, kernel_argument, id, ...rest } = await made('rack-12', { max_uses: 4 })
   expect(token).toMatch(joinTokenPattern)
   expect(kernel_argument).toBe(`talos.config=https://steelyard.example.com/join/${token}?uuid=\${uuid}&serial=\${serial}&mac=\${mac}`)
@@ -26,7 +26,7 @@ test('only the answer to the creation contains the token and the kernel argument
   for (const text of [read.text, (await operator.call(joinTokenList)).text]) expect(text).not.toContain(token)
 })
 
-test('the same token text is derived again for images, also by another process', async () => {
+test('any process derives the same token text again for images', async () => {
   const { id, token } = await made('again')
   const other = await startBackend({ beside: backend })
   for (const { domains } of [backend, other])
@@ -45,7 +45,7 @@ test('the key is sealed, and two processes that create it at once share it', asy
   expect(await fresh.platform.db.selectFrom('join_key').select('id').execute()).toHaveLength(1)
 })
 
-test('names are unique among tokens that are not revoked, also for ten concurrent creations', async () => {
+test('names are unique among tokens that are not revoked, even for ten concurrent creations', async () => {
   const results = await Promise.all(Array.from({ length: 10 }, () => create('race')))
   expect(results.filter((r) => r.status === 201)).toHaveLength(1)
   expect(results.find((r) => r.status !== 201)).toMatchObject({
@@ -59,18 +59,18 @@ test('names are unique among tokens that are not revoked, also for ten concurren
 
 test.each([
   ['a name with a space', { name: 'a b' }, 'name'],
-  ['a lifetime of nothing', { name: 'x', lifetime_hours: 0 }, 'lifetime_hours'],
+  ['a lifetime of 0 hours', { name: 'x', lifetime_hours: 0 }, 'lifetime_hours'],
   ['a lifetime past a year', { name: 'x', lifetime_hours: 8761 }, 'lifetime_hours'],
-  ['half an hour', { name: 'x', lifetime_hours: 0.5 }, 'lifetime_hours'],
+  ['a lifetime of half an hour', { name: 'x', lifetime_hours: 0.5 }, 'lifetime_hours'],
   ['no uses', { name: 'x', max_uses: 0 }, 'max_uses'],
   ['too many uses', { name: 'x', max_uses: 100_001 }, 'max_uses'],
-])('%s is refused', async (_what, body, field) => {
+])('a token with %s is refused', async (_what, body, field) => {
   const { status, problem } = await operator.call(joinTokenCreate, { body })
   expect(status).toBe(422)
   expect(Object.keys(problem!.fields!)).toEqual([field])
 })
 
-test('the status says what ended a token, and the list filters and sorts by it', async () => {
+test('the status shows what ended a token, and the list can be filtered and sorted by status', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const add = async (name: string, more: object = {}) => (await admin.call(joinTokenCreate, { body: { name, ...more } })).answer!
@@ -91,7 +91,7 @@ test('the status says what ended a token, and the list filters and sorts by it',
   expect(await names({ sort: '-uses', per_page: 1 })).toEqual(['spent used_up'])
 })
 
-test('a token is revoked once, with its current version, and not by a viewer', async () => {
+test('a token can be revoked once, only with its current version, and not by a viewer', async () => {
   const { id, version } = await made('to-revoke')
   const params = { id }
   expect((await viewer.call(joinTokenRevoke, { params })).problem).toMatchObject({ code: 'forbidden' })
@@ -104,7 +104,7 @@ test('a token is revoked once, with its current version, and not by a viewer', a
     expect((await operator.call(operation, { params: { id: randomUUID() } })).problem).toMatchObject({ code: 'not_found' })
 })
 
-test('a datacenter that a usable join token names can not be removed; a revoked token does not hold it', async () => {
+test("a datacenter with a usable join token can't be removed; a revoked token does not prevent the removal", async () => {
   const { answer: datacenter } = await operator.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
   const { id, datacenter: of } = await made('in-poznan', { datacenter_id: datacenter!.id })
   expect(of).toEqual({ id: datacenter!.id, code: 'PL-POZ-1' })
@@ -119,7 +119,7 @@ test('a datacenter that a usable join token names can not be removed; a revoked 
   expect((await operator.call(joinTokenGet, { params: { id } })).answer!.datacenter).toBeNull()
 })
 
-test('the audit log holds creation and revocation of a token, but not its text', async () => {
+test('the audit log records creation and revocation of a token, but not the token text', async () => {
   const { id, token } = await made('audited')
   await operator.call(joinTokenRevoke, { params: { id } })
   await backend.publish()
@@ -129,7 +129,7 @@ test('the audit log holds creation and revocation of a token, but not its text',
   expect(text).not.toContain(token)
 })
 
-test('refused arrivals are removed after a month, all arrivals of ended tokens after three', async () => {
+test('refused arrivals are removed after one month, and all arrivals of ended tokens after three months', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const day = 24 * hour

@@ -5,13 +5,13 @@ import { streamWithoutTokens, withoutTokens } from './without-tokens.ts'
 const token = `sy-join-${'aZ09_-'.repeat(4).slice(0, 21)}s`
 const read = async (pieces: Uint8Array[]) => Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from(pieces)))).toString()
 
-test('a token in a text is hidden, also a truncated one', () => {
+test('a token in a text is masked, even if it is truncated', () => {
   expect(withoutTokens(`talos.config=https://steelyard/join/${token}?uuid=1 and ${token.slice(0, 20)}`)).toBe(
     'talos.config=https://steelyard/join/…?uuid=1 and …',
   )
 })
 
-test('a token in a stream is hidden wherever the stream is split, and all other bytes are unchanged', async () => {
+test('a token in a stream is masked wherever the stream is split, and all other bytes are unchanged', async () => {
   const said = `żółw sy-joi sy-join-short fetching "http://a/join/${token}?uuid=1" ${token}${token}\nsss ${token}`
   const shown = `żółw sy-joi sy-join-short fetching "http://a/join/…?uuid=1" ……\nsss …`
   const bytes = Buffer.from(said)

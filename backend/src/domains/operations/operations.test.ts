@@ -71,7 +71,7 @@ test('steps record their times and attempts; the first running step sets the ope
   expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(5_000)
 })
 
-test('while a cancel is pending, progress without news writes nothing', async () => {
+test('while a cancel is pending, unchanged progress writes nothing', async () => {
   const { id } = await begin()
   const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
   await operator.call(operationCancel, { params: { id } })
@@ -112,7 +112,7 @@ test('a cancel request survives progress, wakes the reconciler, and is fulfilled
   expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'operation_ended' })
 })
 
-test('only a failed operation can be retried; its failed steps start again in a new round', async () => {
+test('only a failed operation can be retried; a retry runs its failed steps again as a new attempt', async () => {
   const { id, target } = await begin()
   await write(async (tx) => {
     await operations.step(tx, id, 'ask', { status: 'done' })
@@ -141,7 +141,7 @@ test('a retry waits for another operation on the same object', async () => {
   expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({ code: 'operation_running' })
 })
 
-test('a viewer can read operations and not change them; operations outside of the scope are not found', async () => {
+test("a viewer can read operations but not change them; operations outside of the user's scopes are not found", async () => {
   const { id } = await begin()
   expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'forbidden' })
   const hidden = await write((tx) =>
@@ -167,7 +167,7 @@ test('the list is filtered by status, kind and target', async () => {
   expect(await ids({ status: 'open' })).toEqual([])
 })
 
-test('the overview shows what runs and what failed', async () => {
+test('the overview shows running and failed operations', async () => {
   const { id } = await begin()
   const { id: failed } = await begin()
   await write((tx) => operations.set(tx, failed, { status: 'failed', reason: 'no answer' }))
@@ -177,7 +177,7 @@ test('the overview shows what runs and what failed', async () => {
   expect(answer!.servers.total).toBe(0)
 })
 
-test('the arguments of an operation are read back typed, with defaults where an older version kept none', async () => {
+test('the arguments of an operation are read back typed, with defaults for arguments that an older version did not store', async () => {
   const target = { id: randomUUID(), name: 'calm-otter-101' }
   const reset = { kind: 'serverReset', target, steps: [], queue: 'demo', arguments: { keep_workload_disks: true } } as const
   const { id } = await write((tx) => operations.create(tx, system, reset))
@@ -205,7 +205,7 @@ test('steps can be added while an operation runs, each once', async () => {
   expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
 })
 
-test('an error of the reconciler shows on the operation and its step without secrets, until the next success', async () => {
+test('an error of the reconciler is shown on the operation and its step, without secrets, until the next success', async () => {
   const { id } = await begin()
   await write((tx) => operations.step(tx, id, 'ask', { status: 'running' }))
   const look = async () => {

@@ -13,7 +13,7 @@ const { db } = backend.platform
 const overview = async () => (await viewer.call(overviewGet)).answer!
 const since = new Date('2026-11-20T12:00:00.000Z')
 
-test('a fresh installation needs no attention, and says that nothing can be dialled yet', async () => {
+test('a new installation needs no attention, and the overview says that no network can be dialled yet', async () => {
   expect(await overview()).toMatchObject({ attention: { total: 0, items: [] }, dials_nowhere: true })
 })
 
@@ -41,7 +41,7 @@ test('clusters and servers that need attention are listed with the reason, the m
   ])
 })
 
-test('a server that is silent because of an operation is away: neither unreachable nor in need of attention', async () => {
+test('a server that is silent because of an operation counts as away, not as unreachable or in need of attention', async () => {
   const before = await overview()
   const just = new Date(backend.clock.now() - 60_000)
   const id = await buildServer(backend, { name: 'installs', address: '10.0.2.1', reachable: false, unreachable_since: just })
@@ -59,7 +59,7 @@ test('a server that is silent because of an operation is away: neither unreachab
   expect([...(await found('false')), ...(await found('true'))]).toEqual([])
 })
 
-test('the overview lists ten unreachable servers, and how many there are', async () => {
+test('the overview lists ten unreachable servers and their total number', async () => {
   for (let n = 0; n < 12; n++) await buildServer(backend, { name: `dark-${n}`, address: `10.0.1.${n}`, reachable: false, unreachable_since: since })
   const { attention } = await overview()
   expect(attention.items).toHaveLength(10)

@@ -74,7 +74,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
   // Two dozen texts that each may take half a second of processor time, on a shared machine.
 }, 60_000)
 
-test('one user’s flood of previews is refused past their share, while another user is answered', async () => {
+test('one user’s flood of previews is refused beyond their share, while another user’s preview is answered', async () => {
   const [flood, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn({ role: 'viewer' })]
   const id = await buildServer(backend)
   const preview = (token: string) =>

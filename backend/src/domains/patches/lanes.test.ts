@@ -6,7 +6,7 @@ const all = <T>(line: { next(): T | undefined }): T[] => {
   return next === undefined ? [] : [next, ...all(line)]
 }
 
-test('users are served in turn, however much each sent', () => {
+test('users are served in turn, regardless of how much each sent', () => {
   const line = lanes<string>({ most: 10, mostOfOne: 5 })
   for (const item of ['a1', 'a2', 'a3']) line.push('a', item)
   line.push('b', 'b1')
@@ -14,7 +14,7 @@ test('users are served in turn, however much each sent', () => {
   expect(all(line)).toEqual(['a1', 'b1', 'ours', 'a2', 'a3'])
 })
 
-test('a user can fill only their own queue; all together can fill the whole', () => {
+test('a user can fill only their own queue; all users together can fill the total', () => {
   const line = lanes<number>({ most: 4, mostOfOne: 3 })
   for (const i of [1, 2, 3]) line.push('a', i)
   expect(() => line.push('a', 4)).toThrow(
@@ -27,7 +27,7 @@ test('a user can fill only their own queue; all together can fill the whole', ()
   line.push('c', 6)
 })
 
-test('dropped items take no place', () => {
+test('dropped items free their place in the queue', () => {
   const line = lanes<number>({ most: 2, mostOfOne: 2 })
   line.push('a', 1)
   line.push('a', 2)

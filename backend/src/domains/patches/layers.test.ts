@@ -84,7 +84,7 @@ up: true
 `)
 })
 
-test('patches are merged by weight, then age, then id; new ones come last', () => {
+test('patches are merged by weight, then age, then id; unsaved patches come last', () => {
   const at = (second: number) => new Date(second * 1000)
   const patches = [
     { id: 'd', weight: 500, created_at: null },

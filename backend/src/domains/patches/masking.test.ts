@@ -17,7 +17,7 @@ peers:
     allowedIPs: [10.2.0.0/24]
 `
 
-test('secrets are masked, comments and layout stay', () => {
+test('secrets are masked, and comments and layout are kept', () => {
   const { text } = maskText(wireguard, 'may_read_secrets')
   expect(text).not.toContain('YEs4Hn9V')
   expect(text).not.toContain('c2VjcmV0')
@@ -26,7 +26,7 @@ test('secrets are masked, comments and layout stay', () => {
   expect(text).toContain('# the tunnel to the office')
 })
 
-test('a text without secrets is shown as it was written', () => {
+test('a text without secrets is shown unchanged', () => {
   const text = '# why\nmachine:\n    sysctls: {vm.swappiness: "1"} # because\n'
   expect(maskText(text, 'may_read_secrets').text).toBe(text)
 })
@@ -38,7 +38,7 @@ test('saving the masked text again changes nothing', () => {
   expect(back).toContain('c2VjcmV0LW9uZQ==')
 })
 
-test('a removed peer does not give its secret to the next one', () => {
+test('if a WireGuard peer is removed, its secret is not assigned to the next peer', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   const withoutFirst = shown.replace(/ {2}- publicKey: one\n(?: {4}.*\n){2}/, '')
   const back = unmask(withoutFirst, wireguard, 'may_read_secrets')
@@ -46,7 +46,7 @@ test('a removed peer does not give its secret to the next one', () => {
   expect(back).not.toContain('c2VjcmV0LW9uZQ==')
 })
 
-test('a new secret is accepted; a mask for an unknown secret is refused with its line', () => {
+test('a new secret is accepted; a mask that stands for no stored secret is refused with its line', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
   expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(
@@ -54,7 +54,7 @@ test('a new secret is accepted; a mask for an unknown secret is refused with its
   )
 })
 
-test('lines of the clear text are found in the masked one', () => {
+test('a line number in the plain text is mapped to the line in the masked text', () => {
   const text = `apiVersion: v1alpha1
 kind: RegistryTLSConfig
 name: registry.local

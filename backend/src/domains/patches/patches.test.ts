@@ -50,7 +50,7 @@ test('the two layers that Steelyard writes come first and are read-only', async 
   }
 })
 
-test('a patch is created, changed by version, and removed; the server has the number of its patches', async () => {
+test('a patch is created, changed with its current version, and removed; the server shows the number of its patches', async () => {
   const id = await build()
   const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
   expect(made).toMatchObject({
@@ -81,8 +81,8 @@ test.each<[string, string, RegExp]>([
   ['the machine token', 'machine:\n  token: abc\n', /Line 2: .*machine\.token/],
   ['the endpoint', 'cluster:\n  controlPlane:\n    endpoint: https://evil:6443\n', /cluster\.controlPlane/],
   ['a JSON patch', '- op: add\n  path: /machine/time\n  value: {}\n', /JSON patches are not possible/],
-  ['nothing', '# only a comment\n', /The patch is empty/],
-])('%s is refused with the reason and the line, and nothing is saved', async (_what, body, sentence) => {
+  ['no content', '# only a comment\n', /The patch is empty/],
+])('a patch with %s is refused with the reason and the line, and nothing is saved', async (_what, body, sentence) => {
   const id = await build()
   const refused = await create(id, { body })
   expect(refused).toMatchObject({
@@ -108,7 +108,7 @@ test('without If-Match the last concurrent write wins; a write without a change 
     expect((await operator.call(patchUpdate, { params, body })).answer).toMatchObject({ version: 6 })
 })
 
-test('the API checks names, weights, labels and size without the form', async () => {
+test('the API itself checks names, weights, labels and size', async () => {
   const id = await build()
   const body = sysctl('1')
   expect((await create(id, { name: 'Tuning', body })).problem!.fields).toEqual({
@@ -119,7 +119,7 @@ test('the API checks names, weights, labels and size without the form', async ()
   expect((await create(id, { body: `# ${'x'.repeat(64 * 1024)}` })).status).toBe(422)
 })
 
-test('the preview of a stored patch compares with the configuration without it', async () => {
+test('the preview of a stored patch shows the difference from the configuration without that patch', async () => {
   const id = await build()
   const body = sysctl('10')
   const made = await create(id, { name: 'swap', body })
@@ -128,7 +128,7 @@ test('the preview of a stored patch compares with the configuration without it',
   expect(answer!.diff.after).toContain('vm.swappiness: "10"')
 })
 
-test('the preview shows the merged configuration as a difference and which patch each line comes from, with no secret in it', async () => {
+test('the preview shows the merged configuration as a diff, with the patch that each line comes from, and without secrets', async () => {
   const id = await build()
   await create(id, { name: 'first', weight: 1, body: sysctl('10') })
   const { answer } = await operator.call(patchPreview, {
@@ -149,7 +149,7 @@ test('the preview shows the merged configuration as a difference and which patch
   expect(order).toEqual(['static-system', 'default-node', 'first'])
 })
 
-test('a patch that Talos refuses only after the merge is refused with the reason', async () => {
+test('if Talos would refuse the merged configuration, the patch is refused with the reason', async () => {
   const id = await build()
   const body = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: storage\nvlanID: 20\n'
   const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
@@ -183,7 +183,7 @@ test('secrets in a patch are sealed, shown masked, and kept when the masked text
   expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).not.toContain(secret)
 })
 
-test('a patch that would cut the management address off makes the server not eligible, and says which link', async () => {
+test('a patch that would remove the management address makes the server ineligible, and the reason names the link', async () => {
   const id = await build()
   const check = async () => (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find((e) => e.check === 'management_address')
   expect(await check()).toMatchObject({ ok: true })
@@ -194,7 +194,7 @@ test('a patch that would cut the management address off makes the server not eli
   expect(await check()).toMatchObject({ ok: true })
 })
 
-test('a preview names checks that saving would break and links that the server does not have', async () => {
+test('a preview warns of checks that would fail after saving, and of links that the server does not have', async () => {
   const id = await build()
   const preview = async (body: string) => (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
   const vlan = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\n'
@@ -224,7 +224,7 @@ test('a preview names checks that saving would break and links that the server d
   expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
 })
 
-test('the schema names the versions it holds for and the limits', async () => {
+test('the schema includes the Talos versions to which it applies, and the limits', async () => {
   const { answer } = await operator.call(patchSchema)
   expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])
   expect(answer!.limits).toMatchObject({ bodyBytes: 65_536 })

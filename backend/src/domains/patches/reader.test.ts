@@ -18,7 +18,7 @@ const person = (userId: string): { caller: Caller } => ({
 /** A generous limit, because this test is not about time. */
 const patient = { limitMs: 10_000, mergeMs: 10_000 }
 
-test('the thread reads the same as the main thread', async () => {
+test('parsing in the worker thread gives the same result as in the main thread', async () => {
   const read = reader(patient)
   for (const body of [lines(3), 'machine: [', lines(2, '  type: worker\n'), lines(2_000)]) {
     expect(await read(ours, 'check', body, talosVersion)).toEqual(checkBody(body, talosVersion))
@@ -37,7 +37,7 @@ test('the thread reads the same as the main thread', async () => {
   expect(await read(ours, 'links', patch)).toEqual(['eno1'])
 })
 
-test('patches of every size block the main thread only while they are transferred', async () => {
+test('parsing a patch of any size blocks the main thread only during the transfer', async () => {
   const read = reader(patient)
   await read(ours, 'check', lines(1_000), talosVersion)
   /** Milliseconds of main thread work during the action. */
@@ -53,13 +53,13 @@ test('patches of every size block the main thread only while they are transferre
   }
 })
 
-test('a text that takes too long is abandoned, and the next one is read', async () => {
+test('parsing a text that takes too long is abandoned, and the next text is parsed', async () => {
   const read = reader({ ...patient, limitMs: 1 })
   await expect(read(ours, 'check', lines(2_300), talosVersion)).rejects.toMatchObject({ code: 'unavailable' })
   expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
 })
 
-test('texts past a user’s share are refused, and another user’s text is read first', async () => {
+test('texts beyond a user’s share are refused, and another user’s text is parsed first', async () => {
   const read = reader({ ...patient, most: 20, mostOfOne: 4 })
   const answered: string[] = []
   const asked = (id: string) =>
@@ -73,7 +73,7 @@ test('texts past a user’s share are refused, and another user’s text is read
   expect(answered.filter((a) => !a.includes('throttled')).indexOf('other')).toBeLessThanOrEqual(2)
 })
 
-test('a text whose caller has gone is not read', async () => {
+test('a text whose caller has disconnected is not parsed', async () => {
   const read = reader(patient)
   const gone = new AbortController()
   const first = read(person('a'), 'check', lines(500), talosVersion)

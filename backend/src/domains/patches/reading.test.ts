@@ -45,7 +45,7 @@ const create = async (id: string, patch: Partial<NewPatch> = {}) => {
 }
 const secrets = /hunter|swordfish|\b123\b/
 
-test('an operator reads a patch without the schema’s secrets; a viewer reads its keys and structure', async () => {
+test('an operator sees a patch with the secrets of the schema masked; a viewer sees only its keys and structure', async () => {
   const id = await build()
   const { patch_id } = await create(id)
   const params = { id, patchId: patch_id }
@@ -87,7 +87,7 @@ test('an operator’s edit of the shown text keeps what was masked', async () =>
   expect(stored.toString()).toBe(body.replace('hunter3', 'hunter5'))
 })
 
-test('users who may read secrets see that one would change; others can’t guess one by trying', async () => {
+test('users who may read secrets see in a preview that one would change; other users can’t guess a secret through previews', async () => {
   const id = await build()
   await create(id, { weight: 1 })
   const changed = async (who: typeof viewer, value: string) => {

@@ -15,7 +15,7 @@ const server = {
 }
 const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
-test('a node that is dead in Kubernetes is not ready, and one that nobody could ask about is unknown', () => {
+test('a node is Not ready if Kubernetes says so, and Unknown if the Kubernetes API does not answer', () => {
   expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({ tone: 'ok', word: 'Ready', why: null })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
   expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
@@ -23,7 +23,7 @@ test('a node that is dead in Kubernetes is not ready, and one that nobody could 
   expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
 })
 
-test('a ready cluster that needs a person is not shown as well', () => {
+test('a ready cluster that needs a person is not shown as healthy', () => {
   const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
   expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
   expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({ tone: 'danger', word: 'Ready', why: 'locked out' })
@@ -31,13 +31,13 @@ test('a ready cluster that needs a person is not shown as well', () => {
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
-test('where there are no clusters, it is not said that they all have their offers', () => {
+test('without clusters, the reason is that there are none, not that each has its offer', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
   expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })
 })
 
-test('while something is done to a server it is away and not unreachable, and its node is no alarm', () => {
+test('during an operation, a silent server is shown as Away instead of Unreachable, and its node does not raise an alarm', () => {
   const now = Date.parse(since) + 60_000
   const dark = { ...server, talos: { ...server.talos, reachable: false, unreachable_since: since, reason: 'connection refused', stage: 'rebooting' as const } }
   expect(contactSaid({ ...dark, operation_id: 'o' }, now)).toMatchObject({ tone: 'busy', word: 'Away' })

@@ -30,17 +30,17 @@ const sent = {
   notes: null,
 }
 
-test('codes are sent in capitals, certifications as a list, numbers as numbers, and no number of its own unless one was typed', () => {
+test('codes are sent in capitals, certifications as a list, numbers as numbers, and an index only if one was typed', () => {
   expect(readForm(poznan)).toEqual({ ok: true, body: sent })
   expect(readForm({ ...poznan, index: '7' })).toEqual({ ok: true, body: { ...sent, index: 7 } })
 })
 
-test('what is not given is unknown, not 0', () => {
+test('an empty number field is sent as unknown, not as 0', () => {
   const read = readForm({ ...poznan, tier: '', latitude: '', longitude: '', power_capacity_kw: '', rack_capacity: '' })
   expect(read).toMatchObject({ ok: true, body: { tier: null, latitude: null, longitude: null, power_capacity_kw: null, rack_capacity: null } })
 })
 
-test('each wrong field has its own sentence', () => {
+test('each invalid field has its own message', () => {
   expect(
     readForm({ ...poznan, country_code: 'POL', city_code: 'P0', city_name: '', latitude: '91', index: '0', power_capacity_kw: 'much', rack_capacity: '1.5' }),
   ).toEqual({
@@ -57,7 +57,7 @@ test('each wrong field has its own sentence', () => {
   })
 })
 
-test('one coordinate alone is refused where the other is missing, beside whatever else is wrong', () => {
+test('a missing coordinate is reported at its own field, together with all other errors', () => {
   const both = 'Enter both latitude and longitude, or neither'
   expect(readForm({ ...poznan, longitude: '' })).toEqual({ ok: false, fields: { longitude: both } })
   expect(readForm({ ...poznan, latitude: '' })).toEqual({ ok: false, fields: { latitude: both } })
@@ -68,13 +68,13 @@ test('one coordinate alone is refused where the other is missing, beside whateve
   })
 })
 
-test('the code is shown before it is made', () => {
+test('the form previews the code of a new datacenter', () => {
   expect(codePreview(poznan)).toBe('PL-POZ-…')
   expect(codePreview({ ...poznan, index: '12' })).toBe('PL-POZ-12')
   expect(codePreview({ ...poznan, city_code: 'PO' })).toBeNull()
 })
 
-test('a datacenter fills the form with what reads back to the same; the code changes only while nothing refers to it', () => {
+test('filling the form from a datacenter and reading it changes nothing; the code can change only while nothing refers to it', () => {
   const d: Datacenter = {
     ...sent,
     tier: 3,

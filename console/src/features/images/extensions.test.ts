@@ -10,7 +10,7 @@ const all = [
   extension('amd-ucode', 'Microcode'),
 ]
 
-test('every word that was typed has to be there; what is called so comes before what speaks of it', () => {
+test('a search must match every typed word; matches in the name come before matches in the description', () => {
   const names = (typed: string) => found(all, typed).map((e) => shortName(e.name))
   expect(names('')).toEqual(['amd-ucode', 'gvisor', 'iscsi-tools', 'zfs'])
   expect(names('ISCSI')).toEqual(['iscsi-tools', 'gvisor'])
@@ -18,7 +18,7 @@ test('every word that was typed has to be there; what is called so comes before 
   expect(names('nothing')).toEqual([])
 })
 
-test('what a version has not is told, once its list is known', () => {
+test('extensions that the Talos version lacks are reported after its list has loaded', () => {
   expect(missing(['siderolabs/zfs', 'siderolabs/gone'], all)).toEqual(['siderolabs/gone'])
   expect(missing(['siderolabs/gone'], undefined)).toEqual([])
 })

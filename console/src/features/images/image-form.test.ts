@@ -17,7 +17,7 @@ const tokens = [
 const known = { newest: 'v1.13.9', tokens, datacenters: [poz, fra] }
 const draft = { ...blank, token: tokens[0]!.id, datacenter: poz.id }
 
-test('what is chosen becomes what is sent: the newest version where none was, extensions in order, an argument a line', () => {
+test('the request has the newest version by default, sorted extensions and one kernel argument per line', () => {
   expect(readDraft({ ...draft, extensions: ['siderolabs/gvisor', 'siderolabs/amd-ucode'], kernelArgs: ' console=ttyS0,115200 \n\n-selinux\n' }, known)).toEqual(
     {
       ok: true,
@@ -35,16 +35,16 @@ test('what is chosen becomes what is sent: the newest version where none was, ex
   )
 })
 
-test('a comma stays within its argument', () => {
+test('a comma does not split a kernel argument', () => {
   expect(argsOf('a=1,2\n b ')).toEqual(['a=1,2', 'b'])
 })
 
-test('without a token is a choice, nothing chosen is none', () => {
+test('"no token" is a valid choice; making no choice is an error', () => {
   expect(readDraft({ ...blank, token: noToken }, known)).toMatchObject({ ok: true, body: { token_id: null, datacenter_id: null } })
   expect(readDraft(blank, known)).toEqual({ ok: false, fields: { token: 'Choose a join token, or none' } })
 })
 
-test('a token that is no good any more, is gone, or puts servers elsewhere is refused with the reason', () => {
+test('a revoked or deleted token, or one of another datacenter, is refused with the reason', () => {
   const why = (change: Partial<typeof draft>) => {
     const read = readDraft({ ...draft, ...change }, known)
     return read.ok ? null : read.fields['token']
@@ -54,13 +54,13 @@ test('a token that is no good any more, is gone, or puts servers elsewhere is re
   expect(why({ datacenter: fra.id })).toBe('The join token t-1 puts servers in PL-POZ-1, not in DE-FRA-1: choose another token')
 })
 
-test('a wrong argument is named by its line, as the person counts them', () => {
+test('an invalid kernel argument is reported by its line number in the text field', () => {
   const read = readDraft({ ...draft, kernelArgs: 'a=1\n\nb c\ntalos.config=http://x' }, known)
   expect(read).toEqual({ ok: false, fields: { kernelArgs: 'Line 3: A kernel argument has no spaces and only ASCII characters' } })
   expect(atFields({ 'kernel_args.1': 'No.', token_id: 'Gone.', colour: '?' }, 'a\n\nb')).toEqual({ kernelArgs: 'Line 3: No.', token: 'Gone.' })
 })
 
-test('token and datacenter are chosen together', () => {
+test('choosing a token also sets its datacenter, and choosing another datacenter clears the token', () => {
   expect(withToken(blank, tokens[0]!.id, tokens)).toEqual({ token: tokens[0]!.id, datacenter: poz.id })
   expect(withToken({ ...blank, datacenter: fra.id }, noToken, tokens)).toEqual({ token: noToken })
   expect(withDatacenter(draft, fra.id, tokens)).toEqual({ datacenter: fra.id, token: '' })
@@ -92,7 +92,7 @@ const image: Image = {
   version: 1,
 }
 
-test('an earlier image fills the form, without the announcement; a token that is spent has to be chosen anew', () => {
+test('an earlier image fills the form without its talos.config argument and without a used-up token', () => {
   const filled = draftOf(image)
   expect(filled).toEqual({
     version: 'v1.12.4',
@@ -109,7 +109,7 @@ test('an earlier image fills the form, without the announcement; a token that is
   expect(draftOf({ ...image, token: null }).token).toBe(noToken)
 })
 
-test('only what is a draft is put back', () => {
+test('only a stored draft that matches the schema is restored', () => {
   expect(z.safeParse(Draft, JSON.parse(JSON.stringify(draft))).data).toEqual(draft)
   expect(z.safeParse(Draft, { ...draft, arch: 'sparc' }).success).toBe(false)
   expect(z.safeParse(Draft, null).success).toBe(false)

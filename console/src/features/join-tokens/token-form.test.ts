@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { blank, readForm } from './token-form.ts'
 
-test('a token is good for a week and any number of servers unless told otherwise', () => {
+test('by default a token is valid for a week and any number of servers', () => {
   expect(readForm({ ...blank, name: 'rack-7' })).toEqual({ ok: true, body: { name: 'rack-7', datacenter_id: null, lifetime_hours: 168, max_uses: null } })
 })
 
-test('it may last for ever, or for hours that were typed', () => {
+test('a token can be valid forever or for a typed number of hours', () => {
   expect(readForm({ ...blank, name: 'a', lifetime: 'never' })).toMatchObject({ ok: true, body: { lifetime_hours: null } })
   expect(readForm({ ...blank, name: 'a', lifetime: 'other', lifetime_hours: '36', max_uses: '4' })).toMatchObject({
     ok: true,
@@ -13,7 +13,7 @@ test('it may last for ever, or for hours that were typed', () => {
   })
 })
 
-test('each wrong field has the sentence of the API, at its place in the form', () => {
+test('each invalid field shows the message of the API', () => {
   expect(readForm({ ...blank, name: 'Rack 7', lifetime: 'other', lifetime_hours: 'soon', max_uses: '0' })).toEqual({
     ok: false,
     fields: {

@@ -13,7 +13,7 @@ const site = (n: number) => ({
   unknown_servers: 1,
 })
 
-test('capacity adds up over the sites', () => {
+test('capacity is summed over all datacenters', () => {
   expect(sums([site(10), site(5)])).toMatchObject({ compute_units: { total: 15, in_clusters: 2, free: 13 }, disk_bytes: { free: 0 }, unknown: 2 })
   expect(sums([])).toMatchObject({ compute_units: { total: 0, in_clusters: 0, free: 0 }, unknown: 0 })
 })

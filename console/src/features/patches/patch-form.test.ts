@@ -9,7 +9,7 @@ const problemsOf = (draft: PatchDraft, others: readonly string[]): Record<string
 }
 
 describe('the patch form', () => {
-  it('has the rule of server names, unique on the server', () => {
+  it('applies the rules of server names to the patch name, which is unique on the server', () => {
     const draft = draftOf(patch)
     expect(problemsOf(draft, [])).toEqual({})
     expect(problemsOf({ ...draft, name: 'A' }, [])['name']).toBe(
@@ -18,24 +18,24 @@ describe('the patch form', () => {
     expect(problemsOf(draft, ['node-tuning'])['name']).toBe('Patch name already exists. Please choose a different name.')
   })
 
-  it('takes whole weights from 0 to 999', () => {
+  it('accepts whole weights from 0 to 999', () => {
     for (const good of ['0', '999', ' 500 ']) expect(problemsOf({ ...draftOf(patch), weight: good }, [])['weight']).toBeUndefined()
     for (const bad of ['', '1.5', '1e2', 'x']) expect(problemsOf({ ...draftOf(patch), weight: bad }, [])['weight']).toBe('Weight must be a whole number')
     for (const bad of ['-1', '1000']) expect(problemsOf({ ...draftOf(patch), weight: bad }, [])['weight']).toBe('Weight must be between 0 and 999')
   })
 
-  it('wants a body, and labels that the API takes', () => {
+  it('requires a body and valid labels', () => {
     expect(problemsOf({ ...emptyDraft, name: 'a', body: ' \n' }, [])['body']).toBe('Enter a patch')
     expect(problemsOf({ ...draftOf(patch), labels: { 'no spaces': 'x' } }, [])['labels']).toMatch(/^A label key/)
   })
 
-  it('sends what changed and nothing else', () => {
+  it('sends only changed fields', () => {
     expect(changes(draftOf(patch), patch)).toEqual({})
     expect(changes({ ...draftOf(patch), weight: '521', labels: {} }, patch)).toEqual({ weight: 521, labels: {} })
     expect(changes({ ...draftOf(patch), labels: { profile: 'x' } }, patch)).toEqual({ labels: { profile: 'x' } })
   })
 
-  it('is a command line with the body in a here-document, and with what changed alone', () => {
+  it('is shown as a CLI command with only the changed fields and the body in a here-document', () => {
     expect(commandOf('web-1', { ...draftOf(patch), weight: '500', body: 'a: 1\nEOF\n' }, null)).toBe(
       "steelyard patch create web-1 node-tuning --weight 500 --label profile=render --file /dev/stdin <<'EOF_'\na: 1\nEOF\nEOF_",
     )

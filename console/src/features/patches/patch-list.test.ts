@@ -24,14 +24,14 @@ describe('the patches table', () => {
     expect(matches(jumbo, 'net=x')).toBe(false)
   })
 
-  it('shows the layer that wins first, and sorts by a column when asked', () => {
+  it('shows the layer with the highest precedence first, or sorts by a column', () => {
     const layers = [patch('static-system', -999), patch('b', 500), patch('a', 500), patch('c', 520)]
     expect(sorted(layers, undefined).map((p) => p.name)).toEqual(['c', 'a', 'b', 'static-system'])
     expect(sorted(layers, 'name').map((p) => p.name)).toEqual(['a', 'b', 'c', 'static-system'])
     expect(sorted(layers, 'colour').map((p) => p.weight)).toEqual([-999, 500, 500, 520])
   })
 
-  it('names the layer that a line comes from', () => {
+  it('names the layer that a line of the configuration comes from', () => {
     expect(layerOf('id-c', [patch('c', 520)])).toEqual({ name: 'c', weight: 520 })
     expect(layerOf('default-node', [])).toEqual({ name: 'default-node', weight: -888 })
     expect(layerOf('generated', [])).toEqual({ name: 'generated', weight: null })
@@ -39,7 +39,7 @@ describe('the patches table', () => {
   })
 })
 
-it('deleting a patch is said to be for good, and what the server gets then', () => {
+it('the dialog says that deleting a patch is permanent and which configuration the server gets', () => {
   expect(deletionText({ name: 'brave-otter-042', cluster: null })).toBe(
     'It is deleted for good. When brave-otter-042 joins a cluster, it gets its configuration without this patch.',
   )

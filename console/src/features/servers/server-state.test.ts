@@ -15,8 +15,8 @@ const talos: Server['talos'] = {
 const identity: Server['identity'] = { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: '2026-11-01T00:00:00Z', note: null }
 const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null, kubernetes: null }
 
-describe('what is said of a server', () => {
-  it('says what a free server is for, and why it is not eligible', () => {
+describe('the shown state of a server', () => {
+  it('shows whether a free server can be used, and why it is not eligible', () => {
     expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null, trouble: null })
     expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] })).toMatchObject({
       why: 'not eligible',
@@ -25,7 +25,7 @@ describe('what is said of a server', () => {
     expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
   })
 
-  it('warns of a configuration that others have changed', () => {
+  it('warns if others have changed the configuration', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
     expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'changed outside' })
   })
@@ -33,7 +33,7 @@ describe('what is said of a server', () => {
   const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
   const now = Date.parse('2026-11-20T13:00:00Z')
 
-  it('says Unreachable beside the status, since when and why, and is not green', () => {
+  it('shows Unreachable beside the status with time and reason, in red', () => {
     for (const [status, word] of [
       ['ready', 'Ready'],
       ['maintenance', 'Maintenance'],
@@ -48,7 +48,7 @@ describe('what is said of a server', () => {
     expect(contactOf({ ...server, talos: silent }, now)).toEqual({ kind: 'silent', at: talos.last_contact_at })
   })
 
-  it('says of a server that is dead in Kubernetes that it is NotReady, whatever Talos answers', () => {
+  it('shows Node NotReady if Kubernetes reports it, even if Talos answers', () => {
     const kubernetes = { ready: false, reason: 'Kubelet stopped posting node status', since: '2026-11-20T12:00:00Z' }
     expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
       tone: 'danger',
@@ -62,19 +62,19 @@ describe('what is said of a server', () => {
     })
   })
 
-  it("says Talos's stage where it is doing something", () => {
+  it('shows the stage of Talos while it is busy', () => {
     expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing')
     expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
   })
 
-  it('says when it was never asked, and when it never answered', () => {
+  it('distinguishes a server that was never contacted from one that never answered', () => {
     const never = { ...talos, last_contact_at: null }
     expect(contactOf({ ...server, talos: { ...never, reachable: null } })).toEqual({ kind: 'never', silent: false })
     expect(contactOf({ ...server, talos: { ...never, reachable: false } })).toEqual({ kind: 'never', silent: true })
     expect(contactOf(server)).toEqual({ kind: 'answered', at: talos.last_contact_at })
   })
 
-  it('takes a machine that something is done to for away, not for lost, for a while', () => {
+  it('treats a silent server with an operation as away for 15 minutes, then as unreachable', () => {
     const dark = { ...server, operation_id: 'o', talos: { ...silent, stage: 'installing' as const } }
     expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
     expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({ why: 'installing', trouble: null })

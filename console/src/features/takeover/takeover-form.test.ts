@@ -3,7 +3,7 @@ import { blank, readForm, readProof, standsInTheWay } from './takeover-form.ts'
 
 const datacenterId = '0198c0de-0000-7000-8000-000000000001'
 
-test('a bundle needs an address, a talosconfig has its own', () => {
+test('a secrets bundle needs an address; a talosconfig contains addresses', () => {
   expect(readForm({ ...blank, secrets: 'cluster: {}', datacenter_id: datacenterId })).toEqual({
     ok: false,
     fields: { addresses: 'Enter the address of a control plane' },
@@ -20,7 +20,7 @@ test('a bundle needs an address, a talosconfig has its own', () => {
   )
 })
 
-test('what is missing is named at its field, and only what is chosen is sent', () => {
+test('a missing value is reported at its field, and only the selected kind of file is used', () => {
   expect(readForm(blank)).toMatchObject({ ok: false, fields: { secrets: 'Choose or paste the secrets bundle', datacenter_id: 'Choose a datacenter' } })
   expect(readProof({ ...blank, kind: 'talosconfig', secrets: 'typed before' })).toMatchObject({
     ok: false,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isAt, menu, type MenuEntry, visible } from './menu.ts'
 
-test('the specified order', () => {
+test('the menu has the specified order', () => {
   expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
 })
 

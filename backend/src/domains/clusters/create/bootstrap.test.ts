@@ -10,7 +10,7 @@ const intend = (clusterId: string, node: { id: string; identity: { uuid: string 
   db.insertInto('cluster_bootstrap').values({ cluster_id: clusterId, node_id: node.id, node_uuid: node.identity.uuid!, intent_at: new Date() }).execute()
 const bootstraps = (nodes: readonly { id: string }[]) => nodes.map((n) => world.machine(n).disk.state.counters.bootstraps)
 
-test('after a crash the bootstrap continues on the server that was chosen before, although another one answers first', async () => {
+test('after a crash the bootstrap continues on the server chosen before, even if another server answers first', async () => {
   const nodes = world.take(3)
   const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
   await intend(cluster.id, nodes[2]!)
@@ -19,7 +19,7 @@ test('after a crash the bootstrap continues on the server that was chosen before
   expect(bootstraps(nodes)).toEqual([0, 0, 1])
 }, 90_000)
 
-test('etcd is never bootstrapped on another server while the chosen one is silent, and only once when it answers', async () => {
+test('while the chosen server is silent, etcd is bootstrapped nowhere else; after it answers, etcd is bootstrapped once', async () => {
   const nodes = world.take(3)
   await addFault(world.machine(nodes[0]!), { kind: 'refuse', port: 'apid', stage: 'booting' })
   const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
@@ -39,7 +39,7 @@ test('etcd is never bootstrapped on another server while the chosen one is silen
   expect(bootstraps(nodes)).toEqual([1, 0, 0])
 }, 90_000)
 
-test('an existing etcd is confirmed by its members and not bootstrapped again', async () => {
+test('if the response to the bootstrap is lost, the members of etcd confirm it, and etcd is not bootstrapped again', async () => {
   const nodes = world.take(3)
   for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 5 })
   const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))

@@ -12,11 +12,11 @@ const known = [
   '0xde709f2102306220921060314715629080e2fb77',
 ]
 
-test.each(known)('%s keeps its letters', (address) => {
+test.each(known)('%s has the upper and lower case of EIP-55', (address) => {
   expect(checksummed(address.toLowerCase())).toBe(address)
 })
 
-test('the address of a known private key', () => {
+test('a known private key yields its known address', () => {
   const key = Buffer.from('4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318', 'hex')
   expect(addressOf(key)).toBe('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
 })

@@ -108,17 +108,17 @@ test('without a Kubernetes version, the one that the Talos version was released 
 test.each([
   [['worker'] as const, 'Choose at least one control plane'],
   [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, losing one costs as much as with 1'],
-])('%j: %s', (roles, sentence) => {
+])('%j is refused: %s', (roles, sentence) => {
   expect(wrong(asked(roles), around(three))).toContain(sentence)
 })
 
-test('a taken server is a conflict that names it and its cluster', () => {
+test('if a server is in another cluster, the conflict names the server and that cluster', () => {
   const taken = candidate(2, { cluster: { id: idOf(9), name: 'other' } })
   const { findings } = judge(asked(controlPlanes), around([three[0]!, taken, three[2]!]))
   expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
 })
 
-test('a server that is chosen twice, unknown, in another datacenter or without a disk is refused by name', () => {
+test('a server that is listed twice, unknown, in another datacenter or without a disk is refused, and the error names it', () => {
   const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
   expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
   expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
@@ -138,7 +138,7 @@ test('a server without a suitable disk is not eligible, with one error', () => {
 test.each([
   [{ talos_version: 'v1.9.0' }, 'talos_version'],
   [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
-])('%j is no supported pair, and the field is the one that is wrong', (versions, field) => {
+])('%j is not a supported pair of versions, and the error is at the wrong field', (versions, field) => {
   expect(
     judge(asked(controlPlanes, versions), around(three, { versions: { ...around(three).versions, problem: () => 'no pair' } })).findings.find(
       (f) => f.check === 'versions',
@@ -149,7 +149,7 @@ test.each([
   })
 })
 
-test('the disk that Talos is installed on is kept', () => {
+test('if Talos is installed already, its disk stays the install disk', () => {
   const installed = candidate(1, { system_disk: '/dev/nvme0n1' })
   expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')
   const { resolved, warningsOf } = judge(asked(['control_plane']), around([installed]))
@@ -195,7 +195,7 @@ test.each<[Partial<NewClusterAsked>, string]>([
   [{ pod_cidr: '203.0.112.0/22' }, 'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)'],
   [{ pod_cidr: '10.244.0.0/25' }, 'The pod network must be a /24 or larger: every node takes a /24 of it'],
   [{ service_cidr: '172.0.0.0/11' }, 'The service network must be a /12 or smaller'],
-])('%j: %s', (more, sentence) => {
+])('%j is refused: %s', (more, sentence) => {
   expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
 })
 
@@ -226,17 +226,17 @@ test.each([
   ['API.example.com:6443', 'API.example.com', 'https://api.example.com:6443'],
   ['https://[fd00::1]:6443/', 'fd00::1', 'https://[fd00::1]:6443'],
   ['fd00::1', 'fd00::1', 'https://[fd00::1]:6443'],
-])('endpoint %s', (text, host, url) => {
+])('the endpoint %s is accepted and parsed', (text, host, url) => {
   expect(NewCluster.shape.endpoint.safeParse(text).success).toBe(true)
   expect(endpointHost(text)).toBe(host)
   expect(endpointUrl(endpointHost(text))).toBe(url)
 })
 
-test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'https://', '[fd00::1', '-a.example.com'])('%s is no endpoint', (text) => {
+test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'https://', '[fd00::1', '-a.example.com'])('%s is not a valid endpoint', (text) => {
   expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe('Enter an IP address or a DNS name')
 })
 
-test('for all networks, the pod and Service ranges of an accepted cluster contain no server', () => {
+test('in random networks, the pod and Service ranges of an accepted cluster never contain a server', () => {
   const octet = fc.integer({ min: 0, max: 255 })
   const cidr = fc.tuple(octet, octet, fc.integer({ min: 8, max: 24 })).map(([a, b, prefix]) => {
     const base = ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) & ~((1n << BigInt(32 - prefix)) - 1n)

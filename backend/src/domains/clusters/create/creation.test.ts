@@ -54,7 +54,7 @@ test('three control planes and two workers become a cluster, step by step', asyn
   }
 })
 
-test('the cluster key is stored in the cluster, sealed in the database, in the escrow file, and in no answer', async () => {
+test('the cluster key is stored in the cluster, the escrow file and, sealed, the database, but is in no response', async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
   const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
@@ -76,7 +76,7 @@ test('the cluster key is stored in the cluster, sealed in the database, in the e
   for (const { text } of answers) for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)]) expect(text).not.toContain(secret)
 })
 
-test('each download issues its own kubeconfig or talosconfig for the role, and is audited', async () => {
+test("each download issues a new kubeconfig or talosconfig for the user's role, and is audited", async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const operator = await backend.signIn({ role: 'operator' })
   const viewer = await backend.signIn({ role: 'viewer' })
@@ -117,7 +117,7 @@ const refused = async (body: NewClusterAsked) => {
   return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
 }
 
-test('two control planes, an overlapping CIDR, a taken name and a taken server are each refused with their sentence, and nothing is left reserved', async () => {
+test('two control planes, an overlapping CIDR, a taken name and a taken server are each refused with an own error, and nothing stays reserved', async () => {
   const nodes = world.take(3)
   expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
     status: 422,
@@ -157,7 +157,7 @@ test('two control planes, an overlapping CIDR, a taken name and a taken server a
   for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
 })
 
-test('a preview shows every configuration masked, the checks and the whole plan, and writes nothing', async () => {
+test('a preview shows every configuration with masked secrets, the checks and the complete plan, and writes nothing', async () => {
   const nodes = world.take(2)
   const body = world.ask(nodes, { name: 'preview' })
   const [first, second] = body.servers
@@ -179,7 +179,7 @@ test('a preview shows every configuration masked, the checks and the whole plan,
   expect(bad.answer!.checks).toContainEqual({ check: 'pod_cidr', ok: false, message: expect.stringContaining('overlaps') })
 })
 
-test('a patch that is sent with a new cluster is stored with it or not at all', async () => {
+test('a patch in the request for a new cluster is stored only if the cluster is created', async () => {
   const nodes = world.take(1)
   const body = world.ask(nodes)
   const withPatch = (text: string) => ({ ...body, servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }] })
@@ -229,7 +229,7 @@ test('of ten concurrent creations with the same server exactly one succeeds', as
   }
 })
 
-test('one Idempotency-Key makes one cluster', async () => {
+test('requests with one Idempotency-Key create one cluster', async () => {
   const body = world.ask(world.take(1))
   const calls = await Promise.all(Array.from({ length: 5 }, () => admin.call(clusterCreate, { body }, { idempotencyKey: 'cluster-once-0001' })))
   const made = new Set(calls.map((c) => c.answer?.cluster.id).filter(Boolean))

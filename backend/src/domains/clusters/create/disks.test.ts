@@ -26,11 +26,11 @@ test('only a unique id identifies a disk', () => {
   expect(wwidsOf(disks, ['/dev/vda'])).toEqual({})
 })
 
-test('the disk selector uses the id where Talos is sure to match it', () => {
+test('the disk selector uses the id if Talos is certain to match it', () => {
   expect(['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`))).toEqual(['naa.1', null, null, null, null, null])
 })
 
-test('Talos is never installed on a disk that took the name of another', () => {
+test('Talos is never installed on a disk that has taken the name of another disk', () => {
   const swapped = [
     { id: 'sdb', wwid: 'naa.1' },
     { id: 'sda', wwid: 'naa.2' },
@@ -40,7 +40,7 @@ test('Talos is never installed on a disk that took the name of another', () => {
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
 })
 
-test('the chosen disks are wiped under any name, and never the disk of a running Talos', () => {
+test('selected disks are wiped even if their names have changed; the disk of a running Talos never is', () => {
   const now = [
     { id: 'sda', wwid: 'naa.2' },
     { id: 'sdb', wwid: 'naa.1' },
@@ -51,7 +51,7 @@ test('the chosen disks are wiped under any name, and never the disk of a running
   expect(toWipe(chosen, [], undefined)).toEqual({ wipe: [], gone: ['/dev/sdb', '/dev/sdc'] })
 })
 
-describe('right before the order', () => {
+describe('the check right before wiping', () => {
   const told = (id: string, content: string, more: Partial<Disk> = {}): Disk => ({
     id,
     size: 1e12,
@@ -78,13 +78,13 @@ describe('right before the order', () => {
   const first = { isInstalled: false, isAgain: false }
   const problem = (now: Disk[], when = first) => wipeProblem(agreed, now, when)
 
-  test('disks with the confirmed content or with none are wiped, under any name', () => {
+  test('empty disks and disks with the confirmed content are wiped, even if their names have changed', () => {
     expect(problem([told('sda', 'empty'), told('sdb', 'ext4 "data"')])).toBeNull()
     expect(problem([told('sda', 'empty'), told('sdb', 'empty')])).toBeNull()
     expect(problem([told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }), told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' })])).toBeNull()
   })
 
-  test('a disk that holds something else is not wiped', () => {
+  test('a disk with other content is not wiped', () => {
     expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
       '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place',
     )
@@ -109,7 +109,7 @@ describe('right before the order', () => {
     expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], { isInstalled: true, isAgain: false })).toBeNull()
   })
 
-  test('a server that was chosen without disk confirmation is installed on an empty disk only', () => {
+  test('without a disk confirmation, a server is installed only on an empty disk', () => {
     const old = { ...agreed, agreed_disks: {} }
     expect(wipeProblem(old, [told('sda', 'empty'), told('sdb', 'empty')], first)).toBeNull()
     expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain('it holds xfs')

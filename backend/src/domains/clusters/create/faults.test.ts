@@ -12,10 +12,10 @@ const world = await clusterWorld({ servers: 100 })
 const { admin } = world
 
 /** One control plane and one worker, one of which has a temporary fault. */
-describe.concurrent('a server in trouble for a while holds up its cluster and no longer', () => {
+describe.concurrent('a temporary fault of a server only delays the creation of its cluster', () => {
   for (const stage of stages) {
     for (const kind of kinds) {
-      test(`${kind} while ${stage}`, { timeout: 90_000 }, async () => {
+      test(`fault ${kind} at stage ${stage}`, { timeout: 90_000 }, async () => {
         const nodes = world.take(2)
         const [controlPlane, worker] = nodes
         const ill = kinds.indexOf(kind) % 2 === 0 ? controlPlane! : worker!
@@ -31,7 +31,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
   }
 
   for (const stage of stages) {
-    test(`power lost while ${stage}, and back later`, { timeout: 90_000 }, async () => {
+    test(`power lost at stage ${stage}, restored later`, { timeout: 90_000 }, async () => {
       const nodes = world.take(2)
       const ill = nodes[stages.indexOf(stage) % 2]!
       await addFault(world.machine(ill), { kind: 'vanish', stage })
@@ -49,7 +49,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     })
   }
 
-  test('if the answer to a configuration is lost, the same bytes are sent again and Talos is installed once', { timeout: 90_000 }, async () => {
+  test('if the response to a configuration is lost, the same bytes are sent again and Talos is installed once', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[0]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
     await addFault(world.machine(nodes[1]!), { kind: 'close-after-apply', times: 1 })
@@ -58,7 +58,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
   })
 
-  test('if the answer to the bootstrap is lost, etcd is still made only once', { timeout: 90_000 }, async () => {
+  test('if the response to the bootstrap is lost, etcd is still created only once', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
     const { cluster, operation } = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
@@ -67,7 +67,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
   })
 
-  test('without time servers nothing starts, and each server reports that it waits for the time', { timeout: 90_000 }, async () => {
+  test('without time servers the cluster does not start, and each server reports that it waits for the time', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'time', off_ms: 0 })
     const { operation } = await world.create(nodes)
@@ -88,7 +88,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     { off: 61, words: / answers, but by its certificate its clock is at least 6[01] minutes ahead of ours$/ },
     { off: -61, words: / answers, but by its certificate its clock is between 5\d minutes and 6\d minutes behind ours$/ },
   ])(
-    'a clock that is off by $off minutes, until the time servers answer: the server is there, and its clock is named',
+    'a server whose clock is off by $off minutes counts as reachable, and the reason names its clock, until it gets the time',
     { timeout: 90_000 },
     async ({ off, words }) => {
       const nodes = world.take(2)
@@ -123,7 +123,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
   })
 
   test(
-    'a server that can not be installed says so in its events and keeps its log; who takes its place goes on where the creation was',
+    "a server that can't be installed has the failure in its events and keeps its log; its replacement continues the creation",
     { timeout: 120_000 },
     async () => {
       const nodes = world.take(4)
@@ -197,7 +197,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(effects.map((e) => e.name)).toContain(`wipe-disk/${nodes[0]!.id}/${wwid}`)
   })
 
-  test('a failed installation is started again', { timeout: 90_000 }, async () => {
+  test('a failed installation is retried', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
     const { operation } = await world.create(nodes)
@@ -212,8 +212,8 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
   })
 })
 
-describe.concurrent('a server that is not what it was is sent nothing, and the others go on', () => {
-  test('other hardware at the address stops the creation, and a retry continues once the right machine is back', { timeout: 90_000 }, async () => {
+describe.concurrent('a server whose hardware has changed receives nothing, and the others continue', () => {
+  test('other hardware at the address stops the creation; after the right machine is back, a retry continues it', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const ill = nodes[3]!
     const machine = world.machine(ill)
@@ -242,7 +242,7 @@ describe.concurrent('a server that is not what it was is sent nothing, and the o
     expect(world.etcds(cluster.name)).toBe(1)
   })
 
-  test('a failed server is replaced, and the creation goes on without starting over', { timeout: 90_000 }, async () => {
+  test('a failed server is replaced, and the creation continues without starting over', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const [spare] = world.take(1)
     const ill = nodes[3]!

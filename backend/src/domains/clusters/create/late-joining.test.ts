@@ -9,7 +9,7 @@ const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } 
 
 const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
-test('late servers report why and fail after half an hour; one is retried, one is replaced', async () => {
+test('servers that join late report the reason and fail after half an hour; a retry and a replacement both succeed', async () => {
   // At first a control plane can't pull its installer, and a worker never gets the time.
   const [controlPlane, worker] = world.take(2)
   await addFault(world.machine(controlPlane!), { kind: 'no-image' })

@@ -51,7 +51,7 @@ test('a workload disk needs confirmation as well, because a reset wipes it', asy
   expect(refused.problem!.error).toContain('it holds 2 partitions: 1 ZFS member "tank"')
 })
 
-test('a USB stick that is the only disk is not chosen, and the check says why', async () => {
+test('if a USB stick is the only disk, it is not selected by default, and the check gives the reason', async () => {
   expect(stick.eligibility.find((e) => e.check === 'disks')).toEqual({ check: 'disks', ok: false, reason: 'No disk is chosen: sdu is a USB disk' })
   const refused = await admin.call(clusterCreate, { body: world.ask([stick]) })
   expect(refused.problem).toMatchObject({ code: 'not_eligible', error: expect.stringContaining('sdu is a USB disk') as string })
@@ -59,7 +59,7 @@ test('a USB stick that is the only disk is not chosen, and the check says why', 
   expect(named.problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it is a USB disk, and it is empty') as string })
 })
 
-test('a disk that was filled after it was chosen is not wiped; a retry asks for confirmation and continues', { timeout: 60_000 }, async () => {
+test('a disk that got content after it was selected is not wiped; a retry requires a confirmation and then continues', { timeout: 60_000 }, async () => {
   const machine = world.machine(clean)
   machine.disk.change((state) => (state.contents = { nvme0n1: 'ext4' }))
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
@@ -83,7 +83,7 @@ test('a disk that was filled after it was chosen is not wiped; a retry asks for 
 })
 
 test(
-  'a disk that is gone between the review and the order: nothing is sent; who takes its place loses a disk that holds something only with its name',
+  'if a disk disappears after the review, nothing is sent; a disk of the replacement server with content is wiped only if the call names it',
   { timeout: 90_000 },
   async () => {
     const machine = world.machine(thin)

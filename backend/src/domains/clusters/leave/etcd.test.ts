@@ -19,7 +19,7 @@ test('a control plane may leave if the others keep a majority', () => {
   expect(canLeaveEtcd(etcd(4, [3, 4], [3, 4]), 'web-3', 'prod')).toEqual({ ok: true })
 })
 
-test('a control plane whose departure would cost the majority stays, and the error has the numbers', () => {
+test("a control plane whose departure would cost the majority can't leave, and the error gives the numbers", () => {
   expect(canLeaveEtcd(etcd(3, [3]), 'web-1', 'prod')).toEqual({
     ok: false,
     reason: 'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
@@ -29,14 +29,14 @@ test('a control plane whose departure would cost the majority stays, and the err
   expect(canLeaveEtcd(etcd(1), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('delete the cluster instead') })
 })
 
-test('without a majority no member is removed, not even a dead one', () => {
+test('without a majority no member can be removed, not even a dead one', () => {
   expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
     ok: false,
     reason: 'etcd of prod has no majority, so no member can be taken out of it: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or delete the cluster',
   })
 })
 
-test.each([2, 3, 4, 5, 6, 7])('brute force: of %i members, one leaves exactly where both majorities hold', (count) => {
+test.each([2, 3, 4, 5, 6, 7])('in every combination of healthy members out of %i, one may leave if and only if there is a majority before and after', (count) => {
   for (let mask = 0; mask < 2 ** count; mask++) {
     const ill = Array.from({ length: count }, (_, i) => i + 1).filter((i) => mask & (1 << (i - 1)))
     const healthyStaying = count - 1 - ill.filter((i) => i !== 1).length
@@ -46,7 +46,7 @@ test.each([2, 3, 4, 5, 6, 7])('brute force: of %i members, one leaves exactly wh
   }
 })
 
-test('a removal that leaves an unsafe number of members causes a warning', () => {
+test('removing a member warns if the remaining number of members is unsafe', () => {
   expect(afterLeaving(3)).toBeNull()
   expect(afterLeaving(2)).toBe('2 control planes stay, an even number: losing one then costs as much as with 1')
   expect(afterLeaving(1)).toContain('down while that server is')

@@ -22,7 +22,7 @@ const ready = async (nodes: readonly Server[]) => {
 
 describe.concurrent('leaving a cluster', () => {
   test(
-    'a deleted cluster leaves its servers in maintenance: workers first, control planes one by one, the last not in order',
+    'deleting a cluster returns its servers to maintenance: workers first, then control planes one by one, the last one without leaving etcd',
     { timeout: 90_000 },
     async () => {
       const nodes = world.take(5)
@@ -70,7 +70,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test('a forced deletion contacts no server, and lists those that were left as they are', { timeout: 90_000 }, async () => {
+  test('a forced deletion contacts no server, and lists the servers that were not wiped', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
@@ -82,7 +82,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('a forced deletion contacts no server while it waits for its turn either', { timeout: 90_000 }, async () => {
+  test('a forced deletion contacts no server while its cluster waits in the queue', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
@@ -105,7 +105,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('a creation that is cancelled before anything was sent frees its servers at once', { timeout: 90_000 }, async () => {
+  test('a creation cancelled before anything was sent to its servers frees them at once', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
     const { cluster, operation } = await world.create(nodes)
@@ -123,7 +123,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])('cancelled after %f of its steps, every server ends free and in maintenance', { timeout: 90_000 }, async (share) => {
+  test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])('a creation cancelled after a share of %f of its steps ends with every server free and in maintenance', { timeout: 90_000 }, async (share) => {
     const nodes = world.take(3)
     const { cluster, operation } = await world.create(nodes)
     await world.until(
@@ -143,7 +143,7 @@ describe.concurrent('leaving a cluster', () => {
     expect(world.etcds(cluster.name)).toBeLessThanOrEqual(1)
   })
 
-  test('a cluster that was ready and loses a server is degraded with the reason, and ready again', { timeout: 90_000 }, async () => {
+  test('a ready cluster that loses a server is degraded with the reason, and becomes ready again when the server is back', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     expect(await world.server(nodes[1]!.id)).toMatchObject({ status: 'ready', kubernetes: { ready: true, reason: null } })

@@ -24,7 +24,7 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
 })
 const sent: MemberRow = { ...fresh, at: 'install', send_intent_at: new Date(now - 5000), sent_at: new Date(now - 5000) }
 
-test('a server is not contacted before the cluster has secrets and the server a configuration', () => {
+test('a server is not contacted before the cluster has its secrets and the server has a configuration', () => {
   expect(decideBlind(fresh, { ...around, secrets: false }, false)).toMatchObject({ act: 'wait', at: 'config' })
   expect(decideBlind(fresh, around, false)).toEqual({ act: 'render', at: 'config' })
   expect(decideBlind(fresh, around, true)).toBeNull()
@@ -45,12 +45,12 @@ test('after a crash between intent and answer the same bytes are sent again at o
   expect(decideServer({ ...sent, sent_at: null }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
-test('an accepted configuration is not sent again before the server had time to apply it', () => {
+test('an accepted configuration is not sent again until the server has had time to apply it', () => {
   expect(decideServer(sent, around, maintenance)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...sent, sent_at: new Date(now - settleMs) }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 
-test('a server that returns in maintenance failed to install and gets its configuration again, a limited number of times', () => {
+test('a server that returns in maintenance has failed to install, and receives its configuration again a limited number of times', () => {
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: mostSends, trouble: 'i/o error' }, around, maintenance)).toMatchObject({
@@ -58,7 +58,7 @@ test('a server that returns in maintenance failed to install and gets its config
   })
 })
 
-test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kind) => {
+test.each(['foreign', 'stranger'] as const)('nothing is sent to a machine whose identity is %s', (kind) => {
   expect(decideServer(fresh, around, { kind, reason: 'not it' })).toMatchObject({ act: 'fail', at: 'apply' })
 })
 
@@ -84,7 +84,7 @@ test('a control plane waits for etcd, then to become Ready', () => {
   expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'wait', at: 'join', reason: 'Waiting to be Ready in Kubernetes' })
 })
 
-test('problems of the machine are reported in its own words', () => {
+test('problems of a machine are reported with the message of Talos', () => {
   const unmet = [
     { name: 'time', reason: 'time is not synced' },
     { name: 'services', reason: 'kubelet not running' },
@@ -101,7 +101,7 @@ test('problems of the machine are reported in its own words', () => {
   })
 })
 
-test('a server with a wrong clock counts as answering', () => {
+test('a server whose clock is wrong counts as answering', () => {
   const clock: Seen = { kind: 'dark', reason: 'by its certificate its clock is at least 61 minutes ahead of ours', answers: true }
   expect(decideServer(sent, around, clock)).toEqual({ act: 'wait', at: 'boot', reason: `web-1 answers, but ${clock.reason}` })
   expect(decideServer({ ...sent, wanted: 'released' }, around, clock)).toMatchObject({
@@ -111,7 +111,7 @@ test('a server with a wrong clock counts as answering', () => {
   })
 })
 
-test('an API that answers briefly before the installation does not count as started', () => {
+test('a server whose API answers briefly before the installation does not count as started', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
   // A server that was seen to restart is installed, and its boot doesn't start another installation.
   expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
@@ -122,14 +122,14 @@ test('a server that reports an installation over the secured API does not count 
   expect(decideServer(sent, around, secured('rebooting'))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test('a server that lost its configuration does not get a new one silently', () => {
+test("a server that lost its configuration does not receive a new one without a person's decision", () => {
   expect(decideServer({ ...sent, at: 'etcd', secured_at: new Date(now - 9000) }, around, maintenance)).toMatchObject({
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
   })
 })
 
-test('a clock that jumps a day ahead or back does not change how long is waited', () => {
+test('a clock that jumps a day ahead or back does not change the time limits', () => {
   const installing = { ...sent, at_since: new Date(now - 60_000) }
   const ahead = { ...around, now: now + 86_400_000, steadySince: now + 86_400_000 - 5_000 }
   expect(decideServer(installing, ahead, dark)).toMatchObject({ act: 'wait', at: 'install' })
@@ -143,7 +143,7 @@ test('a clock that jumps a day ahead or back does not change how long is waited'
   })
 })
 
-test('a wait ends with its reason, but not while it waits for other servers', () => {
+test('a wait that exceeds its limit fails with its reason, but waiting for other servers has no limit', () => {
   const late = { ...sent, at_since: new Date(now - patienceMs.install!) }
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
   const waiting: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 9000), at_since: new Date(now - 10 * patienceMs.etcd!) }
@@ -162,11 +162,11 @@ test('a wait ends with its reason, but not while it waits for other servers', ()
   })
 })
 
-test('a server that got no configuration is released without contact', () => {
+test('a server that never received a configuration is released without being contacted', () => {
   expect(decideBlind({ ...fresh, wanted: 'released' }, around, true)).toEqual({ act: 'release', at: 'release' })
 })
 
-test('a server that got a configuration is reset first, and the reset is repeated only after a pause', () => {
+test('a server that received a configuration is reset before its release, and the reset is repeated only after a pause', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, secured('running'))).toEqual({ act: 'reset', at: 'reset', graceful: false })
   expect(
@@ -187,13 +187,13 @@ test('a server that got a configuration is reset first, and the reset is repeate
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000) }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
-test('a server that just got its configuration is not released before it shows whether it applies it', () => {
+test('a server that just received its configuration is not released until it shows whether it applies it', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
   expect(decideServer({ ...leaving, send_intent_at: new Date(now - settleMs) }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
 })
 
-test('a replaced server is waited for without a limit, because no retry would reach it', () => {
+test('waiting for a replaced server has no time limit, because no retry would reach it', () => {
   const replaced: MemberRow = { ...sent, wanted: 'released', at: 'reset', at_since: new Date(now - 86_400_000) }
   const stays = { ...around, clusterStays: true }
   const foreign: Seen = { kind: 'foreign', reason: 'unknown authority' }
@@ -206,7 +206,7 @@ test('a replaced server is waited for without a limit, because no retry would re
   expect(decideBlind({ ...replaced, failed_at: new Date(now) }, around, true)).toEqual({ act: 'rest', at: 'reset' })
 })
 
-test('a control plane leaves etcd gracefully while others stay; the last one does not', () => {
+test('a control plane leaves etcd gracefully while others stay; the last control plane does not', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, { ...around, othersStay: true }, running)).toMatchObject({ act: 'reset', graceful: true })
@@ -218,7 +218,7 @@ test('a control plane leaves etcd gracefully while others stay; the last one doe
   expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' }, true)).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
 })
 
-test('a server that leaves a running cluster leaves gracefully, is asked a limited number of times, and is removed from etcd and Kubernetes after its wipe', () => {
+test('a server of a running cluster is reset gracefully, a limited number of times, and after its wipe removed from etcd and Kubernetes', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', operation_id: 'reset', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
@@ -258,7 +258,7 @@ test('after an installation that failed halfway the disk is wiped before the nex
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
 })
 
-test('a Talos that was on the disk before or has started from it is not wiped', () => {
+test('a Talos that was on the disk before the installation, or has started from that disk, is not wiped', () => {
   expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 2, was_installed: true }, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, sends: 1, was_installed: false, at: 'etcd', secured_at: new Date(now - 9000) }, around, half)).toMatchObject({ act: 'fail' })
@@ -299,7 +299,7 @@ test('a failed installation is reported while the server restarts, while it is s
   })
 })
 
-test('the reason of a stopped kubelet includes its last message', () => {
+test('if the kubelet has stopped, the reason includes its last message', () => {
   const worker: MemberRow = { ...sent, role: 'worker', secured_at: new Date(now) }
   const kubelet = { state: 'Failed', healthy: false, message: 'Failed to run pre stage: failed to pull image "k:v9": not found' }
   expect(

@@ -42,7 +42,7 @@ const cases = [
 ] as const
 
 test(
-  'what keeps an installation stands in the step within 30 s, in the words of Talos; one that never ends fails with them',
+  'the step shows within 30 s, with the message of Talos, why an installation does not finish; after the time limit it fails with that message',
   { timeout: 180_000 },
   async () => {
     world.simulator.world.clock.setSpeed(realSpeed * hurry)

@@ -6,7 +6,7 @@ const now = Date.parse('2026-11-20T10:00:00Z')
 const at = (ms: number) => new Date(now + ms)
 const lines = ['[talos] task install (1/1): failed: input/output error']
 
-test('the log of a failing boot is kept once it shows a problem, and of each attempt after the first', () => {
+test('the log of a failing boot is stored as soon as it shows a problem, and again for each later attempt', () => {
   const first = { trouble: null, failure_log_at: null, sends: 1 }
   expect(troubleOf(first, { trouble: null, log: lines }, now)).toEqual({})
   expect(troubleOf(first, { trouble: 'input/output error', log: lines }, now)).toEqual({
@@ -27,7 +27,7 @@ test('the log of a failing boot is kept once it shows a problem, and of each att
   expect(troubleOf(told, { trouble: 'task "upgrade" failed: exit code 1', log: lines }, now)).toEqual({})
 })
 
-test('the kept log is short and has no join token', () => {
+test('the stored log is short and contains no join token', () => {
   const long = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(290)}`)
   const { failure_log } = troubleOf(
     { trouble: null, failure_log_at: null, sends: 2 },

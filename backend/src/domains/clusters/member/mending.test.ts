@@ -3,7 +3,7 @@ import { mendTarget } from './mending.ts'
 
 const chosen = { name: 'web-1', install_disk: '/dev/sda', disk_wwids: { '/dev/sda': 'naa.1', '/dev/sdb': 'naa.2' } }
 
-test('the chosen disk is wiped by its WWID under any name', () => {
+test('the chosen disk is identified by its WWID and wiped even if its name has changed', () => {
   expect(mendTarget(chosen, [{ id: 'sda', wwid: 'naa.1' }], 'sda')).toEqual({ disk: 'sda' })
   const swapped = [
     { id: 'sda', wwid: 'naa.2' },
@@ -12,7 +12,7 @@ test('the chosen disk is wiped by its WWID under any name', () => {
   expect(mendTarget(chosen, swapped, 'sdb')).toEqual({ disk: 'sdb' })
 })
 
-test('another disk under the name that was chosen is not wiped', () => {
+test('another disk that now has the chosen name is not wiped', () => {
   const swapped = [
     { id: 'sda', wwid: 'naa.2' },
     { id: 'sdb', wwid: 'naa.1' },
@@ -24,16 +24,16 @@ test('another disk under the name that was chosen is not wiped', () => {
 })
 
 test.each([
-  ['no WWID was known', { ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.1' }]],
+  ['the WWID of the chosen disk is unknown', { ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.1' }]],
   [
-    'two disks show it',
+    'two disks have the WWID',
     chosen,
     [
       { id: 'sda', wwid: 'naa.1' },
       { id: 'sdb', wwid: 'naa.1' },
     ],
   ],
-  ['it is gone', chosen, [{ id: 'sda', wwid: 'naa.3' }]],
-] as const)('nothing is wiped where %s', (_, m, disks) => {
+  ['the chosen disk is gone', chosen, [{ id: 'sda', wwid: 'naa.3' }]],
+] as const)('nothing is wiped if %s', (_, m, disks) => {
   expect(mendTarget(m, disks, 'sda')).toEqual({ problem: expect.stringContaining('It is not wiped') as string })
 })

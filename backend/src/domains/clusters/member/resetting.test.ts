@@ -25,8 +25,8 @@ const dark = async (node: Server) => {
 }
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members.map((m) => m.name)
 
-describe.concurrent('a server leaves a cluster that stays', () => {
-  test('a worker is wiped and free, and the cluster is ready with one server less', { timeout: 90_000 }, async () => {
+describe.concurrent('removing a server from a cluster', () => {
+  test('a removed worker is wiped and free, and the cluster is ready with one server less', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const [first, , worker] = nodes as [Server, Server, Server]
@@ -67,7 +67,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(items.map((e) => e.type)).toEqual(expect.arrayContaining(['server.reset_requested', 'server.reset']))
   })
 
-  test('a control plane of three leaves etcd first: two members stay, which the operation says, and the cluster answers', { timeout: 90_000 }, async () => {
+  test('one of three control planes leaves etcd before its reset; the operation warns that two members stay, and the cluster keeps answering', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const first = nodes[0]!
@@ -95,7 +95,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(forced.problem).toMatchObject({ code: 'transition_refused' })
   })
 
-  test('a removal that would cost the majority is refused with the numbers; a dead member is removed by the others', { timeout: 90_000 }, async () => {
+  test('a removal that would cost the majority is refused with the numbers; the other members remove a dead member', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const [first, second, third] = nodes as [Server, Server, Server, Server]
@@ -124,7 +124,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
   })
 
-  test("a silent worker can be removed by force; one that answers can't", { timeout: 90_000 }, async () => {
+  test("a silent worker can be removed by force, a worker that answers can't", { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const [first, second, worker] = nodes as [Server, Server, Server]
@@ -178,7 +178,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(again.identity.note).toContain(worker.name)
   })
 
-  test('workload disks are wiped as well, unless the call keeps them', { timeout: 90_000 }, async () => {
+  test('workload disks are wiped as well, unless the call asks to keep them', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const disks = nodes.map((node) => {
       const machine = world.machine(node)

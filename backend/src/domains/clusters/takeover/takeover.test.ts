@@ -99,7 +99,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   ],
   ['the address of a worker', () => ({ addresses: [addressOf(nodes[1]!)] }), /is a worker: give the address of a control plane$/],
   ['no address', () => ({ addresses: [] }), /^Give the address of a control plane/],
-])('%s is refused with a reason, and nothing is stored', async (_, given, sentence) => {
+])('a takeover with %s is refused with a reason, and nothing is stored', async (_, given, sentence) => {
   const refused = await preview(await given())
   expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', error: expect.stringMatching(sentence) as string } })
   expect(refused.text).not.toContain('PRIVATE KEY')
@@ -113,7 +113,7 @@ test('a takeover by an address outside of the dial networks is refused', async (
   expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused', fields: { addresses: sentence } } })
 })
 
-test('a talosconfig may have a name among its endpoints if another one is an address', async () => {
+test('the endpoints of a talosconfig may include a DNS name if another endpoint is an address', async () => {
   const { ca, crt, key } = readTalosconfig(files.talosconfig)
   const of = (...endpoints: string[]) => talosconfig({ context: 'theirs', endpoints, ca, crt, key })
   expect(await preview({ talosconfig: of('api.example.org', addressOf(nodes[0]!)) })).toMatchObject({ status: 200 })
@@ -136,7 +136,7 @@ test("a cluster with a silent machine is shown and can't be taken over", async (
 
 let shown: Takeover
 
-test('the preview shows the machines, and which of them are known by UUID', async () => {
+test('the preview lists the machines and marks those whose UUID is registered already', async () => {
   const before = applies()
   shown = (await preview()).answer!
   expect(shown).toMatchObject({
@@ -155,7 +155,7 @@ test('the preview shows the machines, and which of them are known by UUID', asyn
   expect(applies()).toEqual(before)
 })
 
-test('the preview warns of subnets that the networks of the cluster overlap', async () => {
+test('the preview warns if the networks of the cluster overlap a subnet', async () => {
   const subnet = (await admin.call(subnetCreate, { body: { name: 'front', cidr: '10.244.7.0/24', datacenter_id: datacenterId } })).answer!
   const { answer } = await preview()
   expect(answer!.checks).toContainEqual({
@@ -192,7 +192,7 @@ test('after a takeover the cluster is ready, and nothing was sent to its servers
   expect(applies()).toEqual(before)
 })
 
-test('a patch changes the configuration that the machine was taken over with', async () => {
+test('a patch is merged into the configuration that the machine had at the takeover', async () => {
   const keys = await adminOf(bundle)
   const before = parse(await held(nodes[1]!, keys).then((yaml) => yaml.split('---')[0]!)) as { machine: object }
   const made = await admin.call(patchCreate, { params: { id: nodes[1]!.id }, body: { name: 'swap', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
@@ -237,7 +237,7 @@ async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
   return to
 }
 
-test('a rotation of the authority by others is reported, and importing the new secrets restores access', async () => {
+test('if others rotate the certificate authority, this is reported, and importing the new secrets restores access', async () => {
   const rotated = await rotate(bundle)
   const params = { id: taken.id }
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, taken.id))

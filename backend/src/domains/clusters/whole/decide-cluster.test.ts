@@ -41,7 +41,7 @@ test('a creation goes through its phases in order', () => {
   expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now }))).toBe('access')
 })
 
-test('a worker that answers is never chosen for etcd', () => {
+test('a worker is never chosen for the bootstrap of etcd, even if it answers first', () => {
   expect(decideCluster(cluster([member(1), member(4, { secured_at: now })]))).toBe('wait-control-plane')
   expect(
     chooseForBootstrap([member(4, { secured_at: now }), member(3, { secured_at: now }), member(2, { secured_at: now, failed_at: now }), member(1)])?.name,
@@ -74,7 +74,7 @@ test('a failed server stops the creation only after the others have finished or 
   expect(isStuck(cluster([member(1, on), member(2, { ...on, node_ready_at: null }), failed], { control_plane_at: now }, confirmed))).toBe(false)
 })
 
-test("a replaced server delays nobody, even if it can't be reset", () => {
+test("a replaced server does not delay the others, even if it can't be reset", () => {
   const on = { secured_at: now, etcd_at: now, node_ready_at: now } as const
   const replaced = member(3, { wanted: 'released', failed_at: now, failure: 'It does not answer' })
   const going = [{ control_plane_at: now }, { bootstrap: bootstrap(now) }] as const
@@ -84,7 +84,7 @@ test("a replaced server delays nobody, even if it can't be reset", () => {
   expect(isStuck(cluster([replaced], { wanted: 'removed' }))).toBe(true)
 })
 
-test('the reason of a failure names its server once', () => {
+test('the reason of a failure contains the name of its server once', () => {
   const said = (failure: string) => describeCluster(cluster([member(1), member(2), member(3, { failed_at: now, failure })], { wanted: 'removed' })).reason
   const { name } = member(3)
   const reasons = [said('It refused the configuration'), said(`${name} came back in maintenance after 5 installations`)]
@@ -93,12 +93,12 @@ test('the reason of a failure names its server once', () => {
   expect(said('/dev/sda of web-3 (PM9A3): it holds xfs')).not.toContain('web-3: ')
 })
 
-test('without any control plane the workers are not waited for', () => {
+test('if no control plane is left, the operation does not wait for the workers', () => {
   const failed = member(1, { failed_at: now, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)
 })
 
-test('the server chosen for etcd is not changed when it fails while its state is unknown', () => {
+test('if the server chosen for etcd fails and its state is unknown, no other server is chosen', () => {
   const chosen = member(1, { secured_at: now, failed_at: now, failure: 'It does not answer' })
   const stuck = cluster([chosen, member(2, { secured_at: now }), member(3, { secured_at: now })], {}, { bootstrap: bootstrap(null) })
   expect(isStuck(stuck)).toBe(true)

@@ -31,7 +31,7 @@ const run = (taken: Taken) => engine.run(taken, new AbortController().signal)
 const remove = async (id: string, force: 'true' | 'false') => (await admin.call(clusterDelete, { params: { id }, query: { force } })).answer!.operation
 const resetsOf = (nodes: readonly Server[]) => nodes.map((node) => world.machine(node).disk.state.counters.resets)
 
-test('a check of a cluster that ends after the deletion was requested does not set it ready again', { timeout: 60_000 }, async () => {
+test('a health check that ends after the deletion was requested does not set the cluster to ready again', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   await world.machine(nodes[1]!).lifecycle.powerOff()
@@ -90,7 +90,7 @@ test('a cancel during a forced deletion resets no server', { timeout: 60_000 }, 
   expect(world.machine(controlPlane).stage.stage).toBe('running')
 })
 
-test('two forced deletions both end, and what the first gave up is not retried', { timeout: 60_000 }, async () => {
+test('two forced deletions both finish, and the second does not retry what the first gave up', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   const taken = await held(clusterQueue, cluster.id)
@@ -146,7 +146,7 @@ test('a reset that is cancelled just before it is sent is not sent', { timeout: 
   expect(await world.server(worker.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, operation_id: null })
 })
 
-test('a deletion whose cancel comes too late reports it once', { timeout: 60_000 }, async () => {
+test('a deletion that is cancelled too late reports this once', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   await world.machine(nodes[1]!).lifecycle.powerOff()
@@ -225,7 +225,7 @@ test('a reset that is cancelled while its server is removed by force leaves the 
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).problem).toMatchObject({ code: 'operation_ended' })
 })
 
-test('a server that is renamed while a cluster reserves it has one name everywhere', { timeout: 60_000 }, async () => {
+test('if a server is renamed while a cluster reserves it, the new name appears everywhere', { timeout: 60_000 }, async () => {
   const nodes = world.take(1)
   const [renamed, created] = await overtake(
     db,
@@ -238,7 +238,7 @@ test('a server that is renamed while a cluster reserves it has one name everywhe
   expect((await world.ended(created.answer!.operation.id)).status).toBe('done')
 })
 
-test('a server that failed before all were Ready stays failed until a person tries again, and then is ready like the others', { timeout: 60_000 }, async () => {
+test('a server that failed before all servers were Ready stays failed until a person retries, and is then ready like the others', { timeout: 60_000 }, async () => {
   const nodes = world.take(3)
   const [, early, late] = nodes as [Server, Server, Server]
   await addFault(world.machine(late), { kind: 'refuse' })
@@ -259,7 +259,7 @@ test('a server that failed before all were Ready stays failed until a person tri
   expect(left).toEqual([])
 })
 
-test('a failed server can be replaced by a server without a place, also one that failed there before', async () => {
+test('a failed server can be replaced by any free server, even one that failed in this cluster before', async () => {
   const nodes = world.take(3)
   const [controlPlane, ill, other] = nodes as [Server, Server, Server]
   const [spare] = world.take(1)
@@ -295,7 +295,7 @@ test('a failed server can be replaced by a server without a place, also one that
   expect((await world.cluster(cluster.id)).servers.map((s) => s.node_id)).toEqual(expect.arrayContaining([ill.id, other.id, controlPlane.id]))
 }, 90_000)
 
-test('a creation that is being cancelled goes on with no other server', { timeout: 60_000 }, async () => {
+test('a creation that is being cancelled does not accept a replacement server', { timeout: 60_000 }, async () => {
   const nodes = world.take(3)
   const [spare] = world.take(1)
   const [, ill, silent] = nodes as [Server, Server, Server]

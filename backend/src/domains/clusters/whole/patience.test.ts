@@ -8,7 +8,7 @@ import { clusterWorld } from '../testing/world.ts'
 // The clock of this world jumps, so no other test uses it.
 const world = await clusterWorld({ servers: 5 })
 
-test('a server that dies during its installation is named, times out and is replaced while the others continue', async () => {
+test('a server that dies during its installation is shown by name, times out and is replaced while the others continue', async () => {
   const nodes = world.take(4)
   const [spare] = world.take(1)
   const dead = nodes[3]!

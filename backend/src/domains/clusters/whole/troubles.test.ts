@@ -17,7 +17,7 @@ await db.updateTable('cluster').set({ status: 'ready', ready_at: at, control_pla
 const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
 const attention = async () => (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({ kind, name, reason }))
 
-test('a failure at a ready cluster without an operation shows at the cluster, in the overview and in events', async () => {
+test('a failure outside of any operation is shown on the ready cluster, in the overview and in events', async () => {
   const before = await cluster()
   expect(before.troubles).toEqual([])
   // Without its secrets the cluster can't be watched.
@@ -34,7 +34,7 @@ test('a failure at a ready cluster without an operation shows at the cluster, in
   expect(await attention()).toEqual([])
 })
 
-test("a configuration that can't be sent shows at the cluster with the name of the server", async () => {
+test("a configuration that can't be sent is shown on the cluster with the name of the server", async () => {
   const node = await buildServer(backend, { name: 'db-1', reachable: true, status: 'ready', cluster_id: id, cluster_name: 'prod' })
   await db
     .insertInto('cluster_server')

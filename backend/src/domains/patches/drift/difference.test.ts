@@ -19,7 +19,7 @@ const held = generateConfig({
 })
 const unknown = 'apiVersion: v1alpha1\nkind: QuantumLinkConfig\nname: q0\npassphrase: entangled\n'
 
-test('a document of a newer Talos is kept with the machine, and not shown', () => {
+test("a document of a newer Talos stays in the machine's configuration and is not shown", () => {
   const found = `${held}---\n${unknown}`
   const { same, keep, patch, diff } = differenceOf(held, found, 'v1.13.9')
   expect([same, patch, keep!.how]).toEqual([false, null, 'base'])
@@ -33,7 +33,7 @@ test('a document of a newer Talos is kept with the machine, and not shown', () =
   expect(composed.yaml).toContain('a.b: "1"')
 })
 
-test('secrets of a patch that others changed are shown as changed, never what they are', () => {
+test('if others changed secrets of a patch, the difference shows that they changed, but not their values', () => {
   const withAuth = (password: string) =>
     held.replace(
       'machine:\n',

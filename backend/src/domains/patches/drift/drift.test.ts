@@ -68,7 +68,7 @@ test('a server with the configuration that Steelyard sent has no drift', async (
   expect((await world.server(node.id)).drift).toBeNull()
 })
 
-test('the sweep finds changes by others, shows them line by line, and no patch overwrites them', async () => {
+test('the drift sweep finds changes by others and shows them line by line, and no patch overwrites them', async () => {
   await patchOutside(sysctl('vm.swappiness', '1'))
   const sent = applies()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
@@ -95,7 +95,7 @@ test('the sweep finds changes by others, shows them line by line, and no patch o
   expect(items.map((e) => e.type)).toContain('server.config_changed_outside')
 })
 
-test('keeping a difference stores it as a patch and does not change the machine', async () => {
+test('keeping a change by others stores it as a patch and does not change the machine', async () => {
   const { seen } = await drift()
   const sent = applies()
   expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
@@ -116,7 +116,7 @@ test('keeping a difference stores it as a patch and does not change the machine'
   expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
 })
 
-test('overwriting a difference restores the configuration that Steelyard sent', async () => {
+test('overwriting a change by others restores the configuration that Steelyard sent', async () => {
   await patchOutside(sysctl('net.core.somaxconn', '9'))
   const { seen, diff } = await drift()
   expect(diff!.after).toContain('net.core.somaxconn')
@@ -126,7 +126,7 @@ test('overwriting a difference restores the configuration that Steelyard sent', 
   expect((await world.server(node.id)).drift).toBeNull()
 })
 
-test('a change after the person looked is not overwritten', async () => {
+test('a change made after the user saw the difference is not overwritten', async () => {
   await patchOutside(sysctl('kernel.a', '1'))
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
@@ -145,7 +145,7 @@ test('a change after the person looked is not overwritten', async () => {
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test('a difference that no patch can express becomes the base of the patches', async () => {
+test("a change that can't be expressed as a patch becomes the base configuration of the patches", async () => {
   const own = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: 'machine:\n  certSANs:\n    - mine.example.com\n' } })
   expect(own.status).toBe(201)
   await world.until(held, (yaml) => yaml.includes('mine.example.com'))
@@ -166,7 +166,7 @@ test('a difference that no patch can express becomes the base of the patches', a
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test('images of an upgrade by others are taken over instead of reported as drift, and the next patch keeps them', async () => {
+test("images changed by others' upgrade are adopted instead of reported as drift, and the next patch keeps them", async () => {
   const { kubernetes_version: before } = await world.cluster(cluster.id)
   const [major, minor, patch] = before.split('.').map(Number)
   const next = `${major}.${minor}.${patch! + 1}`
@@ -179,7 +179,7 @@ test('images of an upgrade by others are taken over instead of reported as drift
   expect(now).not.toContain(`:v${before}`)
 })
 
-test('the version of an upgrade by others becomes the cluster’s version, and is announced', async () => {
+test('after an upgrade by others, the cluster shows the new version, and an event announces it', async () => {
   await backend.platform.db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
   await world.until(
@@ -192,7 +192,7 @@ test('the version of an upgrade by others becomes the cluster’s version, and i
   expect(told!.message).toContain('Talos v1.13.10')
 })
 
-test("a changed Kubernetes authority is named, can't be kept as a patch, and shows at the cluster", async () => {
+test("a changed Kubernetes certificate authority is named, can't be kept as a patch, and is shown on the cluster", async () => {
   const { parts, main } = await split()
   const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
   const base64 = (text: string) => Buffer.from(text).toString('base64')

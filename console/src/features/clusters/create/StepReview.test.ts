@@ -6,7 +6,7 @@ const unwise = { check: 'warning', ok: true, message: 'With one control plane, t
 const fine = { check: 'name', ok: true, message: 'The name is free' }
 const servers = [{ node_id: 'a', name: 'web-1', config: '', warnings: ['Talos is installed on /dev/sda already; it is kept'] }]
 
-test('what blocks a creation is an error and disables it with its sentence; what is unwise stays a warning', () => {
+test('a failed check is an error that disables the creation and is its reason; a risky choice is only a warning', () => {
   expect(findingsOf({ checks: [fine, taken, taken, unwise], servers })).toEqual({
     errors: [taken.message],
     warnings: [unwise.message, 'web-1: Talos is installed on /dev/sda already; it is kept'],
@@ -18,7 +18,7 @@ test('what blocks a creation is an error and disables it with its sentence; what
   expect(previewVerdict({ data: { checks: [fine, unwise], servers }, error: null })).toEqual({ ok: true })
 })
 
-test('nothing is created that was not checked', () => {
+test("a cluster can't be created before its check has finished", () => {
   expect(previewVerdict({ data: undefined, error: null })).toEqual({ ok: false, reason: 'It is being checked' })
   expect(previewVerdict({ data: undefined, error: new Error('no answer') })).toMatchObject({
     ok: false,

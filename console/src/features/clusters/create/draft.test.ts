@@ -46,7 +46,7 @@ const filled: Draft = {
   servers: taking(ids.map((id) => server(id))),
 }
 
-test('a typed Kubernetes version has to be of the minors that the chosen Talos runs', () => {
+test('a typed Kubernetes version must belong to a minor that the chosen Talos version supports', () => {
   const support = { ends: null, ended: false }
   const versions = [
     {
@@ -64,13 +64,13 @@ test('a typed Kubernetes version has to be of the minors that the chosen Talos r
   expect(problem('1.36')).toBe('Enter a version such as 1.36.3')
 })
 
-test('five chosen servers are three control planes and two workers, installed on the smallest disk that is large enough', () => {
+test('five selected servers become three control planes and two workers, installed on the smallest disk that is large enough', () => {
   expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
   expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
   expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
 })
 
-test('a disk that holds something, or is removable, is taken for nothing unasked, and is named before it is wiped', () => {
+test('a disk with content or a removable disk is never preselected, and must be confirmed before it is wiped', () => {
   const s = server('x')
   const disks = [
     { id: 'sdb', size: 100 * gib, serial: 'S1', content: 'ext4 "data"' },
@@ -95,13 +95,13 @@ test('a disk that holds something, or is removable, is taken for nothing unasked
   expect(confirmedOf(chosenDisks(chosen, [changed]), new Set([keyOf(asked[0]!)]))).toEqual([])
 })
 
-test('a server whose only disk is a USB stick has no install disk chosen', () => {
+test('a server whose only disk is a USB stick has no preselected install disk', () => {
   const s = server('x')
   const only = { ...s, resources: { ...s.resources, disks: [{ id: 'sda', size: 30 * gib, transport: 'usb', content: 'empty' }] } }
   expect(taking([only])['x']).toMatchObject({ installDisk: '', workloadDisks: [] })
 })
 
-test('the smallest servers are proposed as control planes, and a role that a person set stays', () => {
+test('the smallest servers are proposed as control planes, and a role set by the user is kept', () => {
   const fleet = [server('a', 64), server('b', 16), server('c', 32), server('d', 8), server('e', 64)]
   const rolesOf = (chosen: Draft['servers']) =>
     Object.entries(chosen)
@@ -125,13 +125,13 @@ test('the smallest servers are proposed as control planes, and a role that a per
   expect(firstFive([...fleet, server('f', 8)]).map((s) => s.id)).toEqual(['d', 'f', 'b', 'a', 'c'])
 })
 
-test('a server that has too little memory for a control plane, or tells nothing, is proposed last', () => {
+test('a server with too little memory for a control plane, or with unknown hardware, is proposed last', () => {
   const tiny = { ...server('tiny', 1), resources: { ...server('tiny', 1).resources, memory: [{ id: 'DIMM-0', size: gib }] } }
   const silent = { ...server('silent'), resources: { ...server('silent').resources, processors: [], memory: [] } }
   expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual(['b', 'a', 'silent', 'tiny'])
 })
 
-test('where Talos stands on a disk it stays there', () => {
+test('if Talos is installed on a disk already, only that disk can be the install disk', () => {
   const kept = { ...server('x'), talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } } }
   expect(installDisks(kept).map((d) => d.id)).toEqual(['nvme1n1'])
   expect(taking([kept])['x']).toMatchObject({ installDisk: 'nvme1n1', workloadDisks: ['nvme0n1', 'sda'] })
@@ -146,13 +146,13 @@ test('where Talos stands on a disk it stays there', () => {
   expect(canTake(whole, 'v1.12.11').ok).toBe(false)
 })
 
-test('what is sent is what the contract takes', () => {
+test('the request body matches the schema of the contract', () => {
   const body = bodyOf({ ...filled, endpointKind: 'virtual', endpoint: '10.0.0.10', vlan: '214' })
   expect(z.parse(NewCluster, body)).toMatchObject({ endpoint: '10.0.0.10', virtual_ip: true, vlan_id: 214 })
   expect(bodyOf(filled)).not.toHaveProperty('endpoint')
 })
 
-test('each wrong field of the first step has the sentence of its rule', () => {
+test('each invalid field of the first step shows the message of the rule it breaks', () => {
   expect(clusterProblems(filled, [])).toEqual({})
   expect(
     clusterProblems({ ...filled, name: 'Edge', datacenterId: '', vlan: '5000', podCidr: '10.244.0.1/16', endpointKind: 'host', endpoint: 'a b' }, []),
@@ -167,7 +167,7 @@ test('each wrong field of the first step has the sentence of its rule', () => {
   expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain('overlaps the pod CIDR')
 })
 
-test('an even number of control planes is refused, a single one is warned of', () => {
+test('an even number of control planes is refused, and a single one causes a warning', () => {
   const only = (n: number): Draft => ({ ...filled, servers: Object.fromEntries(Object.entries(filled.servers).slice(0, n)) })
   expect(canReview(only(0))).toMatchObject({ ok: false })
   expect(canReview(only(2))).toMatchObject({ ok: false })
@@ -176,25 +176,25 @@ test('an even number of control planes is refused, a single one is warned of', (
   expect(canReview(filled)).toEqual({ ok: true })
 })
 
-test('the sum is unknown where one server has not told', () => {
+test('the sum is unknown if the hardware of one server is unknown', () => {
   const known = ids.map((id) => server(id))
   expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
   expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, resources: { ...s.resources, memory: [] } } : s)) as never).units).toBeNull()
 })
 
-test('a refusal of the server lands on the field it is about', () => {
+test('an error of the API is shown at the field that it names', () => {
   expect(problemsOf({ 'servers.0.install_disk': 'The disk is too small', pod_cidr: 'It overlaps', colour: 'x' })).toEqual({
     servers: 'The disk is too small',
     podCidr: 'It overlaps',
   })
 })
 
-test('a kept draft of another shape is left', () => {
+test('a stored draft that does not match the schema is ignored', () => {
   expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify(filled))).data).toEqual(filled)
   expect(z.safeParse(KeptDraft, { name: 'x' }).success).toBe(false)
 })
 
-test('workload disks are told as they are: alike by size, others by what they hold together', () => {
+test('workload disks of one size are shown as a count and that size, others as a count and their total', () => {
   const tb = 1_000_000_000_000
   expect(workloadText([])).toBe('None')
   expect(workloadText([{ size: 2 * tb }, { size: 2 * tb }])).toBe('2 × 2\u00a0TB')
@@ -205,7 +205,7 @@ test('workload disks are told as they are: alike by size, others by what they ho
 const named = ['a', 'b', 'c'].map((id) => ({ id, name: `server-${id}` }))
 const how = { roleSet: true, link: '', installDisk: 'sda', workloadDisks: [] }
 
-test('the form as a command: servers by name and role, disks per server, and nothing that is left as it is', () => {
+test('the CLI command names servers by role and disks by server, and omits default values', () => {
   const draft = {
     ...blank,
     name: 'web',
@@ -217,7 +217,7 @@ test('the form as a command: servers by name and role, disks per server, and not
   )
 })
 
-test('what was chosen in the first step is said', () => {
+test('the CLI command includes the choices of the first step', () => {
   const draft = {
     ...blank,
     name: 'web',

@@ -22,7 +22,7 @@ const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), ser
 
 const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
 
-test('one choice is set for every chosen server that has it, and says for how many', () => {
+test('a choice applies to every selected server that supports it, and shows to how many', () => {
   let chosen = taking(fleet)
   const pick = (...path: string[]) => {
     let items = setForAll(
@@ -66,7 +66,7 @@ test('one choice is set for every chosen server that has it, and says for how ma
   expect(sent()).toEqual([undefined, undefined, undefined])
 })
 
-test('what is drafted for a single server is not replaced unsaid', () => {
+test('replacing a patch drafted for a single server is announced first', () => {
   const other = { ...edge, name: 'ntp' }
   const three = [
     { name: 'a', draft: edge },

@@ -32,17 +32,17 @@ test('a worker has no cell for etcd', () => {
   ])
 })
 
-test('of an operation that has ended no cell is under way', () => {
+test('an operation that has ended shows no cell as running or waiting', () => {
   const cell = (isOver: boolean) => matricesOf({ steps: [step('boot/w', 'waiting')] }, members, isOver)[0]!.rows[0]!.cells[0]!.state
   expect([cell(false), cell(true)]).toEqual(['waiting', 'todo'])
 })
 
-test('servers have no part in the steps of subnets', () => {
+test('steps of subnets are not in the matrix of servers', () => {
   const steps = [step('apply/s1', 'done'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
   expect(matricesOf({ steps }, members)).toEqual([])
 })
 
-test('a replacement has a matrix of who leaves and one of who joins, neither wider than six columns', () => {
+test('a replacement has one matrix for the leaving server and one for the joining server, each of at most six columns', () => {
   const steps = [
     step('reset/b', 'done'),
     step('release/b', 'waiting', { attempt: 2 }),
@@ -54,7 +54,7 @@ test('a replacement has a matrix of who leaves and one of who joins, neither wid
   ])
 })
 
-test('a line of a log begins with its time on the clock, where it begins with a time', () => {
+test('a log line that begins with a timestamp shows it as a time of day', () => {
   const at = '2026-11-20T18:07:37.775Z'
   expect(logLine(`${at} service[etcd](Running): Health check successful`)).toBe(`${clock(at)} service[etcd](Running): Health check successful`)
   expect(logLine(`user: warning: [${at}]: [talos] task install (1/1): failed`)).toBe(`${clock(at)} task install (1/1): failed`)

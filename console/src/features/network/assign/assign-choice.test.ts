@@ -35,13 +35,13 @@ const shared = subnet(3, { clusters: [other], purpose: 'management' })
 const free = subnet(4)
 const names = (list: readonly Subnet[]) => list.map((s) => s.name)
 
-test('only a cluster of the same datacenter can be chosen, and the others say why', () => {
+test('only a cluster of the same datacenter can be selected; other clusters show the reason', () => {
   expect(canChoose(cluster, [free])).toEqual({ ok: true })
   expect(canChoose(cluster, [subnet(7, { datacenter: fra })])).toEqual({ ok: false, reason: 'net-7 is in DE-FRA-1; cluster poz-render-01 is in PL-POZ-1' })
   expect(canChoose({ ...cluster, status: 'deleting' }, [])).toEqual({ ok: false, reason: 'The cluster is being deleted' })
 })
 
-test('what the cluster would have: what it has, without what goes, with what comes', () => {
+test('the resulting subnets of the cluster are its current ones minus the removed plus the added', () => {
   const choice = choiceOf(cluster, [mine, theirs, shared, free], [free.id, shared.id], [mine.id])
   expect([names(choice.wanted), names(choice.added), names(choice.removed)]).toEqual([['net-3', 'net-4'], ['net-3', 'net-4'], ['net-1']])
   expect(choice.free.map(({ subnet: s, can }) => [s.name, can.ok])).toEqual([
@@ -50,13 +50,13 @@ test('what the cluster would have: what it has, without what goes, with what com
   ])
 })
 
-test('what was taken meanwhile is not added', () => {
+test('a subnet that was assigned to another cluster in the meantime is not added', () => {
   const choice = choiceOf(cluster, [mine, theirs], [theirs.id, uuid(77)], [])
   expect([names(choice.wanted), canReview(choice).ok]).toEqual([['net-1'], false])
   expect(choice.free[0]!.can).toEqual({ ok: false, reason: 'net-2 is assigned to poz-other' })
 })
 
-test('a choice is another one once somebody else has changed what the cluster has', () => {
+test('a reviewed choice is outdated after somebody else changes the subnets involved', () => {
   const reviewed = choiceOf(cluster, [mine, free], [free.id], [])
   const now = (...all: Subnet[]) => sameWish(reviewed, choiceOf(cluster, all, [free.id], []))
   expect(now(free, mine)).toBe(true)
@@ -65,7 +65,7 @@ test('a choice is another one once somebody else has changed what the cluster ha
   expect(now(mine, { ...free, clusters: [other] })).toBe(false)
 })
 
-test('the button says what it does', () => {
+test('the button names the change that it makes', () => {
   expect([verbOf({ added: [free], removed: [] }), verbOf({ added: [], removed: [mine, mine] }), verbOf({ added: [free], removed: [mine] })]).toEqual([
     'Assign 1 subnet',
     'Unassign 2 subnets',
@@ -73,7 +73,7 @@ test('the button says what it does', () => {
   ])
 })
 
-test('ids in the address: each once, nothing else', () => {
+test('the URL lists each subnet id once, and anything that is not an id is dropped', () => {
   expect(idsOf(`${uuid(1)},x,${uuid(1)},${uuid(2)}`)).toEqual([uuid(1), uuid(2)])
   expect([idsOf(undefined), textOfIds([]), textOfIds([uuid(1)])]).toEqual([[], undefined, uuid(1)])
 })

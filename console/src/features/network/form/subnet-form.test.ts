@@ -51,7 +51,7 @@ const stored = {
   updated_at: '2026-11-20T10:00:00Z',
 } satisfies Subnet
 
-test('what is right is sent as the API has it', () => {
+test('a valid form is sent in the format of the API', () => {
   expect(correctedOf(good)).toBe(null)
   expect(readForm(good)).toEqual({ ok: true, body: toSend(good) })
   expect(toSend(good)).toEqual({
@@ -71,7 +71,7 @@ const problemsOf = (draft: SubnetDraft) => {
   return read.ok ? {} : read.fields
 }
 
-test('every wrong field says so at once, in the sentences of the rules', () => {
+test('all invalid fields are reported together, with the messages of the rules', () => {
   expect(problemsOf({ ...emptyDraft, vlan_id: '5000', cidr: '10.0.0.0/24', gateway: '10.0.0.255', exclude: '10.0.0.1\nx' })).toEqual({
     name: 'Subnet name must be at least 1 character',
     datacenter_id: 'Choose a datacenter',
@@ -83,26 +83,26 @@ test('every wrong field says so at once, in the sentences of the rules', () => {
   expect(problemsOf({ ...good, cidr: '' })).toEqual({ cidr: 'CIDR is required' })
 })
 
-test('host bits: the network that was probably meant', () => {
+test('a CIDR with host bits is refused, and the network is suggested', () => {
   const typed = { ...good, cidr: '198.18.7.5/26', gateway: '' }
   expect(problemsOf(typed)).toEqual({ cidr: '198.18.7.5/26 is not a network address. Did you mean 198.18.7.0/26?' })
   expect(correctedOf(typed)).toBe('198.18.7.0/26')
 })
 
-test('the address of a server can be excluded from what the API says', () => {
+test('the server address in an error of the API can be added to the exclusions', () => {
   expect(toExclude('Contains 10.0.0.5, the address of server amber-falcon-204. Exclude it first')).toBe('10.0.0.5')
   expect(toExclude('Overlaps with subnet a (10.0.0.0/8) in PL-POZ-1')).toBe(null)
   expect([withExclusion('', '10.0.0.5'), withExclusion('10.0.0.2\n', '10.0.0.5')]).toEqual(['10.0.0.5', '10.0.0.2\n10.0.0.5'])
 })
 
-test('the space: what remains, in pieces', () => {
+test('the preview shows the usable addresses as ranges', () => {
   const space = spaceOf(good)!
   expect([space.type, space.total, space.pieces.map(pieceText), space.warnings]).toEqual(['IPv4', 53n, ['198.18.7.10–198.18.7.62'], []])
   expect(spaceOf({ ...good, cidr: '2001:db8::/64', gateway: '', exclude: '', vlan_id: '1' })!.warnings).toHaveLength(2)
   expect(spaceOf({ ...good, gateway: '10.0.0.1' })).toBe(null)
 })
 
-test('only what was changed is sent', () => {
+test('only changed fields are sent', () => {
   expect(changesOf(toSend(draftOf(stored)), stored)).toEqual({})
   expect(changesOf(toSend({ ...draftOf(stored), vlan_id: '', exclude: '', first_and_last: true }), stored)).toEqual({
     vlan_id: null,
@@ -111,7 +111,7 @@ test('only what was changed is sent', () => {
   })
 })
 
-test('the form as a command', () => {
+test('the form is shown as a CLI command', () => {
   expect(commandOf({ ...good, exclude: '198.18.7.2, 198.18.7.4', purpose: 'management', first_and_last: true }, 'PL-POZ-1', null)).toBe(
     'steelyard subnet add poz-public-b --cidr 198.18.7.0/26 --datacenter PL-POZ-1 --gateway 198.18.7.1 --vlan 214 --exclude 198.18.7.2 --exclude 198.18.7.4 --first-and-last --purpose management',
   )
@@ -120,7 +120,7 @@ test('the form as a command', () => {
   )
 })
 
-test('two people who changed different fields both keep their change', () => {
+test('if two people change different fields, both changes are kept', () => {
   const was = draftOf(stored)
   const theirs = { ...was, name: 'poz-theirs', vlan_id: '7' }
   const mine = { ...was, vlan_id: '8', gateway: '' }
@@ -131,7 +131,7 @@ test('two people who changed different fields both keep their change', () => {
   expect(merged(was, theirs, mine)).toEqual({ ...was, name: 'poz-theirs', vlan_id: '8', gateway: '' })
 })
 
-test('a kept draft that is none of ours is not put back', () => {
+test('a stored draft that does not match the schema is not restored', () => {
   expect(z.safeParse(Draft, { ...good, base: 3 }).data).toEqual(good)
   expect(z.safeParse(Draft, { ...good, vlan_id: 7, base: null }).success).toBe(false)
 })

@@ -12,7 +12,7 @@ function run(command: string): { args: string[]; stdin: string } {
   return { args: args.split('\n'), stdin }
 }
 
-test('a file is imported by its name, whatever it is called', () => {
+test('the command names the file, with any file name quoted for the shell', () => {
   const { cli, api } = importCommands({ csv, file: "our subnets' list.csv", origin })
   expect(run(cli).args).toEqual(['subnet', 'import', "our subnets' list.csv"])
   expect(api).toMatch(
@@ -21,26 +21,26 @@ test('a file is imported by its name, whatever it is called', () => {
   expect(run(importCommands({ csv, file: '-x.csv', origin }).cli).args.at(-1)).toBe('./-x.csv')
 })
 
-test('pasted text goes with the command, byte by byte', () => {
+test('the command contains pasted text byte for byte', () => {
   const { cli, api } = importCommands({ csv, file: null, origin })
   expect(run(cli)).toEqual({ args: ['subnet', 'import', '/dev/stdin'], stdin: `${csv}\n` })
   expect(run(api).args.at(-1)).toBe(JSON.stringify({ csv }))
 })
 
-test('what is too long for a command line is read from a file', () => {
+test('if the text is too long for a command line, the command reads it from a file', () => {
   expect(importCommands({ csv: 'x'.repeat(70_000), file: null, origin }).cli).toBe('steelyard subnet import subnets.csv')
 })
 
 const row = (line: number, does: 'create' | 'update' | 'nothing') => ({ line, name: `n-${line}`, cidr: '10.0.0.0/24', does })
 
-test('what the rows of an import do', () => {
+test('the summary counts the subnets that an import adds, changes and leaves unchanged', () => {
   const all = summaryOf({ rows: [row(2, 'create'), row(3, 'create'), row(4, 'update'), row(5, 'nothing')], problems: [] })
   expect(all.text).toBe('Every row is right: 2 subnets to add, 1 subnet to change, 1 without a change.')
   expect([all.verb, all.done, all.changes]).toEqual(['Import 3 subnets', '2 subnets added, 1 subnet changed', 3])
   expect(summaryOf({ rows: [row(2, 'nothing')], problems: [] }).changes).toBe(0)
 })
 
-test('problems are counted, and the lines that they are in', () => {
+test('the summary counts problems and the lines that have problems', () => {
   const { text, problems } = summaryOf({
     rows: [],
     problems: [

@@ -6,13 +6,13 @@ import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
 const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
 
-test('what can not be done is told by name before anything is', () => {
+test('servers that do not allow the action are listed with the reason before it starts', () => {
   const { able, unable } = sorted(servers, judge)
   expect(able.map((s) => s.id)).toEqual(['a', 'c', 'd', 'e', 'f'])
   expect(unable).toEqual([{ id: 'b', name: 'n-b', ok: false, reason: 'It is in a cluster' }])
 })
 
-test('each has its own result, in the order of the selection, and one that fails stops no other', async () => {
+test('each server has its own result, in the order of the selection, and a failure does not stop the others', async () => {
   const seen: number[] = []
   const othersEnded = Promise.withResolvers<void>()
   const results = await toEach(
@@ -36,18 +36,18 @@ test('each has its own result, in the order of the selection, and one that fails
   expect(seen).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('a selection may be acted on where one of it may', () => {
+test('an action is available if at least one selected server allows it', () => {
   expect(anyAble(servers, judge)).toEqual(yes)
   expect(anyAble([servers[1]!], judge)).toEqual(no('It is in a cluster'))
   expect(anyAble([servers[1]!, servers[1]!], judge)).toEqual(no('n-b: It is in a cluster'))
 })
 
-test('a dialog names whom it speaks of, the first of many', () => {
+test('a dialog names the selected servers, or only the first of many', () => {
   expect(namesOf(servers.slice(0, 2))).toBe('n-a, n-b')
   expect(namesOf(servers, 4)).toBe('n-a, n-b, n-c, n-d and 2 more')
 })
 
-test('what is typed to confirm a removal can be typed, and thousands are shown in the one way', () => {
+test('the confirmation text of a removal has no special characters; other numbers have a space between thousands', () => {
   const many = Array.from({ length: 1234 }, (_, i) => ({ name: `n-${i}` }))
   expect(removalWords(many)).toBe('remove 1234 servers')
   expect(removalWords(many.slice(0, 1))).toBe('n-0')

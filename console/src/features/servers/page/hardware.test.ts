@@ -6,8 +6,8 @@ import { resourcesOf } from '../server-queries.ts'
 
 const GiB = 1024 ** 3
 
-describe('hardware summed up', () => {
-  it('shortens processor models to what people call them', () => {
+describe('the hardware summary', () => {
+  it('shortens processor models to their usual names', () => {
     expect(shortModel('AMD', 'AMD EPYC 9354 32-Core Processor')).toBe('AMD EPYC 9354')
     expect(shortModel('Intel', 'Intel(R) Xeon(R) Gold 6430 CPU @ 2.10GHz')).toBe('Intel Xeon Gold 6430')
     expect(shortModel('Intel', 'INTEL(R) XEON(R) SILVER 4510')).toBe('INTEL XEON SILVER 4510')
@@ -15,7 +15,7 @@ describe('hardware summed up', () => {
     expect(shortModel(undefined, '')).toBe('Unknown')
   })
 
-  it('calls network cards by the name that they are sold by', () => {
+  it('shows network cards by their product names', () => {
     expect([shortProduct('MT2892 Family [ConnectX-6 Dx]'), shortProduct('I350 Gigabit Network Connection')]).toEqual([
       'ConnectX-6 Dx',
       'I350 Gigabit Network Connection',
@@ -29,7 +29,7 @@ describe('hardware summed up', () => {
     ])
   })
 
-  it('folds equal processors and adds their cores', () => {
+  it('groups equal processors and adds their cores', () => {
     const cpu = { product_name: 'AMD EPYC 9354 32-Core Processor', cpu_cores: 32, thread_count: 64, max_speed: 3250 }
     expect(
       processorLines([
@@ -39,7 +39,7 @@ describe('hardware summed up', () => {
     ).toEqual([{ model: 'AMD EPYC 9354', units: 2, cores: 64, threads: 128, maxMhz: 3250 }])
   })
 
-  it('never takes unknown for zero', () => {
+  it('never shows an unknown value as 0', () => {
     expect(sumKnown([])).toBeNull()
     expect(sumKnown([1, undefined])).toBeNull()
     expect(processorLines([{ id: '0' }])).toEqual([{ model: 'Unknown', units: 1, cores: null, threads: null, maxMhz: null }])
@@ -56,7 +56,7 @@ describe('hardware summed up', () => {
     ).toEqual([{ maker: 'Samsung', modules: 2, moduleBytes: 64 * GiB, totalBytes: 128 * GiB }])
   })
 
-  it('makes the strip under the name', () => {
+  it("builds the line under the server's name", () => {
     const told = summaryOf(
       resourcesOf({
         memory: [
@@ -78,7 +78,7 @@ describe('hardware summed up', () => {
     expect(told.links).toEqual({ text: '1 of 2 up', more: 'ConnectX-6 Dx' })
   })
 
-  it('names disks both ways', () => {
+  it('converts between device names and device paths', () => {
     expect([devicePath('nvme0n1'), devicePath('/dev/sda'), deviceName('/dev/sda')]).toEqual(['/dev/nvme0n1', '/dev/sda', 'sda'])
     expect([diskType('nvme'), diskType('ssd'), diskType(undefined)]).toEqual(['NVMe', 'SSD', 'Unknown'])
   })

@@ -20,12 +20,12 @@ const server = (change: Partial<Server['identity']>, more: Partial<Pick<Server, 
 })
 const claims = (s: ReturnType<typeof server>) => identityAlarm(s)?.claims.map(({ uuid, serial }) => `${uuid}/${serial}`)
 
-test('nothing is to be done about what is confirmed or removed', () => {
+test('a confirmed or removed server needs no action', () => {
   expect(identityAlarm(server({ state: 'confirmed' }))).toBeNull()
   expect(identityAlarm(server({}, { status: 'deleted' }))).toBeNull()
 })
 
-test('what was added by address is to be compared, and confirmed as it showed itself', () => {
+test('a server added by address is confirmed with the hardware that it reported', () => {
   expect(identityAlarm(server({ state: 'unconfirmed', note: null, seen: null }))).toMatchObject({
     tone: 'warn',
     title: 'This server is to be confirmed.',
@@ -34,18 +34,18 @@ test('what was added by address is to be compared, and confirmed as it showed it
   expect(claims(server({ state: 'announced', seen: null }))).toEqual(['u1/s1'])
 })
 
-test('where other hardware answers, a person keeps the known one or takes the other', () => {
+test('if other hardware answers, a person keeps the known hardware or accepts the other', () => {
   expect(identityAlarm(server({}))).toMatchObject({ tone: 'danger', title: 'Other hardware answered here.', text: 'Other.' })
   expect(claims(server({}))).toEqual(['u1/s1', 'u2/s2'])
 })
 
-test('in a cluster other hardware can not take the place', () => {
+test("in a cluster, other hardware can't replace the known hardware", () => {
   const inCluster = server({}, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } })
   expect(claims(inCluster)).toEqual(['u1/s1'])
   expect(identityAlarm(inCluster)?.steps.at(-1)).toContain('Replace the server in poz-01')
 })
 
-test('two machines with one UUID are told apart by their serials', () => {
+test('two machines with one UUID are distinguished by their serial numbers', () => {
   const alarm = identityAlarm(server({ seen: { uuid: 'u1', serial: '' } }))
   expect(alarm?.title).toBe('Two machines have one UUID.')
   expect(alarm?.claims).toEqual([
@@ -55,13 +55,13 @@ test('two machines with one UUID are told apart by their serials', () => {
   expect(alarm?.steps).toHaveLength(3)
 })
 
-test('where even the serial is one, there is one thing to confirm', () => {
+test('if two machines share UUID and serial number, there is one choice to confirm', () => {
   expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
   const inCluster = identityAlarm(server({ seen: { uuid: 'u1', serial: 's1' } }, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } }))
   expect(inCluster).toMatchObject({ title: 'The same hardware answered elsewhere.', claims: [{ label: 'Confirm', uuid: 'u1' }] })
 })
 
-test('where nothing is known of what answered, only the known one can be kept', () => {
+test('if nothing is known about the answering hardware, the only choice is to keep the known one', () => {
   expect(identityAlarm(server({ seen: null }))?.title).toBe('Other hardware answered here.')
   expect(claims(server({ seen: null }))).toEqual(['u1/s1'])
 })
