@@ -83,7 +83,7 @@ const behindTheTrigger = ({ platform }: Backend, change: ReturnType<typeof sql>)
 test.each([
   ['edited', sql`update audit_entry set actor_name = 'somebody else' where seq = 4`, 4],
   ['removed', sql`delete from audit_entry where seq = 4`, 4],
-  ['the last removed', sql`delete from audit_entry where seq = (select max(seq) from audit_entry)`, 7],
+  ['removed at the end', sql`delete from audit_entry where seq = (select max(seq) from audit_entry)`, 7],
   ['put in another order', sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`, 4],
   ['added at the end', sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`, 8],
   ['edited, with a new hash', sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`, 4],

@@ -22,7 +22,7 @@ const world = await imageWorld()
 const { backend, simulated, later, token, create } = world
 
 test.each([
-  ['no connection', { kind: 'down' }, /refuses connections$/],
+  ['nothing (connection refused)', { kind: 'down' }, /refuses connections$/],
   ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
   ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
   ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],

@@ -59,7 +59,7 @@ test('a valid token gets a one-time host name in a document that Talos accepts, 
   expect(await token(id)).toMatchObject({ uses: 1, status: 'usable', version: 1, last_used_at: new Date(backend.clock.now()).toISOString() })
 })
 
-describe('an invalid token gets an empty configuration and is recorded', () => {
+describe('an invalid token gets no one-time host name and is recorded', () => {
   const cases: [string, string, (() => Promise<string>) | string][] = [
     ['malformed', 'This is not a join token', 'abc'],
     ['empty', 'This is not a join token', ''],
@@ -146,7 +146,7 @@ describe('queries with odd values from firmware or users', () => {
     ['a token in place of the serial number', `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`, 'The announced serial number is a join token'],
     ['an invalid MAC address', `uuid=${uuid()}&mac=hello`, 'The announced MAC address can not be read'],
   ]
-  test.each(refused)('a query with %s gets an empty configuration, no arrival is stored, and the reason is recorded', async (_what, text, reason) => {
+  test.each(refused)('a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason', async (_what, text, reason) => {
     const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
     const answer = await ask(`/join/${own}?${text}`)
     expect([answer.statusCode, answer.body]).toEqual([200, harmless])

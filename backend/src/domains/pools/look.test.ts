@@ -11,7 +11,7 @@ const service = (name: string, ips: readonly unknown[], more: object = {}) => ({
   ...more,
 })
 
-test('addresses of LoadBalancer Services count as used by the Service in their subnet', () => {
+test('addresses of LoadBalancer Services in a subnet count as used by those Services', () => {
   const services = readServices([
     service('shop', ['203.0.113.66', '2a01:db8:0::5']),
     service('mail', ['203.0.113.200']),
@@ -23,12 +23,12 @@ test('addresses of LoadBalancer Services count as used by the Service in their s
   expect(usesIn(services, parseCidr('2a01:db8::/64')!)).toEqual([{ address: '2a01:db8::5', by: 'web/shop' }])
 })
 
-test('an address that Services share counts once, with all their names', () => {
+test('an address shared by several Services counts once, with all their names', () => {
   const shared = [service('b', ['203.0.113.66', '203.0.113.66']), service('a', ['203.0.113.66'])]
   expect(usesIn(readServices(shared), parseCidr('203.0.113.64/26')!)).toEqual([{ address: '203.0.113.66', by: 'web/a, web/b' }])
 })
 
-test('only valid names and addresses of a hostile cluster’s answer are kept, in a limited number', () => {
+test('only valid names and addresses of a hostile cluster’s response are used, in a limited number', () => {
   const many = readServices([
     null,
     'x',

@@ -16,7 +16,7 @@ const subnet = (more: Partial<PoolSubnet> = {}): PoolSubnet => ({
 })
 const links = linkGroups([{ name: 'a', interface: 'eno1' }], null)
 
-test("Cilium gets ranges without gateway, exclusions, first and last address, and announces on the workload's link", () => {
+test('Cilium gets ranges without gateway, exclusions, first and last address, and announces them on the workload link', () => {
   expect(manifestText([subnet()], usualApi.cilium, links)).toBe(`apiVersion: cilium.io/v2
 kind: CiliumLoadBalancerIPPool
 metadata:
@@ -48,7 +48,7 @@ spec:
 `)
 })
 
-test('MetalLB gets the same ranges as text in its namespace, with an advertisement of exactly these pools', () => {
+test('MetalLB gets the same ranges as text, in its own namespace, with an advertisement of exactly these pools', () => {
   const ticked = subnet({
     id: '00000000-0000-4000-8000-000000000002',
     cidr: '198.51.100.8/30',
@@ -101,7 +101,7 @@ spec:
 `)
 })
 
-test('an older Cilium gets its own API version; without layer 2 nothing is announced', () => {
+test('an older Cilium gets the API version that it supports; without layer 2 announcements, none is created', () => {
   const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links)
   expect(rendered).toMatchObject({
     pools: [
@@ -111,7 +111,7 @@ test('an older Cilium gets its own API version; without layer 2 nothing is annou
   })
 })
 
-test('without a known load balancer both manifests can be copied; without subnets there is none', () => {
+test('if the load balancer is unknown, the manifests of both can be copied; without subnets there is no manifest', () => {
   const text = manifestText([subnet()], null, links)
   expect(text).toContain('# For Cilium\n')
   expect(text).toContain('# For MetalLB\n')
@@ -124,7 +124,7 @@ test('without a known load balancer both manifests can be copied; without subnet
   expect(manifestText([], usualApi.cilium, links)).toBe('')
 })
 
-test('servers with different workload links are announced separately; a VLAN has one name everywhere', () => {
+test('servers with different workload links get separate announcements; a VLAN has the same name on all servers', () => {
   const nodes = [
     { name: 'c', interface: 'eno1' },
     { name: 'a', interface: 'enp3s0f0.x' },
@@ -147,7 +147,7 @@ test('servers with different workload links are announced separately; a VLAN has
   expect(linkGroups(nodes, 120)).toEqual([{ interface: 'vlan120', nodes: ['c', 'a', 'b', 'd'] }])
 })
 
-test('links whose names differ only in characters that object names lack are announced separately', () => {
+test('links whose names differ only in characters not allowed in object names get separate announcements', () => {
   const groups = linkGroups(
     [
       { name: 'a', interface: 'eth_0' },
@@ -213,7 +213,7 @@ function setAside({ cidr: text, gateway, exclude, first_and_last }: PoolSubnet):
 
 const range = (first: string, last: string): Range => ({ ...rangeOfAddress(parseAddress(first)!), last: parseAddress(last)!.value })
 
-test('in 10,000 random subnets, assigned and reserved addresses make up the CIDR, and no address is in both', () => {
+test('in 10,000 random subnets, every address of the CIDR is either assignable or reserved', () => {
   const random = seeded(20_261_120)
   let subnets = 0
   for (let tries = 0; subnets < 10_000; tries++) {

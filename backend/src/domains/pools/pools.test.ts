@@ -13,7 +13,7 @@ const { backend } = world
 const { engine } = backend
 const { db } = backend.platform
 
-test('a repeated assignment answers the running operation, and after its end one without steps', async () => {
+test('a repeated assignment returns the running operation, or after its end a completed operation without steps', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const first = await world.assign(c.id, [s])
@@ -26,7 +26,7 @@ test('a repeated assignment answers the running operation, and after its end one
   expect(c.fake.changes.length).toBe(before)
 })
 
-test('a forced removal takes a subnet at once, even while it drains; the preview names the Services that lose an address', async () => {
+test('a forced removal removes a subnet at once, even if it is draining; the preview names the Services that lose an address', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -63,7 +63,7 @@ test('a draining subnet that is assigned again stops draining', async () => {
   expect(c.fake.objects.get(pathOf(s))!.spec['disabled']).toBe(false)
 })
 
-test('an assignment to a cluster that is down can be cancelled, because nothing reached it', async () => {
+test('an assignment to a cluster that is down can be cancelled, because nothing has reached the cluster', async () => {
   const c = await world.cluster()
   c.fake.down = 'no route to the server'
   const s = await world.subnet()
@@ -75,7 +75,7 @@ test('an assignment to a cluster that is down can be cancelled, because nothing 
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('an assignment that is repeated while it is being cancelled is carried out', async () => {
+test('an assignment that is requested again while it is being cancelled is carried out', async () => {
   const c = await world.cluster()
   c.fake.down = 'no route to the server'
   const s = await world.subnet()
@@ -91,7 +91,7 @@ test('an assignment that is repeated while it is being cancelled is carried out'
   expect(await world.look(s)).toMatchObject({ status: 'active' })
 })
 
-test('a cancel drains what may have reached the cluster, and keeps what was leaving', async () => {
+test('cancelling an assignment drains subnets that may have reached the cluster, and keeps subnets that were being removed', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const [old, fresh] = [await world.subnet(), await world.subnet()]
@@ -111,7 +111,7 @@ test('a cancel drains what may have reached the cluster, and keeps what was leav
   expect(c.fake.pools().map((p) => p.metadata.name)).toEqual([`subnet-${old.id}`])
 })
 
-test('refuses another datacenter, overlapping cluster networks, unknown subnets and clusters, and a cluster that is not ready', async () => {
+test('an assignment is refused for another datacenter, overlapping cluster networks, an unknown subnet or cluster, or a cluster that is not ready', async () => {
   const c = await world.cluster()
   const warsaw = await addDatacenter(world.admin(), 'WAW')
   const away = await addSubnet(world.admin(), warsaw.id, 'away', '10.30.0.0/24')
@@ -135,7 +135,7 @@ test('refuses another datacenter, overlapping cluster networks, unknown subnets 
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a subnet that is assigned twice at once goes to one cluster; the other call is refused with cluster and person', async () => {
+test('of two concurrent assignments of a subnet, one succeeds, and the error of the other names the cluster and the user', async () => {
   const people = [world.admin(), await backend.signIn({ role: 'operator' })]
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
@@ -161,7 +161,7 @@ test('a subnet that is assigned twice at once goes to one cluster; the other cal
   expect((await world.put([a, b][1 - won]!.id, [s])).problem).toMatchObject({ error: `${s.name} is assigned to ${winner.name}` })
 })
 
-test('the database refuses a second cluster, and the error explains it', async () => {
+test('the database refuses a second cluster for a subnet, and the error explains the reason', async () => {
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
   const now = new Date(backend.clock.now())
@@ -179,7 +179,7 @@ test('the database refuses a second cluster, and the error explains it', async (
   expect((await world.put(b.id, [s])).problem).toMatchObject({ error: `${s.name} was assigned to ${a.name} by ann@example.com a moment ago` })
 })
 
-test('a management subnet is shared by clusters, active at once, and never becomes a pool', async () => {
+test('a management subnet can be shared by clusters, is active at once, and never becomes a pool', async () => {
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet({ purpose: 'management' })
   for (const c of [a, b]) await world.assign(c.id, [s])
@@ -201,7 +201,7 @@ test('a stale If-Match changes nothing; every assignment is a new version of the
   expect(await world.look(t)).toMatchObject({ status: 'unassigned' })
 })
 
-test('another operation on the cluster goes first', async () => {
+test('an assignment is refused while another operation runs on the cluster', async () => {
   const c = await world.cluster()
   await inTransaction(db, (tx) =>
     backend.domains.operations.create(
@@ -213,7 +213,7 @@ test('another operation on the cluster goes first', async () => {
   expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({ code: 'operation_running' })
 })
 
-test('a removed cluster gives its subnets back, and its running assignment ends', async () => {
+test('removing a cluster frees its subnets and ends its running assignment', async () => {
   const c = await world.cluster()
   const [s, t] = [await world.subnet(), await world.subnet()]
   await world.assign(c.id, [s])
@@ -229,7 +229,7 @@ test('a removed cluster gives its subnets back, and its running assignment ends'
   expect(await world.audited('subnet.unassigned', s.id)).toHaveLength(1)
 })
 
-test('a change during the update of the cluster is applied after it', async () => {
+test('a change requested during the update of the cluster is applied after that update', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   let asked = false

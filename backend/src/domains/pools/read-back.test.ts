@@ -15,7 +15,7 @@ const cilium = renderPool(subnet, usualApi.cilium).object
 const metallb = renderPool(subnet, usualApi.metallb).object
 const total = 4n
 
-test('fields that an API server adds or leaves out are no difference', () => {
+test('fields that an API server adds or omits do not count as a difference', () => {
   const live = {
     metadata: { name: cilium.metadata.name, generation: 3, managedFields: [] },
     spec: {
@@ -35,12 +35,12 @@ test('fields that an API server adds or leaves out are no difference', () => {
 test.each([
   ['is gone', null, ['deleted']],
   ['has no spec', {}, ['allowFirstLastIPs', 'blocks']],
-  ['hands out a whole CIDR', { spec: { ...cilium.spec, blocks: [{ cidr: '203.0.113.64/29' }] } }, ['blocks']],
+  ['contains the whole CIDR', { spec: { ...cilium.spec, blocks: [{ cidr: '203.0.113.64/29' }] } }, ['blocks']],
   ['has one more block', { spec: { ...cilium.spec, blocks: [...(cilium.spec['blocks'] as object[]), { start: '203.0.113.65' }] } }, ['blocks']],
   ['is disabled', { spec: { ...cilium.spec, disabled: true } }, ['disabled']],
-  ['has nonsense in place of its spec', { spec: 'x' }, ['allowFirstLastIPs', 'blocks']],
-  ['has nonsense in place of its blocks', { spec: { ...cilium.spec, blocks: [1, null, ['x']] } }, ['blocks']],
-])('a pool that %s differs', (_what, live, fields) => {
+  ['has an invalid spec', { spec: 'x' }, ['allowFirstLastIPs', 'blocks']],
+  ['has invalid blocks', { spec: { ...cilium.spec, blocks: [1, null, ['x']] } }, ['blocks']],
+])('a difference is found in a pool that %s', (_what, live, fields) => {
   expect(differences(cilium, live)).toEqual(fields)
 })
 
@@ -62,40 +62,40 @@ const calm = condition('PoolConflict', 'False', '')
 test.each([
   ['has no status yet', { metadata: { generation: 1 } }, { is: 'waiting' }],
   ['was counted for another generation', pool(calm, condition('IPsTotal', 'Unknown', '4', 1)), { is: 'waiting' }],
-  ['was counted, but has no word on conflicts', pool(condition('IPsTotal', 'Unknown', '4')), { is: 'waiting' }],
-  ['is counted as wanted', pool(calm, condition('IPsTotal', 'Unknown', '4'), condition('IPsUsed', 'Unknown', '2')), { is: 'accepted', used: 2 }],
+  ['was counted, but has no condition about conflicts', pool(condition('IPsTotal', 'Unknown', '4')), { is: 'waiting' }],
+  ['has the expected count', pool(calm, condition('IPsTotal', 'Unknown', '4'), condition('IPsUsed', 'Unknown', '2')), { is: 'accepted', used: 2 }],
   [
-    'is counted as wanted, by a count that can be none',
+    'has the expected count, but an invalid count of used addresses',
     pool(calm, condition('IPsTotal', 'Unknown', '4'), condition('IPsUsed', 'Unknown', 'many')),
     { is: 'accepted', used: null },
   ],
   [
-    'is counted otherwise',
+    'has another count',
     pool(calm, condition('IPsTotal', 'Unknown', '6')),
     { is: 'refused', reason: 'Cilium counts 6 addresses in the pool, but it was given 4' },
   ],
-  ['is counted with nonsense', pool(calm, condition('IPsTotal', 'Unknown', '4'.repeat(200))), { is: 'refused' }],
+  ['has an invalid count', pool(calm, condition('IPsTotal', 'Unknown', '4'.repeat(200))), { is: 'refused' }],
   [
     'conflicts with another',
     pool(condition('PoolConflict', 'True', "Pool conflicts since range '203.0.113.64' overlaps\u0007"), condition('IPsTotal', 'Unknown', '4')),
     { is: 'refused', reason: "Cilium does not use the pool: Pool conflicts since range '203.0.113.64' overlaps�" },
   ],
-  ['has conditions that are none', { metadata: { generation: 2 }, status: { conditions: ['x', null, 7] } }, { is: 'waiting' }],
-])('a pool of Cilium that %s', (_what, live, wanted) => {
+  ['has invalid conditions', { metadata: { generation: 2 }, status: { conditions: ['x', null, 7] } }, { is: 'waiting' }],
+])('the state of a Cilium pool that %s', (_what, live, wanted) => {
   expect(acceptance(cilium, live, total)).toMatchObject(wanted)
 })
 
 test.each([
-  ['an older MetalLB that tells no counts', {}, { is: 'accepted', used: null }],
+  ['no counts, as in older versions', {}, { is: 'accepted', used: null }],
   ['counts that agree', { status: { assignedIPv4: 1, availableIPv4: 3 } }, { is: 'accepted', used: 1 }],
   ['counts from before a change', { status: { assignedIPv4: 1, availableIPv4: 9 } }, { is: 'waiting' }],
   ['counts of the other family', { status: { assignedIPv6: 7, availableIPv6: 9 } }, { is: 'accepted', used: null }],
-  ['counts that are none', { status: { assignedIPv4: 'x', availableIPv4: -0.5 } }, { is: 'accepted', used: null }],
-])('MetalLB: %s', (_what, live, wanted) => {
+  ['invalid counts', { status: { assignedIPv4: 'x', availableIPv4: -0.5 } }, { is: 'accepted', used: null }],
+])('the state of a MetalLB pool with %s', (_what, live, wanted) => {
   expect(acceptance(metallb, live, total)).toMatchObject(wanted)
 })
 
-test('a found value is recorded short and printable, whatever it is', () => {
+test('any value found in the cluster is recorded in a short, printable form', () => {
   let deep: unknown = 'x'
   for (let i = 0; i < 20_000; i++) deep = [deep]
   expect(foundInstead(['deleted'], null)).toEqual({ pool: 'deleted' })

@@ -8,7 +8,7 @@ import { hostOf, pathOf, poolWorld } from './testing/world.ts'
 const world = await poolWorld()
 const { engine } = world.backend
 
-test('an assigned subnet becomes a pool in the cluster, and is active once it was read back', async () => {
+test('an assigned subnet becomes a pool in the cluster, and is active after the pool was read back', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -27,7 +27,7 @@ test('an assigned subnet becomes a pool in the cluster, and is active once it wa
   expect(map.runs.find((r) => r.state === 'used')).toMatchObject({ first: hostOf(s, 2), by: 'web/shop' })
 })
 
-test('a pool is active only once the load balancer has accepted it, not when the API server has it', async () => {
+test('a pool is active only after the load balancer has accepted it; being stored in the API server is not enough', async () => {
   const c = await world.cluster()
   c.fake.controller = false
   const s = await world.subnet()
@@ -46,7 +46,7 @@ test('a pool is active only once the load balancer has accepted it, not when the
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('a pool that conflicts with another one fails with the reason, and becomes active when the other is gone', async () => {
+test('a pool that conflicts with another pool fails with the reason, and becomes active after the other is removed', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const foreign = `/apis/cilium.io/v2/ciliumloadbalancerippools/theirs`
@@ -66,7 +66,7 @@ test('a pool that conflicts with another one fails with the reason, and becomes 
   expect(await world.look(s)).toMatchObject({ status: 'active', reason: null })
 })
 
-test('a pool refused by an admission webhook fails with its message; the others go on', async () => {
+test("a pool refused by an admission webhook fails with the webhook's message, and the other pools continue", async () => {
   const c = await world.cluster()
   const [good, bad] = [await world.subnet(), await world.subnet()]
   await world.assign(c.id, [good])
@@ -101,7 +101,7 @@ test.each([
   expect(JSON.stringify(entry!.after)).toMatch(found)
 })
 
-test('our own change is no drift: excluded addresses leave the pool without a drift record', async () => {
+test("Steelyard's own change does not count as drift: excluding addresses shrinks the pool without a drift record", async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -132,7 +132,7 @@ test('a pool that is changed back again and again is reported, without filling t
   expect(await world.audited('subnet.drift_corrected', s.id)).toHaveLength(1)
 })
 
-test('removed announcements are restored, and the audit log records it', async () => {
+test('a removed announcement is restored, and the audit log records this', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -144,7 +144,7 @@ test('removed announcements are restored, and the audit log records it', async (
   expect(await world.audited('cluster.announcements_corrected', c.id)).toHaveLength(1)
 })
 
-test('a removed subnet is drained: no new addresses, a wait for used ones, then pool, announcement and assignment are removed', async () => {
+test('a removed subnet drains: it assigns no new addresses, waits until none is used, then loses pool, announcement and assignment', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -173,7 +173,7 @@ test('a removed subnet is drained: no new addresses, a wait for used ones, then 
   expect((await world.admin().call(subnetRemove, { params: { id: s.id } })).status).toBe(204)
 })
 
-test('a pool that is deleted while it drains is not recreated; Services that keep an address are waited for', async () => {
+test('a pool that is deleted while it drains is not recreated, and draining waits for Services that keep an address', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -192,7 +192,7 @@ test('a pool that is deleted while it drains is not recreated; Services that kee
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('subnets of a cluster that is down wait with a reason and continue later; their used addresses are unknown, not 0', async () => {
+test('subnets of a cluster that is down wait with a reason and continue later, and their number of used addresses is unknown, not 0', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const [old, fresh] = [await world.subnet(), await world.subnet()]
@@ -213,7 +213,7 @@ test('subnets of a cluster that is down wait with a reason and continue later; t
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('MetalLB gets its objects beside Cilium as the network, and keeps them if both can balance', async () => {
+test('MetalLB is used if Cilium is only the network, and stays in use if both can balance', async () => {
   const c = await world.cluster()
   c.fake.providers = ['cilium', 'metallb']
   const s = await world.subnet()
@@ -239,7 +239,7 @@ test('Cilium stays in use when somebody installs MetalLB beside it', async () =>
   expect(c.fake.pools().map((p) => p.kind)).toEqual(['CiliumLoadBalancerIPPool'])
 })
 
-test('without a load balancer the manifest can be copied; one that is installed later gets it automatically', async () => {
+test('without a load balancer the manifest can be copied; a load balancer installed later gets its objects automatically', async () => {
   const c = await world.cluster()
   c.fake.providers = []
   const s = await world.subnet()
@@ -258,7 +258,7 @@ test('without a load balancer the manifest can be copied; one that is installed 
   expect(await world.look(s)).toMatchObject({ status: 'active' })
 })
 
-test('an API server that briefly serves no pools causes no change', async () => {
+test('if an API server briefly returns no pools, nothing changes', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -274,7 +274,7 @@ test('an API server that briefly serves no pools causes no change', async () => 
   expect(await world.look(s)).toMatchObject({ status: 'draining', used: 1 })
 })
 
-test('a subnet that changes while it is read back is not active with its old addresses', async () => {
+test('a subnet that changes during the read-back does not become active with its old addresses', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const address = hostOf(s, 9)

@@ -133,7 +133,7 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
   expect(await look(s)).toMatchObject({ status: 'unassigned' })
 }, 90_000)
 
-test('subnets of a cluster that is down can be changed, and reach it when it is back', async () => {
+test('subnets of a cluster that is down can be changed, and the change reaches the cluster when it is back', async () => {
   const { cluster, node } = made[1]!
   const s = await subnet()
   const t = await subnet()
@@ -178,7 +178,7 @@ test('with MetalLB a subnet is assigned, used and drained', async () => {
   expect(hand.show().pools).toEqual([])
 }, 90_000)
 
-test('a subnet that two people assign to two clusters at once goes to one; a management subnet goes to both', async () => {
+test('a workload subnet assigned concurrently to two clusters goes to one of them, a management subnet to both', async () => {
   const [a, b] = [made[0]!.cluster, made[1]!.cluster]
   const s = await subnet()
   const answers = await Promise.all([put(a, [s], true), put(b, [s], true)])
@@ -194,7 +194,7 @@ test('a subnet that two people assign to two clusters at once goes to one; a man
   expect(await look(shared)).toMatchObject({ status: 'active', clusters: [{ name: a.name }, { name: b.name }] })
 }, 90_000)
 
-test('a cluster that is deleted gives its subnets back', async () => {
+test('deleting a cluster frees its subnets', async () => {
   const { cluster } = made[2]!
   const s = await subnet()
   await ended(await assign(cluster, [s]))

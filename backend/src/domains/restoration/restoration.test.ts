@@ -116,7 +116,7 @@ test("a held cluster can't be resumed before its servers were contacted", async 
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
 })
 
-test('held servers are read, and nothing is sent to them, whatever is due or changes', async () => {
+test('held servers are only read: nothing is sent to them, even if changes are due or requested', async () => {
   for (const domain of restored.domains.all) {
     if (domain.name !== 'servers') {
       await domain.start?.()
@@ -150,7 +150,7 @@ test('held servers are read, and nothing is sent to them, whatever is due or cha
   expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not looked at since$/)
 })
 
-test('no operation begins on a held cluster; a cancel is accepted and waits as well', async () => {
+test('no operation starts on a held cluster, and a cancel is accepted but also waits', async () => {
   const before = told()
   const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })
@@ -160,7 +160,7 @@ test('no operation begins on a held cluster; a cancel is accepted and waits as w
   expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
 })
 
-test('doctor lists what is held, and how to resume it', async () => {
+test('doctor lists what is held and how to resume', async () => {
   const { out } = await runCommand((around) => doctor(['--json'], around), environment)
   const findings = JSON.parse(out) as { check: string; verdict: string; text: string }[]
   expect(findings.find((f) => f.check === 'restore')).toEqual({
@@ -170,7 +170,7 @@ test('doctor lists what is held, and how to resume it', async () => {
   })
 })
 
-test('a patch of a held server is previewed and refused without a dry run of Talos', async () => {
+test('a patch of a held server can be previewed without a dry run of Talos, and saving it is refused', async () => {
   const node = world.nodes[0]!
   const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
   const params = { id: node.id }
@@ -198,7 +198,7 @@ test('a resumed creation continues and finishes once; the other cluster stays he
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).problem).toMatchObject({ code: 'transition_refused' })
 })
 
-test('a held cluster without operations can be resumed; its pools are corrected, and then nothing is held', async () => {
+test('a held cluster without operations can be resumed; its pools are then corrected, and nothing is held any more', async () => {
   expect((await admin.call(clusterResume, { params: { id: ready.cluster.id } })).status).toBe(200)
   expect(
     (

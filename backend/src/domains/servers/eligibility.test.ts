@@ -48,7 +48,7 @@ const failed = (change: Partial<ServerFacts>, want?: Wanted) =>
     .filter((c) => !c.ok)
     .map((c) => `${c.check}: ${c.reason}`)
 
-test('a suitable server passes every check of the contract, in order', () => {
+test('a suitable server passes every check, in the order of the contract', () => {
   expect(eligibility(fit, wanted).map((c) => c.check)).toEqual([...eligibilityChecks])
   expect(failed({}, wanted)).toEqual([])
   expect(failed({})).toEqual([])
@@ -86,12 +86,12 @@ test.each<[Partial<ServerFacts>, Wanted | undefined, string]>([
   expect(failed(change, want)).toEqual([sentence])
 })
 
-test('the memory of a worker is enough, and patches may keep the contacted link', () => {
+test('a worker passes with the memory that a worker needs and with patches that keep the contacted link', () => {
   expect(failed({ memory_bytes: gib }, { ...wanted, role: 'worker' })).toEqual([])
   expect(failed({ patch_links: ['eth1', 'eth0'] })).toEqual([])
 })
 
-test('hardware that was not read yet is unknown, not absent', () => {
+test('hardware that has not been read yet counts as unknown, not as absent', () => {
   expect(failed({ hardware: null, disks: [], links: [], link: null, memory_bytes: null })).toEqual([
     'disks: The hardware is not known yet',
     'memory: The hardware is not known yet',

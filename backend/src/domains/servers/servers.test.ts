@@ -38,7 +38,7 @@ const addTwo = async () => {
 }
 const confirm = ({ id, identity: { uuid, serial } }: Server) => operator.call(serverConfirm, { params: { id }, body: { uuid: uuid!, serial: serial! } })
 
-test('servers are added by address with their hardware, one result per address, and wait for a person to confirm them', async () => {
+test('adding servers by address reads their hardware and returns one result per address; a person must confirm them', async () => {
   const operation = await add({ addresses: [addressOf(0), addressOf(1), '127.20.255.250'] })
   expect(operation.steps.map((s) => s.status)).toEqual(['done', 'done', 'failed'])
   expect(operation).toMatchObject({ kind: 'serverAdd', status: 'failed', reason: '2 servers found, 1 failed' })
@@ -65,21 +65,21 @@ test('servers are added by address with their hardware, one result per address, 
   }
 })
 
-test('servers that are added again are recognised and not duplicated', async () => {
+test('adding the same servers again recognises them and creates no duplicates', async () => {
   await addTwo()
   const operation = await add({ addresses: [addressOf(0)] })
   expect(operation.steps[0]).toMatchObject({ status: 'done', reason: expect.stringContaining('Registered already as') })
   expect(await all()).toHaveLength(2)
 })
 
-test('a whole network is scanned: what does not answer is no failure', async () => {
+test('when a whole network is scanned, addresses that do not answer are not failures', async () => {
   const operation = await add({ cidr: `${addressOf(0).replace(/\d+$/, '0')}/28` })
   expect(operation.status).toBe('done')
   expect(operation.steps).toHaveLength(14)
   expect(operation.steps.filter((s) => s.status === 'skipped').length).toBeGreaterThan(0)
 })
 
-test('a person confirms the shown hardware; other hardware is refused', async () => {
+test('a person confirms the hardware that was shown, and confirming other hardware is refused', async () => {
   const [server] = await addTwo()
   const { uuid, serial } = server!.identity
   const params = { id: server!.id }
@@ -91,7 +91,7 @@ test('a person confirms the shown hardware; other hardware is refused', async ()
   expect(await confirm(server!)).toMatchObject({ status: 409, problem: { error: 'The hardware is confirmed already' } })
 })
 
-test('a rename follows the rules, and a taken name has the error of the form', async () => {
+test('a new name must follow the rules, and a name in use is refused with the same error as in the form', async () => {
   const [one, two] = await addTwo()
   const rename = (id: string, name: string, ifMatch?: number) =>
     operator.call(serverUpdate, { params: { id }, body: { name } }, ifMatch === undefined ? {} : { ifMatch })
@@ -126,7 +126,7 @@ test('of twenty renames to one name at once, exactly one wins', async () => {
   expect(results.every((r) => r.status === 200 || r.problem?.code === 'name_taken')).toBe(true)
 })
 
-test('the list searches, filters, sorts and pages, and finds nothing more by tricks of SQL', async () => {
+test('the list searches, filters, sorts and pages, and SQL injection has no effect', async () => {
   await confirm((await addTwo())[0]!)
   const servers = await all()
   const [one] = servers
@@ -166,7 +166,7 @@ test('the list searches, filters, sorts and pages, and finds nothing more by tri
   expect(summary.items[0]!.resources.processors.length).toBeGreaterThan(0)
 })
 
-test('a server moves to a datacenter, which then counts it; the overview sums its capacity', async () => {
+test('a server assigned to a datacenter is counted there, and the overview includes its capacity', async () => {
   const { answer: datacenter } = await operator.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
   const [server] = await addTwo()
   await confirm(server!)
@@ -193,7 +193,7 @@ test("commands that Talos doesn't allow in maintenance are refused with the reas
   }
 })
 
-test('a removed server is hidden by default; a machine that comes back is a new server with a note about the old one', async () => {
+test('a removed server is hidden by default; if its machine comes back, it is a new server with a note about the removed one', async () => {
   const server = (await addTwo()).at(-1)!
   const { status, answer } = await operator.call(serverRemove, { params: { id: server.id } })
   expect(status).toBe(202)
@@ -211,7 +211,7 @@ test('a removed server is hidden by default; a machine that comes back is a new 
   expect(again.identity.note).toContain(`This machine was ${server.name}`)
 })
 
-test('unknown ids are 404; all changes are in the audit log', async () => {
+test('unknown ids return 404, and all changes are in the audit log', async () => {
   const [server] = await addTwo()
   const params = { id: server!.id }
   await confirm(server!)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashNow, nobodysHash, verifyPassword } from './password.ts'
 
-test('a hash is argon2id in the PHC format, salted anew each time', async () => {
+test('a hash is argon2id in the PHC format, with a new salt each time', async () => {
   const [a, b] = await Promise.all([hashNow('correct horse battery'), hashNow('correct horse battery')])
   expect(a).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(a).not.toBe(b)
@@ -15,7 +15,7 @@ test('accepts a hash of the reference implementation', async () => {
   expect((await verifyPassword('password', vector)).right).toBe(true)
 })
 
-test('a hash with weaker parameters is accepted and marked outdated', async () => {
+test('a hash with weaker parameters is accepted and marked as outdated', async () => {
   const weak = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
   expect(await verifyPassword('password', weak)).toEqual({ right: true, outdated: true })
 })

@@ -20,7 +20,7 @@ const validate = (token: string, on: Backend = backend) => on.call(sessionGet, {
 const refresh = (refresh_token: string, rotate?: boolean, on: Backend = backend) =>
   on.call(authorizeRefresh, { body: { refresh_token, ...(rotate !== undefined && { rotate }) } })
 
-test('a signed-in user can read who they are, with their scopes', async () => {
+test('a signed-in user can read their own account and scopes', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { status, answer } = await viewer.call(sessionGet)
   expect(status).toBe(200)
@@ -39,7 +39,7 @@ test('the access token has the specified claims and lasts ten minutes', async ()
   expect(claims['scopes']).toContain('secrets:read')
 })
 
-test('an unknown email and a wrong password are refused with the same words', async () => {
+test('an unknown email and a wrong password are refused with the same message', async () => {
   const { email } = await backend.signIn()
   const wrong = await backend.call(authorize, { body: { email, password: 'not the password' } })
   const unknown = await backend.call(authorize, { body: { email: 'nobody@example.com', password: 'not the password' } })
@@ -49,7 +49,7 @@ test('an unknown email and a wrong password are refused with the same words', as
   }
 })
 
-test('an email is trimmed, a password is not', async () => {
+test('the email is trimmed at sign-in, the password is not', async () => {
   const admin = await backend.signIn()
   const password = '  blanks around me  '
   await admin.call(userCreate, { body: { email: 'Spaces@Example.com', name: 'S', role: 'viewer', password } })
@@ -77,7 +77,7 @@ test('a session ends 24 h after sign-in, however often it was refreshed', async 
   expect((await refresh(refreshToken, true, own)).status).toBe(401)
 })
 
-test('without rotate the answer is only an access token, and the refresh token stays valid', async () => {
+test('a refresh without rotate returns only an access token, and the refresh token stays valid', async () => {
   const { refreshToken } = await backend.signIn()
   for (let i = 0; i < 3; i++) {
     backend.clock.advance(60_000)
@@ -88,7 +88,7 @@ test('without rotate the answer is only an access token, and the refresh token s
   }
 })
 
-test('with rotate the token is replaced; a repeat within the grace period gets the same successor', async () => {
+test('a refresh with rotate replaces the refresh token; a repeat within the grace period gets the same successor', async () => {
   const { refreshToken } = await backend.signIn()
   const first = await refresh(refreshToken, true)
   backend.clock.advance(9_000)
@@ -105,7 +105,7 @@ test('ten refreshes at once give one successor', async () => {
   expect(new Set(all.map((a) => a.answer!.refresh_token)).size).toBe(1)
 })
 
-test('a spent token used after the grace period ends the session for thief and owner, and is audited', async () => {
+test('a replaced refresh token used after the grace period ends the session for everybody, and is audited', async () => {
   const admin = await backend.signIn()
   const { refreshToken, userId } = await backend.signIn()
   const owner = await refresh(refreshToken, true)
@@ -130,7 +130,7 @@ test('logging out ends the session and its access token at once, and can be repe
   expect((await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status).toBe(204)
 })
 
-test('a session that ends in one process ends in every process at once', async () => {
+test('a session ended in one process ends in every process at once', async () => {
   const beside = await startBackend({ beside: backend, clock: backend.clock })
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken, beside)).status).toBe(200)
@@ -147,7 +147,7 @@ test('a disabled user loses access within five seconds', async () => {
   expect((await refresh(refreshToken)).status).toBe(401)
 })
 
-test('a removed role takes its scopes from existing tokens', async () => {
+test('when a user loses a role, existing tokens lose its scopes', async () => {
   const { call, userId } = await backend.signIn({ role: 'admin' })
   expect((await call(userList)).status).toBe(200)
   await backend.platform.db.updateTable('person').set({ role: 'viewer' }).where('id', '=', userId).execute()
@@ -199,7 +199,7 @@ test('a forged token is refused', async () => {
   expect((await validate(user.accessToken)).status).toBe(200)
 })
 
-test('a token of our own key with wrong claims is refused', async () => {
+test('a token signed with the right key but wrong claims is refused', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
   const { private_sealed } = await backend.platform.db.selectFrom('signing_key').select('private_sealed').where('id', '=', kid).executeTakeFirstOrThrow()
@@ -231,7 +231,7 @@ test('a token of our own key with wrong claims is refused', async () => {
   expect(await accepted(wrong)).toEqual([])
 })
 
-test('every flipped bit in a token is noticed', async () => {
+test('a token with any flipped bit is refused', async () => {
   const { accessToken } = await backend.signIn()
   const bytes = Buffer.from(accessToken)
   const flipped: Record<string, string> = {}
@@ -243,7 +243,7 @@ test('every flipped bit in a token is noticed', async () => {
   expect(await accepted(flipped)).toEqual([])
 })
 
-test('signing keys change after 30 days, and tokens of the old key stay valid', async () => {
+test('the signing key changes after 30 days, and tokens signed with the old key stay valid', async () => {
   const clock = testClock()
   const own = await startBackend({ clock })
   const before = await own.signIn()
@@ -265,7 +265,7 @@ test('a token of another installation is refused', async () => {
   expect((await refresh(stranger.refreshToken)).status).toBe(401)
 })
 
-test('a session that ends while it is read is not cached', async () => {
+test('a session that ends while it is being read is not cached', async () => {
   const { db, clock, vault, record, listener } = backend.platform
   const { accessToken, refreshToken } = await backend.signIn()
   const asked = Promise.withResolvers<void>()
@@ -304,7 +304,7 @@ test('a session that ends while it is read is not cached', async () => {
   await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({ code: 'session_expired' })
 })
 
-test('a token whose session is no UUID is refused with 401', async () => {
+test('a token whose session id is not a UUID is refused with 401', async () => {
   const { userId, email } = await backend.signIn()
   const own = tokens(backend.platform)
   const sessionEndsAt = backend.clock.now() + 3600_000

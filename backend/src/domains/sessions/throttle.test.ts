@@ -22,7 +22,7 @@ const tries =
   (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
     backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
 
-test('after five failures an address must wait a stated time for the account; a success clears it', async () => {
+test('after five failures an address must wait a stated time for that account; a success clears the failures', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -37,7 +37,7 @@ test('after five failures an address must wait a stated time for the account; a 
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test("failures from other addresses don't lock a person out", async () => {
+test("failures from other addresses don't lock a user out", async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -46,7 +46,7 @@ test("failures from other addresses don't lock a person out", async () => {
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('a known device is slowed by its own failures, not by others at its address', async () => {
+test('a known device is slowed down by its own failures, not by those of others at its address', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -61,7 +61,7 @@ test('a known device is slowed by its own failures, not by others at its address
   expect((await attempt(email, password, '10.0.0.9', cookie)).status).toBe(429)
 })
 
-test('a device is known to the accounts that it signed in to; a forged cookie is ignored', async () => {
+test('a device counts as known only for accounts that it signed in to, and a forged cookie is ignored', async () => {
   const backend = await proxied()
   const [a, b] = [await backend.signIn(), await backend.signIn()]
   const attempt = tries(backend)
@@ -78,14 +78,14 @@ test('a device is known to the accounts that it signed in to; a forged cookie is
   for (const { email, password } of [a, b]) expect((await attempt(email, password, '10.0.0.1', `other=1; ${both}`)).status).toBe(200)
 })
 
-test('over HTTPS the cookie is marked Secure', async () => {
+test('over HTTPS the device cookie is marked Secure', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const { headers } = await backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https' } })
   expect(headers['set-cookie']).toMatch(/; Secure$/)
 })
 
-test('at most ten guesses of one address reach the password in 15 minutes', async () => {
+test('at most ten guesses of one address are compared with the password in 15 minutes', async () => {
   const backend = await startBackend()
   const { email } = await backend.signIn()
   let guesses = 0
@@ -107,14 +107,14 @@ test('fifty concurrent guesses are counted one by one', async () => {
   expect(all.filter((a) => a.status === 429)).toHaveLength(45)
 })
 
-test('an unknown email is slowed down in the same way', async () => {
+test('sign-ins with an unknown email are slowed down in the same way', async () => {
   const backend = await startBackend()
   const statuses = []
   for (let i = 0; i < 7; i++) statuses.push((await backend.call(authorize, { body: { email: 'nobody@example.com', password: wrong } })).status)
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429])
 })
 
-test('an address may fail twenty times a minute; another address and account still sign in', async () => {
+test('an address may fail twenty times a minute; users at other addresses can still sign in', async () => {
   const backend = await proxied()
   const user = await backend.signIn()
   const attempt = tries(backend)
@@ -125,7 +125,7 @@ test('an address may fail twenty times a minute; another address and account sti
   expect((await attempt('another@example.com', wrong, '203.0.113.7')).status).toBe(401)
 })
 
-test('one address is a whole /64 in IPv6', async () => {
+test('an IPv6 /64 counts as one address', async () => {
   const backend = await proxied()
   const attempt = (n: number, network: string) => tries(backend)(`nobody${n}@example.com`, wrong, `${network}::${(n + 1).toString(16)}`)
   for (let n = 0; n < 20; n++) expect((await attempt(n, '2001:db8:0:1')).status).toBe(401)
@@ -133,7 +133,7 @@ test('one address is a whole /64 in IPv6', async () => {
   expect((await attempt(21, '2001:db8:0:2')).status).toBe(401)
 })
 
-test('throttled tries are counted without filling the audit log', async () => {
+test('throttled sign-ins are counted without filling the audit log', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { email } = await backend.signIn()
@@ -161,7 +161,7 @@ const day = 86_400_000
 test.each([
   ['ahead', day],
   ['behind', -day],
-])('a process whose clock jumps a day %s locks nobody out', async (_word, ms) => {
+])('if the clock of a process jumps a day %s, nobody is locked out', async (_word, ms) => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)

@@ -31,21 +31,21 @@ function held(limits: Partial<typeof roomy> = {}) {
   }
 }
 
-test('a source with a hundred requests waits behind one with its first request', async () => {
+test('a source with a hundred requests waits behind a source with its first request', async () => {
   const { come, open, order } = held()
   const all = [...Array.from({ length: 50 }, (_, n) => come({ source: 'a' }, `a${n}`)), come({ source: 'b' })]
   await open(all)
   expect(order.indexOf('b')).toBeLessThanOrEqual(1)
 })
 
-test('a known device goes first', async () => {
+test('a known device is served first', async () => {
   const { come, open, order } = held()
   const all = [...Array.from({ length: 20 }, (_, n) => come({ source: `address ${n}` })), come({ source: 'device', isKnown: true })]
   await open(all)
   expect(order[0]).toBe('device')
 })
 
-test('in a crowd of new sources the first and the last are served first', async () => {
+test('of many new sources, the oldest and the newest are served first', async () => {
   const { come, open, order } = held()
   await open(Array.from({ length: 10 }, (_, n) => come({ source: String(n) })))
   expect(order.slice(0, 4).toSorted()).toEqual(['0', '1', '8', '9'])
@@ -63,7 +63,7 @@ test('earlier requests of a source count against it', async () => {
   expect(order).toEqual(['guess 1', 'new', 'guess 2'])
 })
 
-test('one source can not fill the queue, and a full queue drops the request with the worst chance', async () => {
+test("one source can't fill the queue, and a full queue drops the request with the lowest priority", async () => {
   const { come, open } = held({ mostWaiting: 6, mostOfOne: 3 })
   const greedy = Array.from({ length: 5 }, () => come({ source: 'a' }))
   const others = ['b', 'c', 'd'].map((source) => come({ source }))
@@ -74,7 +74,7 @@ test('one source can not fill the queue, and a full queue drops the request with
   expect([...(greedyAnswers as string[]), ...(otherAnswers as string[])].filter((answer) => answer === 'busy')).toHaveLength(3)
 })
 
-test('a request that waits too long is refused, and a failure gives its place back', async () => {
+test('a request that waits too long is refused, and a failed request frees its place', async () => {
   const queue = turns({ ...roomy, longestWaitMs: 20 })
   const gate = Promise.withResolvers<void>()
   const first = queue.take({ source: 'a' }, () => gate.promise)

@@ -34,7 +34,7 @@ function expectWhole(text: string, runs: readonly AddressRun[]): void {
   expect(next).toBe(lastOf(cidr) + 1n)
 }
 
-test('every address is free, gateway, excluded, reserved or in use', async () => {
+test('the map shows each address as free, gateway, excluded, reserved or in use', async () => {
   const server = await addServer(backend, place.id, 'calm-otter-1', '203.0.113.20', ['203.0.113.20/26', '203.0.113.254/26'])
   const subnet = await addSubnet(operator, place.id, 'front', '203.0.113.0/26', {
     gateway: '203.0.113.1',
@@ -62,7 +62,7 @@ test('every address is free, gateway, excluded, reserved or in use', async () =>
   expectWhole(cidr, runs)
 })
 
-test('a management subnet shows the servers of its datacenter, also on the gateway', async () => {
+test("the map of a management subnet shows the servers of its datacenter, even on the gateway's address", async () => {
   const other = await addDatacenter(operator, 'WAW')
   await addServer(backend, place.id, 'router', '10.5.0.1', ['10.5.0.1/24'])
   await addServer(backend, other.id, 'far', '10.5.0.9')
@@ -110,7 +110,7 @@ test.each([
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
 })
 
-test('an address that two Services share is listed once, with both', async () => {
+test('an address shared by two Services is listed once, with both names', async () => {
   const subnet = await addSubnet(operator, place.id, 'shared', '10.7.0.0/30')
   await assign(backend, subnet, cluster, { uses: { '10.7.0.1': 'default/a, default/b' } })
   expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual(['10.7.0.1', 'used', 'default/a, default/b'])
@@ -128,7 +128,7 @@ async function quickest(id: string): Promise<{ ms: number; runs: number }> {
   return best
 }
 
-test('65,536 addresses open within 300 ms, free or in use', async () => {
+test('the map of 65,536 addresses opens within 300 ms, whether they are free or in use', async () => {
   const subnet = await addSubnet(operator, place.id, 'large', '10.8.0.0/16', { gateway: '10.8.0.1' })
   await assign(backend, subnet, cluster)
   const free = await quickest(subnet.id)

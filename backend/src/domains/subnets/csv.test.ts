@@ -19,7 +19,7 @@ test('rows and cells are read as in RFC 4180', () => {
   expect(cellsOf('\r\n\r\na\r\n\r\n')).toEqual([['a']])
 })
 
-test('a row is on the line that it begins on', () => {
+test('the line number of a row is the line on which the row begins', () => {
   expect(parseCsv('a,b\r\n"1\n2\n3",x\r\n\r\nlast,y\r\n').records.map((r) => r.line)).toEqual([1, 2, 6])
 })
 
@@ -63,7 +63,7 @@ test('a megabyte of commas, of quotes or of one line is read in linear time', ()
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('reading stops at the limits of rows and cells', () => {
+test('parsing stops at the limits of rows and cells', () => {
   const bounds = { records: 3, cells: 4 }
   expect(parseCsv('a,b\n,\n \t , \r\n\n"",\n" "\nc\n,,,\nd,e', bounds)).toEqual({
     records: [
@@ -77,7 +77,7 @@ test('reading stops at the limits of rows and cells', () => {
   expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({ records: [{ line: 1, cells: ['1'] }], problem: { line: 3, message: 'A line has at most 4 cells' } })
 })
 
-test('a file of commas costs a fraction of reading all its cells', () => {
+test('with limits, parsing a file of commas takes a fraction of the time of parsing all its cells', () => {
   const size = 1024 * 1024
   const bounds = { records: 5002, cells: 100 }
   const took = (text: string, how?: typeof bounds) => {

@@ -22,7 +22,7 @@ const exported = async (query: object = {}) => (await operator.call(subnetExport
 const stored = async (by = operator) => (await by.call(subnetList, { query: { per_page: 1000 } })).answer!.items
 const problems = async (...rows: string[]) => (await send(lines(...rows))).problems.map((p) => `${p.line} ${p.column ?? '-'}: ${p.message}`)
 
-test('rows become subnets, with defaults for what the file leaves out', async () => {
+test('rows become subnets, with defaults for missing columns and values', async () => {
   const by = await (await startBackend()).signIn({ role: 'operator' })
   const [poznan, warsaw] = [await addDatacenter(by, 'POZ'), await addDatacenter(by, 'WAW')]
   const answer = await send(
@@ -56,7 +56,7 @@ test('rows become subnets, with defaults for what the file leaves out', async ()
   ])
 })
 
-test('an export is imported again without a change', async () => {
+test('importing an export changes nothing', async () => {
   const subnet = await addSubnet(operator, poznan.id, 'exported', '10.1.0.0/24', { gateway: '10.1.0.1', exclude: ['10.1.0.64/26', '10.1.0.9'], vlan_id: 7 })
   await assign(backend, subnet, cluster)
   const shared = await addSubnet(operator, poznan.id, 'shared', '10.2.0.0/24', { purpose: 'management' })
@@ -143,7 +143,7 @@ test('every problem of every row is reported with its line, and nothing is writt
   expect(await stored()).toEqual(before)
 })
 
-test('all errors are reported, also overlaps with faulty rows; rows of only commas are skipped', async () => {
+test('all errors are reported, including overlaps with invalid rows; rows of only commas are skipped', async () => {
   expect(
     await problems(
       'name,cidr,vlan,datacenter',
@@ -177,7 +177,7 @@ test.each([
   ['\n\n', ['1 -: The file is empty']],
 ])('the header %j is refused', async (header, wrong) => expect(await problems(header)).toEqual(wrong))
 
-test('a header of a million columns is refused in a few sentences', async () => {
+test('a header with too many columns is refused with a short list of errors', async () => {
   const columns = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
   const found = await problems(`name,${columns.join(',')}`)
   expect(found).toHaveLength(23)
@@ -186,7 +186,7 @@ test('a header of a million columns is refused in a few sentences', async () => 
   expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name stands there twice'])
 })
 
-test('an unclosed quote is reported beside the problems before it', async () => {
+test('an unclosed quote is reported together with the problems of the rows before it', async () => {
   expect(await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x')).toEqual([
     '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
     '2 datacenter: There is no datacenter x',
@@ -217,7 +217,7 @@ test('a dry run checks and writes nothing', async () => {
   expect(await stored()).toEqual(before)
 })
 
-test('rows with an id change that subnet; missing columns keep their values', async () => {
+test('a row with an id changes that subnet, and missing columns keep their values', async () => {
   const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', { gateway: '10.40.0.1', vlan_id: 4 })
   const two = await addSubnet(operator, poznan.id, 'two', '10.41.0.0/24')
   // They swap their names and their space, and one frees its gateway.
@@ -258,7 +258,7 @@ test('rows with an id change that subnet; missing columns keep their values', as
   ])
 })
 
-test('an import protects assigned subnets as well', async () => {
+test("an import can't make changes that assigned subnets do not allow", async () => {
   const subnet = await addSubnet(operator, poznan.id, 'guarded', '10.50.0.0/24')
   await assign(backend, subnet, cluster, { uses: { '10.50.0.7': 'default/web' } })
   await addServer(backend, poznan.id, 'calm-otter-9', '10.51.0.9')
@@ -294,7 +294,7 @@ test('an import protects assigned subnets as well', async () => {
   expect(await status()).toBe('applying')
 })
 
-test('a file is imported whole or not at all, also while others write', async () => {
+test('a file is imported completely or not at all, even during concurrent writes', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')

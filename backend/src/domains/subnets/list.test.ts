@@ -61,7 +61,7 @@ test.each([
   ['an underscore', '_', ''],
   ['an injection', "' or 1=1 --", ''],
   ['an octal address', '010.1.0.9', ''],
-])('%s finds the right subnets', async (_what, q, found) => expect(await names({ q })).toBe(found))
+])('a search for %s finds the right subnets', async (_what, q, found) => expect(await names({ q })).toBe(found))
 
 test.each([
   [{ status: 'active' }, 'af'],
@@ -75,7 +75,7 @@ test.each([
   [{ type: 'IPv6' }, 'c'],
   [{ purpose: 'management' }, 'f'],
   [{ datacenter: poznan.code, type: 'IPv4', cluster: 'beta', q: '10.' }, 'df'],
-])('filtered by %j', async (query, found) => expect(await names(query)).toBe(found))
+])('filtering by %j returns the right subnets', async (query, found) => expect(await names(query)).toBe(found))
 
 test('an unknown filter, column or page is refused', async () => {
   for (const query of [{ state: 'active' }, { status: 'gone' }, { sort: 'total' }, { page: 0 }, { per_page: 1001 }, { q: 'x'.repeat(201) }])
@@ -97,9 +97,9 @@ test.each([
   ['used', 'ecdfab'],
   ['-used', 'afdceb'],
   ['status', 'dcbafe'],
-])('sorted by %s; what has no value comes last', async (sort, order) => expect(await names({ sort })).toBe(order))
+])('sorting by %s puts subnets without a value last', async (sort, order) => expect(await names({ sort })).toBe(order))
 
-test('pages follow each other', async () => {
+test('the second page continues after the first', async () => {
   expect(await list({ per_page: 4, page: 2, sort: '-name' })).toMatchObject({
     page: 2,
     per_page: 4,
@@ -109,7 +109,7 @@ test('pages follow each other', async () => {
   expect(await names({ page: 7, per_page: 4 })).toBe('')
 })
 
-test('a list shows state, reason and use, with null for unknown values', async () => {
+test('the list shows status, reason and used addresses, with null for unknown values', async () => {
   const items = new Map((await list({})).items.map((s) => [s.name, s]))
   expect(items.get('a-front')).toMatchObject({
     status: 'active',
@@ -145,7 +145,7 @@ async function ownWorld() {
   return { by, place, cluster: await addCluster(own, place, 'alpha', networks) }
 }
 
-test('utilisation agrees with a count address by address on random subnets', async () => {
+test('on random subnets, the number of used addresses agrees with an address-by-address count', async () => {
   const { by, place, cluster } = await ownWorld()
   const random = seeded(3)
   for (let n = 0; n < 40; n++) {
@@ -190,7 +190,7 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
 
-test('addresses are spelled as the database spells them', async () => {
+test('addresses are returned in the notation of the database', async () => {
   const random = seeded(11)
   const values = Array.from({ length: 500 }, () => {
     const groups = Array.from({ length: 8 }, () => (random() < 0.5 ? 0n : BigInt(Math.floor(random() * 65_536))))
@@ -203,7 +203,7 @@ test('addresses are spelled as the database spells them', async () => {
   expect(values.every((v) => parseAddress(v) !== null)).toBe(true)
 })
 
-test('ten thousand subnets are searched and sorted within a second', async () => {
+test('a list of ten thousand subnets is searched and sorted within a second', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'BIG')

@@ -19,7 +19,7 @@ const create = (body: object) =>
   operator.call(subnetCreate, { body: { name: `net-${randomUUID().slice(0, 8)}`, datacenter_id: poznan.id, cidr: '10.0.0.0/24', ...body } })
 const change = (id: string, body: object, ifMatch?: number) => operator.call(subnetUpdate, { params: { id }, body }, ifMatch === undefined ? {} : { ifMatch })
 
-test('a subnet is answered in canonical spelling, with the number of its addresses', async () => {
+test('a subnet is returned in canonical notation, with the number of its addresses', async () => {
   const made = await create({
     name: 'front',
     cidr: ' 203.0.113.0/24 ',
@@ -76,7 +76,7 @@ test.each([
     { name: '', cidr: '10.0.0.9/24' },
     { cidr: '10.0.0.9/24 is not a network address. Did you mean 10.0.0.0/24?', name: 'Subnet name must be at least 1 character' },
   ],
-] as [string, object, Record<string, string>][])('%s is refused with a sentence for each field', async (_what, wrong, fields) => {
+] as [string, object, Record<string, string>][])('a subnet with %s is refused with one message per field', async (_what, wrong, fields) => {
   const refused = await create(wrong)
   expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid' } })
   expect(refused.problem!.fields ?? {}).toEqual(fields)
@@ -90,7 +90,7 @@ test('an unknown datacenter is refused', async () => {
   expect((await operator.call(subnetRemove, { params: { id: randomUUID() } })).status).toBe(404)
 })
 
-test('private space may be used once in each datacenter, public space once', async () => {
+test('a private range may be used once per datacenter, a public range only once', async () => {
   const first = await addSubnet(operator, poznan.id, 'private-poznan', '10.20.0.0/16')
   await addSubnet(operator, warsaw.id, 'private-warsaw', '10.20.0.0/16')
   for (const cidr of ['10.20.0.0/16', '10.20.3.0/24', '10.16.0.0/12', '10.20.0.0/32']) {
@@ -114,7 +114,7 @@ test('private space may be used once in each datacenter, public space once', asy
   })
 })
 
-test('a subnet’s name is unique over all datacenters', async () => {
+test('a subnet’s name is unique across all datacenters', async () => {
   await addSubnet(operator, poznan.id, 'taken', '10.30.0.0/24')
   const other = await addSubnet(operator, warsaw.id, 'other', '10.31.0.0/24')
   const sentence = 'Subnet name already exists. Please choose a different name.'
@@ -149,7 +149,7 @@ test('of fifty concurrent overlapping subnets exactly one is saved, and the refu
     expect(t.problem).toMatchObject({ error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`, related: { id: winner.id } })
 })
 
-test('an overlapping subnet that passes our checks is refused by the database, with the name of the other', async () => {
+test('an overlapping subnet that passes the checks of the program is refused by the database, with the name of the other subnet', async () => {
   const id = randomUUID()
   const insert = sql`insert into subnet (id, name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
     values (${id}, 'behind', ${poznan.id}, '10.50.0.0/24', 254, now(), now(), 'test')`
@@ -179,7 +179,7 @@ async function somebodyWaits(type: 'transactionid' | 'advisory'): Promise<void> 
     .toBeGreaterThan(0)
 }
 
-test('a datacenter is removed or gets its first subnet, never both', async () => {
+test('concurrent calls either remove a datacenter or add its first subnet, never both', async () => {
   for (let round = 0; round < 8; round++) {
     const place = await addDatacenter(operator, 'SZZ')
     const [removed, added] = await Promise.all([
@@ -237,7 +237,7 @@ test('a cluster whose networks overlap a subnet of its datacenter is refused', a
   expect((await created).problem!.fields).toMatchObject({ pod_cidr: 'The pod network 10.128.0.0/16 overlaps with subnet meanwhile (10.128.4.0/24)' })
 })
 
-test('a workload subnet never assigns the address of a server', async () => {
+test('a workload subnet must not contain the address of a server unless that address is excluded', async () => {
   const place = await addDatacenter(operator, 'GDN')
   const server = await addServer(backend, place.id, 'calm-otter-101', '10.70.0.9', ['10.70.0.9/24', '127.0.0.1/8', '2A00:70::9/64', 'fe80::1/64'])
   const sentence = 'Contains 10.70.0.9, the address of server calm-otter-101. Exclude it first'
@@ -264,7 +264,7 @@ test('a workload subnet never assigns the address of a server', async () => {
   expect((await change(made.answer!.id, { purpose: 'workload' })).problem!.error).toContain('Contains 10.70.0.77')
 })
 
-test('a change is merged and checked as a whole; without a difference it keeps the version', async () => {
+test('a change is merged and checked as a whole; a change without a difference keeps the version', async () => {
   const made = await addSubnet(operator, poznan.id, 'changing', '10.80.0.0/24', { gateway: '10.80.0.1', exclude: ['10.80.0.9'] })
   expect((await change(made.id, { cidr: '10.81.0.0/24' })).problem).toMatchObject({
     code: 'invalid',
@@ -286,7 +286,7 @@ test('a change is merged and checked as a whole; without a difference it keeps t
   expect((await change(made.id, { datacenter_id: warsaw.id })).problem).toMatchObject({ code: 'invalid', fields: { datacenter_id: 'Unknown field' } })
 })
 
-test('a stale change is refused with the name of the person who changed it', async () => {
+test('a change based on an old version is refused with the name of the user who changed the subnet', async () => {
   const made = await addSubnet(operator, poznan.id, 'contended', '10.90.0.0/24')
   const other = await backend.signIn({ role: 'operator' })
   const body = { vlan_id: 90 }
@@ -366,7 +366,7 @@ test('a concurrent assignment and removal end with the subnet removed or assigne
   expect((await subnets.byCluster(backend.platform.db, cluster)).every((s) => s.clusters[0]!.id === cluster && s.used === null)).toBe(true)
 })
 
-test('concurrent edits, imports, assignments and removals of the same subnets all end with an answer', async () => {
+test('concurrent edits, imports, assignments and removals of the same subnets all get a response', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'KIE')
@@ -427,7 +427,7 @@ test('a cluster lists its subnets; the overview lists the fullest ones', async (
   expect(again).toMatchObject({ status: 200, answer: { used: null } })
 })
 
-test('every change is audited and published, with its before and after', async () => {
+test('every change is audited with the values before and after, and published', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const place = await addDatacenter(admin, 'IEG')

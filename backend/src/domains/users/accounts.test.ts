@@ -35,7 +35,7 @@ async function openStream(url: string, { accessToken }: SignedIn) {
   return { status: response.status, ended }
 }
 
-test('renaming, a role, disabling and enabling are audited, and repeating them changes nothing', async () => {
+test('renaming, changing the role, disabling and enabling are audited, and repeating them changes nothing', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const change = (body: { name?: string; role?: 'operator'; disabled?: boolean }) => admin.call(userUpdate, { params: { id: user.userId }, body })
   expect((await change({ name: 'Grace' })).answer).toMatchObject({ name: 'Grace', version: 2, disabled_at: null })
@@ -57,7 +57,7 @@ test('a change based on an older version is refused', async () => {
   expect((await admin.call(userUpdate, { params: { id: user.userId }, body: { name: 'Two' } }, { ifMatch: 1 })).status).toBe(412)
 })
 
-test('a removed user’s sessions end; the audit log keeps what they did', async () => {
+test('removing a user ends their sessions, and the audit log keeps their actions', async () => {
   const user = await backend.signIn({ role: 'operator' })
   expect((await admin.call(userRemove, { params: { id: user.userId } })).status).toBe(204)
   expect(await stands(user)).toBe(false)
@@ -68,7 +68,7 @@ test('a removed user’s sessions end; the audit log keeps what they did', async
   expect((await admin.call(userCreate, { body: { email: user.email, name: 'Again', role: 'viewer', password: good } })).status).toBe(201)
 })
 
-test('the last admin who can sign in can not be removed, disabled or given another role', async () => {
+test("the last admin who can sign in can't be removed, disabled or given another role", async () => {
   const own = await startBackend()
   const last = await own.signIn()
   const other = await own.signIn()
@@ -87,7 +87,7 @@ test('the last admin who can sign in can not be removed, disabled or given anoth
   expect((await last.call(userUpdate, { params, body: { name: 'Still' } })).status).toBe(200)
 })
 
-test('when two admins take each other’s role at once, one stays admin', async () => {
+test('if two admins concurrently remove each other’s admin role, one stays admin', async () => {
   const own = await startBackend()
   const [a, b] = [await own.signIn(), await own.signIn()]
   const admins = async () => (await own.platform.db.selectFrom('person').select('id').where('role', '=', 'admin').execute()).map(({ id }) => id)
@@ -106,7 +106,7 @@ test('when two admins take each other’s role at once, one stays admin', async 
   }
 })
 
-test.each(['disable', 'remove', 'demote'] as const)('%s takes effect within 5 s in another process, and ends its open streams', async (how) => {
+test.each(['disable', 'remove', 'demote'] as const)("the change "%s" of a user takes effect within 5 s in another process, and ends the user's open streams there", async (how) => {
   const beside = await startBackend({ beside: backend })
   const user = await backend.signIn({ role: 'operator' })
   expect(await stands(user, beside)).toBe(true)
@@ -127,7 +127,7 @@ test.each(['disable', 'remove', 'demote'] as const)('%s takes effect within 5 s 
   await again.ended
 })
 
-test('a reset link sets a password once; only its hash is stored, and the token is in the fragment', async () => {
+test('a reset link sets a password once; only a hash of the token is stored, and the link has the token in its fragment', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const { answer } = await admin.call(userResetPassword, { params: { id: user.userId } })
   const url = new URL(answer!.url)
@@ -152,7 +152,7 @@ test('a reset link sets a password once; only its hash is stored, and the token 
   expect(log.text).not.toContain(token)
 })
 
-test('a reset link ends after 24 h, with the next link, and with its user', async () => {
+test('a reset link becomes invalid after 24 h, when a new link is created, or when the user is removed', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const link = async () => new URL((await admin.call(userResetPassword, { params: { id: user.userId } })).answer!.url).hash.slice(1)
   const look = async (token: string) => (await backend.call(passwordResetLook, { body: { token } })).status
@@ -170,7 +170,7 @@ test('a reset link ends after 24 h, with the next link, and with its user', asyn
   expect(await look(third)).toBe(409)
 })
 
-test('changing the password requires the old one, ends other sessions, and keeps this one', async () => {
+test('changing the password requires the old password, ends all other sessions, and keeps the current one', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const other = (await signIn(user.email, user.password)).answer!
   const change = (password: string, new_password: string) => user.call(passwordChange, { body: { password, new_password } })
@@ -182,7 +182,7 @@ test('changing the password requires the old one, ends other sessions, and keeps
   expect(await audited(user.userId)).toContain('user.password_changed')
 })
 
-test('guesses at the old password are slowed, and do not block the person’s sign-in', async () => {
+test('guesses at the old password are slowed down, and do not block the user’s sign-in', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const statuses: number[] = []
   for (let n = 0; n < 7; n++) statuses.push((await user.call(passwordChange, { body: { password: `guess ${n}`, new_password: good } })).status)
@@ -232,7 +232,7 @@ test('users can list and end their own sessions; those of others need users:mana
   expect(await stands(user)).toBe(false)
 })
 
-test('a session ends after 8 h without use', async () => {
+test('by default a session ends after 8 h without use', async () => {
   const own = await startBackend()
   const [idle, used] = [await own.signIn(), await own.signIn()]
   const refresh = (user: SignedIn) => own.call(authorizeRefresh, { body: { refresh_token: user.refreshToken } })
@@ -244,7 +244,7 @@ test('a session ends after 8 h without use', async () => {
   expect((await own.call(sessionList, { query: { user_id: 'all' } }, { headers: { authorization: `Bearer ${access_token}` } })).answer!.total).toBe(1)
 })
 
-test('a call counts as use, written once a minute; the idle time is a setting', async () => {
+test('a call counts as use of the session, stored at most once a minute; the idle limit is a setting', async () => {
   const own = await startBackend({ environment: { STEELYARD_SESSION_IDLE_HOURS: '0.1' } })
   const user = await own.signIn()
   const used = async () => (await own.platform.db.selectFrom('session').select('last_used_at').executeTakeFirstOrThrow()).last_used_at.getTime()

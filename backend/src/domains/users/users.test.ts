@@ -16,7 +16,7 @@ test('a new user can sign in, and no answer contains a password or its hash', as
   expect(made.text + list.text).not.toMatch(/password|argon2/)
 })
 
-test('an email belongs to one user, also when ten are created at once', async () => {
+test('an email belongs to one user, even if ten are created concurrently', async () => {
   const all = await Promise.all(Array.from({ length: 10 }, () => admin.call(userCreate, { body: person('twice@example.com') })))
   expect(all.filter((a) => a.status === 201)).toHaveLength(1)
   expect(all.filter((a) => a.problem?.code === 'user_exists')).toHaveLength(9)
@@ -29,19 +29,19 @@ test('a password has 12 to 128 characters of any kind', async () => {
   expect(await tryPassword('ßüäöéłñ😀 🏔 and more ', 'c@example.com')).toBe(201)
 })
 
-test('the first user is created once, also by two processes, and only if there is none', async () => {
+test('the first user is created only if there is no user, and only once, even by two processes', async () => {
   const empty = await startBackend()
   const made = await Promise.all(Array.from({ length: 4 }, () => empty.domains.users.createFirst({ email: 'first@example.com', password: 'a long password' })))
   expect(made.filter(Boolean)).toMatchObject([{ email: 'first@example.com', role: 'admin' }])
   expect(await backend.domains.users.createFirst({ email: 'late@example.com', password: 'a long password' })).toBeUndefined()
 })
 
-test('a search matches literally', async () => {
+test('a search matches the text literally', async () => {
   const total = async (q: string) => (await admin.call(userList, { query: { q } })).answer!.total
   expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
 })
 
-test('the waitlist answers the same whether or not the email is known, and has a rate limit', async () => {
+test('the waitlist gives the same response whether or not the email is known, and is rate-limited', async () => {
   const join = () => backend.call(waitlistJoin, { body: { name: 'A', company: '', email: 'wait@example.com' } })
   const answers = [await join(), await join()]
   expect(answers.map((a) => [a.status, a.text])).toEqual([

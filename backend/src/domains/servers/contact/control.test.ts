@@ -154,7 +154,7 @@ test("the kernel's log can be read from every Talos version", async () => {
   await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
 })
 
-test('a missing log is 404 and does not report the server as unreachable', async () => {
+test('a missing log returns 404, not that the server is unreachable', async () => {
   for (const follow of ['true', 'false'] as const) {
     const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
     expect(log).toMatchObject({
@@ -164,7 +164,7 @@ test('a missing log is 404 and does not report the server as unreachable', async
   }
 })
 
-test("a join token in a machine's log is hidden", async () => {
+test("a join token in a machine's log is masked", async () => {
   const token = `sy-join-${'k7'.repeat(11)}`
   const said = `fetching machine config from: "http://steelyard/join/${token}?uuid=1"`
   const { journal } = simulator.servers[0]!
@@ -178,7 +178,7 @@ test("a join token in a machine's log is hidden", async () => {
   expect(JSON.stringify([log.text, events])).not.toContain(token)
 })
 
-test('each download issues its own talosconfig; without the scope it is refused', async () => {
+test('each download issues a new talosconfig, and is refused without the scope', async () => {
   const file = await operator.call(serverTalosconfig, { params })
   expect(file.headers['content-disposition']).toContain('talosconfig-')
   expect(file.text).toContain('context: alone')
@@ -217,7 +217,7 @@ test('a patch on a server in a cluster is checked by a dry run of Talos, and app
   expect(machine.config!.text).not.toContain('vm.swappiness')
 })
 
-test('adding a server of our own cluster by address succeeds as already registered', async () => {
+test('adding the address of a server in a managed cluster succeeds with the result "already registered"', async () => {
   const { db } = backend.platform
   const addAgain = async () => {
     const { answer } = await operator.call(serverAdd, { body: { addresses: [simulator.servers[0]!.plan.address] } })
@@ -242,7 +242,7 @@ test('adding a server of our own cluster by address succeeds as already register
   await setReachable(true)
 })
 
-test('a reboot is sent once and followed until the server runs again; a second one meanwhile is refused', async () => {
+test('a reboot is sent once and followed until the server runs again, and a second reboot meanwhile is refused', async () => {
   const machine = simulator.servers[0]!
   const bootId = machine.bootId
   const { answer } = await operator.call(serverCommands.serverReboot, { params })
@@ -260,7 +260,7 @@ test('a reboot is sent once and followed until the server runs again; a second o
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
 }, 40_000)
 
-test('a reboot that was sent before the process died is followed and not sent again', async () => {
+test('if the process dies after it sent a reboot, the next one follows that reboot and does not send another', async () => {
   const { reboots } = simulator.servers[0]!.disk.state.counters
   const { operation: told } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const at = new Date(backend.clock.now())
@@ -298,7 +298,7 @@ test('a retried command does not interrupt another operation on the server', asy
   })
 }, 40_000)
 
-test('a reboot of a process that died is not done before the server was seen to restart', async () => {
+test('a reboot with unknown result fails if the server is not seen to restart', async () => {
   const { bootId } = simulator.servers[0]!
   const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
@@ -317,7 +317,7 @@ test('a reboot of a process that died is not done before the server was seen to 
   expect(simulator.servers[0]!.bootId).not.toBe(bootId)
 }, 40_000)
 
-test('one lost answer does not count as a reboot', async () => {
+test('a single contact without a response does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
   // The order is lost too, so the machine never restarts.
@@ -359,7 +359,7 @@ test('a restart of the kubelet ends when the kubelet is healthy again, without a
   expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was asked for' })
 }, 40_000)
 
-test("other hardware at the address of a cluster's server gets no calls", async () => {
+test("if other hardware answers at the address of a cluster's server, nothing is sent to it", async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
   const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
@@ -371,7 +371,7 @@ test("other hardware at the address of a cluster's server gets no calls", async 
   expect(told).toBe(false)
 })
 
-test('a shutdown ends when the server is off; later calls report that it is off', async () => {
+test('a shutdown ends when the server is off, and later calls report that the server is off', async () => {
   const machine = simulator.servers[0]!
   simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverCommands.serverShutdown, { params })
@@ -397,7 +397,7 @@ test('a patch for a silent server is refused with the reason', async () => {
   expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
 })
 
-test('a preview without servers:write is merged by Steelyard alone, without a dry run', async () => {
+test('without servers:write, a preview is merged by Steelyard only, without a dry run on the machine', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
   const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!

@@ -55,7 +55,7 @@ const events = async () => {
   }))
 }
 
-test('contacts change no version; those of ten seconds are published as one event', async () => {
+test("contacts do not change a server's version, and all contacts within ten seconds are published as one event", async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   // Publishes the contacts of earlier tests first.
   backend.clock.advance(10_000)
@@ -73,7 +73,7 @@ test('contacts change no version; those of ten seconds are published as one even
   expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
 })
 
-test('two missed contacts change nothing, the third makes a server unreachable, one answer makes it reachable', async () => {
+test('two missed contacts change nothing, a third makes the server unreachable, and one answer makes it reachable again', async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([missed(id, false)])
@@ -90,7 +90,7 @@ test('two missed contacts change nothing, the third makes a server unreachable, 
   expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
 })
 
-test('other hardware raises one alarm, which stays after the known hardware answers again', async () => {
+test('other hardware raises one alarm, which remains after the known hardware answers again', async () => {
   const id = await build()
   const alarming = other(id)
   await servers.observe([alarming])
@@ -104,7 +104,7 @@ test('other hardware raises one alarm, which stays after the known hardware answ
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test("an answer of other hardware from before a person's decision raises no alarm; a later one does", async () => {
+test("an answer of other hardware raises an alarm only if it arrived after the person's decision", async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   await servers.observe([other(id)])
@@ -118,7 +118,7 @@ test("an answer of other hardware from before a person's decision raises no alar
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test('hardware that is registered while a person accepts it as a replacement becomes one server', async () => {
+test('if hardware is registered while a person accepts it as a replacement, the result is one server', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const alarming = other(id)
@@ -136,7 +136,7 @@ test('hardware that is registered while a person accepts it as a replacement bec
   expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'That hardware is swift-otter-001 already' } })
 })
 
-test('a reading of a machine does not apply to the machine that replaced it', async () => {
+test('data read from a machine is not stored for the machine that replaced it', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const before = { ...seen(id, 'running'), fingerprint: 'of the old one' }
@@ -157,7 +157,7 @@ test("an answer from a server's former address is ignored", async () => {
   expect((await get(id)).talos.reachable).toBeNull()
 })
 
-test("a reading from a server's time in a cluster is ignored after its release", async () => {
+test('data read while a server was in a cluster is ignored after its release', async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
@@ -174,7 +174,7 @@ test("two processes on one database see each other's changes at once", async () 
   expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })
 })
 
-test('transactions that commit out of order are not missed', async () => {
+test('changes of transactions that commit out of order are not missed', async () => {
   const id = await build()
   await viewer.call(serverList)
   const begun = Promise.withResolvers<void>()

@@ -21,7 +21,7 @@ test('versions and addresses are ordered as numbers', () => {
   ])
 })
 
-test('unknown hardware comes last, also an empty manufacturer', () => {
+test('unknown hardware and an empty manufacturer come last', () => {
   const cores = (n: number) => ({ hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [] } as unknown as ServerRow['hardware'] })
   const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
   expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([

@@ -40,7 +40,7 @@ test('a server is found by the MAC address of its bond', () => {
   expect(found('b8cef6aa7a47')).toEqual({ what: 'mac', value: 'b8:ce:f6:aa:7a:47' })
 })
 
-test.each(['b8:ce:f6:aa:7a:48', 'b:8ce:f6', 'c:ef:6a', 'b8-cef6-aa', '8cef6aa7a46b'])('%s finds nothing', (q) => {
+test.each(['b8:ce:f6:aa:7a:48', 'b:8ce:f6', 'c:ef:6a', 'b8-cef6-aa', '8cef6aa7a46b'])('the MAC address %s, unknown or wrongly grouped, finds nothing', (q) => {
   expect(found(q)).toBeNull()
 })
 
@@ -53,14 +53,14 @@ test.each([
   expect(found(q)).toEqual({ what: 'wwid', value })
 })
 
-test('a part of a model finds the machine, disk, processor or network card', () => {
+test('part of a model name finds a server by its machine, disk, processor or network card', () => {
   expect(found('1115cs')).toEqual({ what: 'model', value: 'Supermicro AS -1115CS-TNR' })
   expect(found('samsung mzql')).toEqual({ what: 'model', value: 'SAMSUNG MZQL21T9HCJR-00A07' })
   expect(found('EPYC 9354p')).toEqual({ what: 'model', value: 'AMD EPYC 9354P 32-Core Processor' })
   expect(found('mellanox')).toEqual({ what: 'model', value: 'Mellanox Technologies MT2892' })
 })
 
-test("a match names the field, unless it is the server's name", () => {
+test("a match names the field that matched, unless that is the server's name", () => {
   expect(found('FIELD')).toBe('its name')
   expect(found('render')).toEqual({ what: 'cluster', value: 'poz-render-01' })
   expect(found('fd00:0::12')).toEqual({ what: 'address', value: 'fd00::12' })
@@ -68,7 +68,7 @@ test("a match names the field, unless it is the server's name", () => {
   expect(found('nothing')).toBeNull()
 })
 
-test('a long search takes no longer than its length', () => {
+test('the time of a long search is linear in its length', () => {
   const tookMs = processorMs(() => ['a', ':', '0x', 'b8:', ' '].forEach((part) => needlesOf(part.repeat(100_000))))
   expect(tookMs).toBeLessThan(500)
 })

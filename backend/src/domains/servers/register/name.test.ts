@@ -12,7 +12,7 @@ test('every generated name follows the rules of server names', () => {
   }
 })
 
-test('the last words of both lists can be chosen', () => {
+test('the first and the last word of both lists can be chosen', () => {
   expect(newName(() => 0.9999999)).toBe('zealous-yarrow-999')
   expect(newName(() => 0)).toBe('able-acorn-000')
 })

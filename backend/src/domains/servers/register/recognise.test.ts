@@ -11,27 +11,27 @@ test('an unknown machine is new', () => {
   expect(recognise([], candidate)).toEqual({ kind: 'new' })
 })
 
-test('known hardware at any of its addresses is recognised', () => {
+test('a known machine is recognised at any of its addresses', () => {
   expect(recognise([server({})], candidate)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001' })
   const elsewhere = { ...candidate, address: '10.0.1.5', addresses: ['10.0.0.5', '10.0.1.5'] }
   expect(recognise([server({})], elsewhere)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001, which is reached at 10.0.0.5' })
 })
 
-test('known hardware at a new address has moved', () => {
+test('a known machine at a new address has moved', () => {
   expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })).toMatchObject({
     kind: 'moved',
     sentence: 'calm-oak-001 has moved from 10.0.0.5 to 10.0.0.9',
   })
 })
 
-test("known hardware at a new address has moved only if it doesn't answer at the old one", () => {
+test("a known machine has moved to a new address only if it doesn't answer at its old address", () => {
   for (const address of [null, '10.0.0.7'])
     expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address, answers: true } })).toEqual({
       kind: 'unasked',
     })
 })
 
-test('other hardware at a known address is an alarm', () => {
+test('other hardware at a known address raises an alarm', () => {
   const found = recognise([server({ uuid: 'bbbbbbbb-0000-4000-8000-000000000002', serial: 'S2' })], candidate)
   expect(found).toMatchObject({
     kind: 'alarm',
@@ -39,7 +39,7 @@ test('other hardware at a known address is an alarm', () => {
   })
 })
 
-test('a UUID with another serial or at two answering addresses is an alarm', () => {
+test('a known UUID with another serial number, or at two answering addresses, raises an alarm', () => {
   expect(recognise([server({ serial: 'S2' })], candidate)).toMatchObject({
     kind: 'alarm',
     sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001'),
@@ -52,7 +52,7 @@ test('a UUID with another serial or at two answering addresses is an alarm', () 
   })
 })
 
-test('hardware of a cluster that answers elsewhere in maintenance mode is an alarm, never a move', () => {
+test('if a machine of a cluster answers in maintenance mode at another address, this is an alarm, never a move', () => {
   const found = recognise([server({ cluster_id: 'c', cluster_name: 'prod' })], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })
   expect(found).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('which is in the cluster prod') })
 })
