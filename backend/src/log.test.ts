@@ -12,20 +12,20 @@ test('a line is JSON with time, level, event and the named fields', () => {
   expect(JSON.parse(written[0]!)).toEqual({ time: '2026-01-02T03:04:05.000Z', level: 'info', event: 'request', status: 200, path: '/v1/nodes' })
 })
 
-test('a field that is not in the list is left out', () => {
+test('a field that is not on the allow-list is left out', () => {
   const { written, log } = lines()
   log.info('x', { password: 'hunter2', authorization: 'Bearer abc', status: 1 } as never)
   expect(written[0]).not.toMatch(/hunter2|Bearer/)
 })
 
-test('one event is one line for any client input', () => {
+test('an event is logged as one line for any client input', () => {
   const { written, log } = lines()
   log.warn('x', { user_agent: 'a\r\n{"level":"info"}\u001b[31m\u2028b', error: new Error('first\nsecond') })
   expect(written[0]!.trimEnd().split(/[\r\n\u2028]/)).toHaveLength(1)
   expect(written[0]).not.toContain('\u001b')
 })
 
-test('lines below the level are not written; on a terminal they are readable text', () => {
+test('lines below the log level are not written, and on a terminal lines are readable text', () => {
   const { written, log } = lines('warn', true)
   log.debug('a')
   log.info('b')

@@ -47,7 +47,7 @@ const signIn = (url: string) =>
     body: JSON.stringify({ email: admin.STEELYARD_ADMIN_EMAIL, password: admin.STEELYARD_ADMIN_PASSWORD }),
   })
 
-test('one line on standard output; JSON lines on standard error; a clean stop leaves no server behind', async () => {
+test('the program prints one line on standard output and JSON lines on standard error, and a clean stop leaves no database server behind', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
   const url = await program.ready()
@@ -62,7 +62,7 @@ test('one line on standard output; JSON lines on standard error; a clean stop le
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
 
-test('a second Steelyard on the data folder is refused in 2 s naming the first; after kill −9 the next one adopts the database', async () => {
+test('a second Steelyard on the data folder is refused within 2 s, naming the first; after kill −9 the next start adopts the database server', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
@@ -86,7 +86,7 @@ test('a second Steelyard on the data folder is refused in 2 s naming the first; 
   expect(await third.ended).toBe(0)
 }, 60_000)
 
-test('when its database is killed, the program restarts it and continues', async () => {
+test('if the database server is killed, the program restarts it and continues', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
   const url = await program.ready()
@@ -106,7 +106,7 @@ test('when its database is killed, the program restarts it and continues', async
   expect(await program.ended).toBe(0)
 }, 90_000)
 
-test('two processes on one PostgreSQL of your own share sessions; each has a data folder, both the same key', async () => {
+test('two processes with one external PostgreSQL and one key, each with its own data folder, share sessions', async () => {
   const { connection, drop } = await freshDatabase()
   drops.push(drop)
   const folder = temporaryFolder('main')
@@ -147,7 +147,7 @@ test('all invalid settings are reported at once, and nothing is started', async 
   expect(program.seen.out).toBe('')
 })
 
-test('the first user is created once on the machine itself; doctor then finds no problem', async () => {
+test('the first user is created once by a command on the machine, and doctor then finds no problem', async () => {
   const environment = { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), IMAGE_FACTORY_URL: 'http://127.0.0.1:9' }
   const add = (email: string, password: string) => run(['user', 'add', '--first', email], environment, `${password}\n`)
   const short = add('admin@example.com', 'short')
@@ -171,7 +171,7 @@ test('the first user is created once on the machine itself; doctor then finds no
   await program.ended
 }, 90_000)
 
-test('a request that runs when the stop begins is answered', async () => {
+test('a request that is running when the shutdown begins gets its response', async () => {
   const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
   const url = await program.ready()
   // Ten sign-ins wait for their hashes.
@@ -184,7 +184,7 @@ test('a request that runs when the stop begins is answered', async () => {
   expect(statuses.filter((s) => s.status === 'rejected')).toEqual([])
 }, 60_000)
 
-test('the embedded database is backed up while Steelyard runs, and restored into a new data folder, with which it starts', async () => {
+test('the embedded database is backed up while Steelyard runs, and Steelyard starts on the data folder restored from that backup', async () => {
   const folder = temporaryFolder('main')
   const passphrase = path.join(folder, 'passphrase')
   writeFileSync(passphrase, 'a passphrase of the test\n', { mode: 0o600 })

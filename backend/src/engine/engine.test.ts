@@ -15,7 +15,7 @@ async function withReconciler(reconcile: (job: Job) => Promise<Outcome>, options
   }
 }
 
-test('many wake-ups cause one run at the earliest time', async () => {
+test('many wake-ups of an object cause one run, at the earliest requested time', async () => {
   const runs: [string, number][] = []
   const backend = await withReconciler(async ({ key, now }) => void runs.push([key, now()]))
   const start = backend.clock.now()
@@ -32,7 +32,7 @@ test('many wake-ups cause one run at the earliest time', async () => {
   ])
 })
 
-test('a rolled-back transaction leaves no wake-up', async () => {
+test('a rolled-back transaction leaves no wake-up behind', async () => {
   const runs: string[] = []
   const backend = await withReconciler(async ({ key }) => void runs.push(key))
   await expect(
@@ -55,7 +55,7 @@ test('a wake-up during a run causes another run after it', async () => {
   expect(await backend.engine.settle()).toBe(3)
 })
 
-test('a reconciler is woken again at the time it returns', async () => {
+test('a reconciler is woken again at the time that it returned', async () => {
   const times: number[] = []
   const backend = await withReconciler(async ({ now }) => {
     times.push(now())
@@ -92,7 +92,7 @@ test('the delay stops growing at two minutes', () => {
   expect(retryDelayMs(50, () => 0)).toBe(60_000)
 })
 
-test("a process that lost the object can't write any more", async () => {
+test("a process that lost its claim on the object can't write any more", async () => {
   const outcome: { error?: unknown } = {}
   const backend = await withReconciler(async (job) => {
     await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'first', name: '', company: '', created_at: new Date() }).execute())
@@ -117,7 +117,7 @@ test("a process that lost the object can't write any more", async () => {
   expect(await backend.row('a')).toMatchObject({ owner: 'another', failures: 0 })
 })
 
-test('a run past its deadline is aborted and tried again', async () => {
+test('a run that exceeds its deadline is aborted and retried', async () => {
   let runs = 0
   const backend = await withReconciler(
     ({ signal }) => {
@@ -133,7 +133,7 @@ test('a run past its deadline is aborted and tried again', async () => {
   expect(runs).toBe(2)
 })
 
-test('a run that the database interrupted is not a failure and is repeated at once', async () => {
+test('a run interrupted by the database does not count as a failure and is repeated at once', async () => {
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1
@@ -157,7 +157,7 @@ test('a refused connection to a server counts as a failure, unlike one to the da
   expect(await backend.row('a')).toMatchObject({ failures: 1 })
 })
 
-test('an effect whose end was not recorded has an unknown result for the next attempt', async () => {
+test('if the end of an effect was not recorded, the next attempt sees its result as unknown', async () => {
   const seen: { attempt: number; unknown: boolean; done: boolean }[] = []
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {
@@ -189,7 +189,7 @@ test('an effect whose end was not recorded has an unknown result for the next at
   expect(seen[3]).toEqual({ attempt: 4, unknown: false, done: true })
 })
 
-test('a failpoint is selected by its name, by the name before the slash, or by its number', () => {
+test("a failpoint is selected by the effect's full name, by the name before the slash, or by its number", () => {
   const met = (setting: string, effects: string[]) => {
     const seen: string[] = []
     const point = failpoint(setting, () => {

@@ -15,7 +15,7 @@ async function database() {
 }
 const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) => expect.poll(condition, { timeout: timeoutMs, interval: 20 }).toBe(true)
 
-test('a wake-up runs soon after its commit, and later when asked for later', async () => {
+test('a wake-up runs soon after its commit, or at the later time that was requested', async () => {
   const runs: { key: string; at: number }[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push({ key, at: Date.now() }))
   await one.start()
@@ -81,7 +81,7 @@ const pending = async ({ db }: EngineProcess): Promise<number> =>
       .execute()
   ).length
 
-test('one busy object does not hold up the others', async () => {
+test('one busy object does not delay the others', async () => {
   const runs: string[] = []
   let release: () => void = () => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
@@ -115,7 +115,7 @@ test('failed runs are retried and never lost', async () => {
   await one.stop()
 })
 
-test('a killed process continues at once after its restart', async () => {
+test('the work of a killed process continues at once after its restart', async () => {
   const connection = await database()
   let begun = 0
   const first = engineProcess(
@@ -140,7 +140,7 @@ test('a killed process continues at once after its restart', async () => {
   await again.stop()
 })
 
-test('another process takes over within 30 s, and the first can write nothing when it comes back', async () => {
+test("another process takes over within 30 s, and the first one can't write when it comes back", async () => {
   const connection = await database()
   let goOn: () => void = () => undefined
   const paused = new Promise<void>((resolve) => (goOn = resolve))
@@ -186,7 +186,7 @@ test('another process takes over within 30 s, and the first can write nothing wh
   await Promise.all([first.stop(), second.stop()])
 }, 60_000)
 
-test('an object that is due without a notification is found within the 3 s of the safety net', async () => {
+test('an object that is due without a notification is found by the poll every 3 s', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
@@ -220,7 +220,7 @@ test('an object that is locked when it is due runs soon after the lock is releas
   await one.stop()
 }, 30_000)
 
-test('objects that became due while the listener was disconnected run when it is back', async () => {
+test('objects that became due while the listener was disconnected run after it has reconnected', async () => {
   const runs: number[] = []
   const one = engineProcess(await database(), async () => void runs.push(Date.now()))
   await one.start()
@@ -275,7 +275,7 @@ test('an idle process sends three statements every 3 s, also while it waits for 
   await one.stop()
 }, 30_000)
 
-test('the sweep finds objects that a process has claimed but does not run, because their release was lost', async () => {
+test('the sweep finds objects that a process has claimed but does not run, as when their release was lost', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key, signal }) => {
     runs.push(key)
@@ -292,7 +292,7 @@ test('the sweep finds objects that a process has claimed but does not run, becau
   await one.stop()
 }, 30_000)
 
-test('an object whose claim was lost on a broken connection continues after the reconnection, not after the lease', async () => {
+test('if a claim is lost on a broken connection, its object continues after the reconnection instead of after the lease', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()

@@ -32,20 +32,20 @@ const send = (
 const post = (payload: string | Buffer, headers: Record<string, string> = {}) => send('POST', '/v1/datacenters', payload, headers)
 
 test.each([
-  ['no JSON', '{"a":', 400],
-  ['text after it', '{} x', 400],
+  ['incomplete JSON', '{"a":', 400],
+  ['text after the JSON', '{} x', 400],
   ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
   ['a prototype', '{"__proto__":{"admin":true}}', 400],
   ['a prototype deep inside', '{"certifications":[{"a":{"__proto__":{}}}]}', 400],
   ['a prototype by its constructor', '{"constructor":{"prototype":{"admin":true}}}', 400],
-  ['a hundred levels', '['.repeat(100) + ']'.repeat(100), 400],
+  ['a hundred levels of nesting', '['.repeat(100) + ']'.repeat(100), 400],
   ['a list of a thousand and one', JSON.stringify(Array.from({ length: 1001 }, () => 1)), 400],
   ['no body', '', 422],
   ['null', 'null', 422],
   ['a list', '[]', 422],
   ['an unknown field', JSON.stringify({ ...poznan, id: randomUUID() }), 422],
   ['a NUL', JSON.stringify({ ...poznan, city_name: 'a\0b' }), 422],
-  ['half a character', '{"city_name":"\\ud800"}', 422],
+  ['half a surrogate pair', '{"city_name":"\\ud800"}', 422],
 ])('a body with %s is refused', async (_name, body, status) => {
   const response = await post(body)
   expect(response.statusCode).toBe(status)
@@ -73,7 +73,7 @@ test('a validation error names its field, also for keys and an empty body', asyn
   expect(labelled.json()).toMatchObject({ fields: { 'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens' } })
 })
 
-test('a body without required fields may be left out, and an empty body is accepted where none is expected', async () => {
+test('a body without required fields may be omitted, and an empty body is accepted if none is expected', async () => {
   const missing = randomUUID()
   for (const payload of [undefined, '', '{}']) {
     expect((await send('POST', `/v1/nodes/${missing}/reset`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
@@ -83,7 +83,7 @@ test('a body without required fields may be left out, and an empty body is accep
     expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({ code: 'invalid', error: 'This call takes no body' })
 })
 
-test('a body past 256 KiB is 413, another media type 415', async () => {
+test('a body above 256 KiB returns 413, and another media type 415', async () => {
   expect((await post(JSON.stringify({ a: 'x'.repeat(256 * 1024) }))).json()).toMatchObject({ code: 'too_large' })
   expect((await post(JSON.stringify(poznan), { 'content-type': 'text/plain' })).json()).toMatchObject({ code: 'unsupported_media' })
   expect((await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' })).statusCode).toBe(415)
@@ -110,13 +110,13 @@ test.each([
   '/v1/datacenters?q=a%00b',
   `/v1/nodes/${randomUUID()}/patches/%00`,
   `/v1/datacenters?q=${'x'.repeat(5000)}`,
-])('%s is 400', async (url) => {
+])('the query %s returns 400', async (url) => {
   const response = await send('GET', url)
   expect(response.statusCode).toBe(400)
   expect(response.json()).toMatchObject({ code: 'bad_request' })
 })
 
-test('an unknown path and an invalid id get 404, a wrong method 405 with the allowed ones', async () => {
+test('an unknown path and an invalid id return 404, and a wrong method 405 with the allowed methods', async () => {
   expect((await send('GET', '/v1/nothing')).json()).toMatchObject({ code: 'not_found' })
   expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found', error: 'Datacenter not-an-id not found' })
   expect((await send('GET', `/v1/nodes/${'x'.repeat(100)}`)).json()).toMatchObject({ code: 'not_found', error: `Server ${'x'.repeat(64)} not found` })
@@ -140,7 +140,7 @@ test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () =>
   expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
 })
 
-test('every answer has the security headers', async () => {
+test('every response has the security headers', async () => {
   const answers = await Promise.all([
     send('GET', '/v1/datacenters'),
     send('GET', '/v1/nothing'),
@@ -166,11 +166,11 @@ test('every answer has the security headers', async () => {
   }
 })
 
-test('HSTS is sent where a certificate is set', async () => {
+test('HSTS is sent if a certificate is configured', async () => {
   expect((await backend.app.inject({ url: '/healthz' })).headers['strict-transport-security']).toBeUndefined()
 })
 
-test('the version is the ETag; a stale If-Match changes nothing; without one the last write wins', async () => {
+test('the version is the ETag; a stale If-Match changes nothing; without If-Match the last write wins', async () => {
   const made = await admin.call(datacenterCreate, { body: { ...poznan, city_code: 'ETG' } })
   expect(made.headers['etag']).toBe('"1"')
   const params = { id: made.answer!.id }
@@ -189,7 +189,7 @@ test('the version is the ETag; a stale If-Match changes nothing; without one the
   expect(unchanged).toMatchObject({ status: 304, text: '' })
 })
 
-test('an unexpected error reveals nothing about itself', async () => {
+test('the response to an unexpected error contains no details', async () => {
   const own = await startBackend()
   own.platform.db.selectFrom = () => {
     throw new Error('secret of the house: table "person"')
@@ -204,7 +204,7 @@ test('an unexpected error reveals nothing about itself', async () => {
   expect(response.json()).toEqual({ error: 'Something went wrong on our side', code: 'internal', request_id: response.headers['x-request-id'] })
 })
 
-test('X-Forwarded-For counts only from a trusted proxy', async () => {
+test('X-Forwarded-For is used only if it comes from a trusted proxy', async () => {
   const lines: string[] = []
   const note = (event: string, fields?: object) => void lines.push(JSON.stringify({ event, ...fields }))
   const own = await startBackend({ log: { debug: note, info: note, warn: note, error: note } })
@@ -213,7 +213,7 @@ test('X-Forwarded-For counts only from a trusted proxy', async () => {
   expect(lines.join('\n')).toContain('127.0.0.1')
 })
 
-test('too many writes of one person are slowed down; reads and other people are not', async () => {
+test('too many writes of one user are slowed down; reads and other users are not', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 200, waitMs: 1000, delayMs: 60_000, writesPerSecond: 20, writeBurst: 60 } })
   const [one, two] = [await own.signIn(), await own.signIn()]
   const write = (user: typeof one) => user.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })
@@ -226,7 +226,7 @@ test('too many writes of one person are slowed down; reads and other people are 
   expect((await write(one)).status).toBe(404)
 })
 
-test('requests past the limit of concurrent requests get Retry-After', async () => {
+test('requests beyond the limit of concurrent requests get Retry-After', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
   const user = await own.signIn()
   await own.platform.db.transaction().execute(async (tx) => {
@@ -251,20 +251,20 @@ test('requests past the limit of concurrent requests get Retry-After', async () 
   await expect.poll(async () => (await own.app.inject({ url: '/v1/installation' })).statusCode).toBe(200)
 })
 
-test('the console can read its settings before sign-in', async () => {
+test('the console can load its settings before sign-in', async () => {
   expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null })
   const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
   expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
-test('the content policy allows an answer nothing in a browser, and browsers know each disabled feature', async () => {
+test('the content security policy of API responses allows nothing, and each disabled browser feature is known to browsers', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
   // Chromium warns about this feature, which it knows only as an experiment.
   expect(headers['permissions-policy']).not.toContain('bluetooth')
 })
 
-test('a request during the stop gets 503 with Retry-After on an open connection', async () => {
+test('during shutdown, a request on an open connection gets 503 with Retry-After', async () => {
   const own = await startBackend()
   const user = await own.signIn()
   const { hostname, port } = new URL(await own.listen())
@@ -329,7 +329,7 @@ test.each([
   ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
   ['no host', 'GET /healthz HTTP/1.1\r\n\r\n'],
   ['headers past 16 KiB', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`],
-])('a request with %s is refused and the connection closed', async (_name, text) => {
+])('a request with %s is refused, and the connection is closed', async (_name, text) => {
   const port = Number(new URL(await listening()).port)
   const answer = await new Promise<string>((resolve, reject) => {
     const socket = dial(port, '127.0.0.1', () => socket.write(text))
@@ -386,7 +386,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
   for (const socket of dripping) socket.destroy()
 })
 
-test('calls without a session accept only small bodies', async () => {
+test('requests without a session may have only small bodies', async () => {
   const response = await backend.app.inject({
     method: 'POST',
     url: '/v1/authorize',
@@ -396,7 +396,7 @@ test('calls without a session accept only small bodies', async () => {
   expect(response.statusCode).toBe(413)
 })
 
-test('a client that hangs up while it sends a body causes no error in the log', async () => {
+test('a client that disconnects while it sends a body causes no error in the log', async () => {
   const failed: string[] = []
   const own = await startBackend({ log: { ...silent, error: (event) => void failed.push(event) } })
   const port = Number(new URL(await own.listen()).port)
@@ -412,7 +412,7 @@ test('a client that hangs up while it sends a body causes no error in the log', 
 let url: Promise<string> | undefined
 const listening = () => (url ??= backend.listen())
 
-test('the console is served from a list of files, compressed as the browser accepts, with a new nonce', async () => {
+test('the console is served from a fixed list of files, compressed if the browser accepts it, with a new nonce each time', async () => {
   const own = await startBackend({
     prepare: ({ config }) => {
       const folder = path.join(config.dataFolder, 'console')
@@ -453,7 +453,7 @@ test('the console is served from a list of files, compressed as the browser acce
   expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
 })
 
-test('the API is described for people on one page that needs no script', async () => {
+test('the API documentation is one page without scripts', async () => {
   const first = await backend.app.inject({ url: '/docs/api' })
   const page = await backend.app.inject({ url: '/docs/api' })
   expect(page.statusCode).toBe(200)

@@ -40,7 +40,7 @@ test.each([
   ['its head and each chunk by itself', [head(), ...chunksOf(body, 20).split(/(?<=\r\n)/)]],
   ['one byte to each packet', (head() + chunksOf(body, 20)).split('')],
   ['sizes in capitals and with zeros before', [`${head()}000${body.length.toString(16).toUpperCase()}\r\n${body}\r\n0\r\n\r\n`]],
-  ['an expectation to be told to go on', [head('Expect: 100-continue\r\n'), chunksOf(body, 30)]],
+  ['with Expect: 100-continue', [head('Expect: 100-continue\r\n'), chunksOf(body, 30)]],
   ['a coding in capitals', [head().replace('chunked', 'Chunked') + chunksOf(body, 30)]],
 ])('a chunked body is accepted: %s', async (_name, packets) => {
   expect(await send(...packets)).toMatch(/HTTP\/1\.1 200 [\s\S]*"accessToken"/)
@@ -64,7 +64,7 @@ test('one connection carries several chunked bodies and other requests between t
   agent.destroy()
 })
 
-test('a client that streams its body is answered', async () => {
+test('a client that streams its body gets a response', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/v1/authorize`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -80,17 +80,17 @@ test.each([
   ['an extension in a later packet', [head(), `${body.length.toString(16)}\r\n${body}\r\n`, '0;a=b\r\n\r\n']],
   ['an extension behind a request in the same packet', [`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n${head()}2;a\r\n{}\r\n0\r\n\r\n`]],
   ['a trailer', [`${head()}${body.length.toString(16)}\r\n${body}\r\n0\r\nX-Y: z\r\n\r\n`]],
-  ['another coding before', [head().replace('chunked', 'gzip, chunked') + chunksOf(body, 30)]],
-  ['two codings', [head('Transfer-Encoding: chunked\r\n') + chunksOf(body, 30)]],
+  ['another transfer coding before chunked', [head().replace('chunked', 'gzip, chunked') + chunksOf(body, 30)]],
+  ['two Transfer-Encoding headers', [head('Transfer-Encoding: chunked\r\n') + chunksOf(body, 30)]],
   ['HTTP/1.0', [head().replace('HTTP/1.1', 'HTTP/1.0') + chunksOf(body, 30)]],
-  ['a call that reads', [get + chunksOf(body, 30)]],
+  ['on a GET request', [get + chunksOf(body, 30)]],
 ])('a chunked body is refused and its connection closed: %s', async (_name, packets) => {
   const answer = await send(...packets)
   expect(answer).toMatch(/HTTP\/1\.1 400 [\s\S]*"code":"bad_request"/)
   expect(answer).not.toContain('accessToken')
 })
 
-test('a body without an end is refused once it is too large', async () => {
+test('a body that does not end is refused as soon as it is too large', async () => {
   const socket = dial(Number(port), '127.0.0.1')
   const answered = new Promise<string>((resolve, reject) => socket.once('data', (piece: Buffer) => resolve(piece.toString())).once('error', reject))
   socket.write(head())
@@ -115,7 +115,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
   for (const socket of dripping) socket.destroy()
 })
 
-test('a chunked body is recognised however it is cut into packets; anything else is reported', () => {
+test('a chunked body is parsed however it is split into packets, and anything else is refused', () => {
   const pieces = fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 8 })
   const framed = (parts: readonly Uint8Array[]) =>
     Buffer.concat([...parts.flatMap((part) => [Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]), Buffer.from('0\r\n\r\n')])

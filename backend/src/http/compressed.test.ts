@@ -10,7 +10,7 @@ const ids = await Promise.all(Array.from({ length: 40 }, () => buildServer(backe
 const list = (headers: Record<string, string> = {}) =>
   backend.app.inject({ url: `${serverList.path}?per_page=1000`, headers: { authorization: `Bearer ${operator.accessToken}`, ...headers } })
 
-test('a long list is compressed for clients that accept it, with the same content', async () => {
+test('a long list is compressed, with the same content, for clients that accept compression', async () => {
   const plain = await list()
   expect(plain.headers).toMatchObject({ vary: 'accept-encoding' })
   expect(plain.headers['content-encoding']).toBeUndefined()
@@ -21,7 +21,7 @@ test('a long list is compressed for clients that accept it, with the same conten
   expect((await list({ 'accept-encoding': 'gzip;q=0' })).body).toBe(plain.body)
 })
 
-test('a client with the current list gets 304, and a new list after a change', async () => {
+test('a client that has the current list gets 304, and after a change the new list', async () => {
   const { etag } = (await list()).headers
   expect(etag).toMatch(/^W\/"[\w-]{22}"$/)
   expect(await list({ 'if-none-match': String(etag), 'accept-encoding': 'gzip' })).toMatchObject({

@@ -25,7 +25,7 @@ const make = () =>
 let server = make()
 afterAll(() => server.stop())
 
-test('without the database reads and writes get 503 with Retry-After, and recover by themselves', async () => {
+test('without the database, reads and writes get 503 with Retry-After, and work again after it is back', async () => {
   await server.start()
   const pool = new Pool(server.connection)
   await migrate(pool, await readMigrations())

@@ -4,7 +4,7 @@ import { asProblem } from './errors.ts'
 
 const answered = (code: string) => Object.assign(new DatabaseError('told by the database', 20, 'error'), { code })
 
-test('a full disk of the database is reported as such, not as overload', () => {
+test('a full disk of the database is reported as a full disk, not as overload', () => {
   const sentence = (code: string) => asProblem(answered(code), () => 0)?.message
   expect(sentence('53100')).toMatch(/disk of the database is full/)
   expect(sentence('53200')).toMatch(/too busy/)

@@ -221,7 +221,7 @@ test.each(operations.map((o) => [o.name, o] as const))('%s', async (_name, opera
   expect(await fc.asyncDefaultReportMessage(outcome)).toBeUndefined()
 })
 
-test('the fuzz test reached enough handlers to be meaningful', () => {
+test('enough of the fuzzed requests reached a handler', () => {
   const count = Object.fromEntries([...Map.groupBy(ended, (s) => s)].map(([status, all]) => [status, all.length]))
   process.stderr.write(`fuzz: ${JSON.stringify(count)}\n`)
   expect(count['200']).toBeGreaterThan(20)
@@ -231,7 +231,7 @@ test('the fuzz test reached enough handlers to be meaningful', () => {
 })
 
 const paths = [...new Set(operations.map((o) => o.path))]
-test.each(paths)('%s with a method that it does not have is 405 and says which it has', async (path) => {
+test.each(paths)('%s returns 405 for an unsupported method, with the supported ones', async (path) => {
   const url = path.replaceAll(/\{\w+\}/g, server)
   // A path without parameters may match one with parameters, such as `/v1/nodes/patches`.
   const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))

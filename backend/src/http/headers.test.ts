@@ -49,7 +49,7 @@ test('an event stream carries the security headers', async () => {
   stop.abort()
 })
 
-test('HSTS is sent behind a trusted proxy that says https, and to nobody else', async () => {
+test('HSTS is sent only behind a trusted proxy that reports https', async () => {
   const own = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
   const ask = async (remoteAddress: string, proto?: string) =>
     (await own.app.inject({ url: '/healthz', remoteAddress, headers: { ...(proto && { 'x-forwarded-proto': proto }) } })).headers['strict-transport-security']
@@ -59,7 +59,7 @@ test('HSTS is sent behind a trusted proxy that says https, and to nobody else', 
   expect(await ask('203.0.113.7', 'https')).toBeUndefined()
 })
 
-test('metrics are served to this machine and to the networks of the setting', async () => {
+test('metrics are served only to this machine and to the networks in the setting', async () => {
   const own = await startBackend({ environment: { STEELYARD_METRICS_NETWORKS: '10.9.0.0/24', STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
   const ask = async (remoteAddress: string, forwarded?: string) =>
     (await own.app.inject({ url: '/metrics', remoteAddress, headers: { ...(forwarded && { 'x-forwarded-for': forwarded }) } })).statusCode

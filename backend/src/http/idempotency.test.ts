@@ -33,7 +33,7 @@ const hashOf = (body: object): Buffer =>
 const { id: datacenterId } = (await admin.call(datacenterCreate, { body: place('IDS') })).answer!
 const count = async (city: string) => (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
-test('fifty identical creates with one key create one object and get the same answer', async () => {
+test('fifty identical calls with one key create one object and get the same response', async () => {
   const all = await Promise.all(Array.from({ length: 50 }, () => admin.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'once' })))
   expect(all.map((a) => a.status)).toEqual(Array.from({ length: 50 }, () => 201))
   expect(new Set(all.map((a) => a.text)).size).toBe(1)
@@ -48,7 +48,7 @@ test('the same key with another body is refused', async () => {
   expect(await count('BBC')).toBe(0)
 })
 
-test('a stored answer can not be read from the database', async () => {
+test("a stored response can't be read from the database", async () => {
   const { text } = await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })
   const rows = await backend.platform.db.selectFrom('idempotent_call').selectAll().where('key', '=', 'sealed').execute()
   expect(rows).toHaveLength(1)
@@ -66,7 +66,7 @@ test('a stored answer can not be read from the database', async () => {
   })
 })
 
-test('a key belongs to its user and its operation', async () => {
+test('a key is valid only for its user and its operation', async () => {
   const another = await backend.signIn()
   const mine = await admin.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })
   const theirs = await another.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })
@@ -76,13 +76,13 @@ test('a key belongs to its user and its operation', async () => {
   expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
 })
 
-test('a refused call can be repeated with its key', async () => {
+test('a refused call can be repeated with the same key', async () => {
   const refused = await admin.call(datacenterCreate, { body: { ...place('DDD'), latitude: 1 } }, { idempotencyKey: 'again' })
   expect(refused.status).toBe(422)
   expect((await admin.call(datacenterCreate, { body: place('DDD') }, { idempotencyKey: 'again' })).status).toBe(201)
 })
 
-test('a repetition of a running call gets 409 with Retry-After', async () => {
+test('a repeat of a running call gets 409 with Retry-After', async () => {
   const { db } = backend.platform
   await db
     .insertInto('idempotent_call')
@@ -100,7 +100,7 @@ test('a repetition of a running call gets 409 with Retry-After', async () => {
   expect(waiting.headers['retry-after']).toBe('1')
 })
 
-test('the key of a process that died before its commit is free at once; after the commit nothing is done twice', async () => {
+test('if a process died before its commit, the key is free at once; if it died after the commit, nothing is done twice', async () => {
   const { db, owner } = backend.platform
   const silent = new Date(Date.now() - 60_000)
   const row = (key: string, more: { owner: string; beat_at?: Date; committed_at?: Date }) => ({
@@ -153,7 +153,7 @@ const doomed = await startBackend({
 })
 test.each<[string, Operation, () => object | Promise<object>]>([
   ['a datacenter', datacenterCreate, () => ({ body: place('KAA') })],
-  ['its removal', datacenterRemove, async () => ({ params: { id: (await admin.call(datacenterCreate, { body: place('KAB') })).answer!.id } })],
+  ['removing a datacenter', datacenterRemove, async () => ({ params: { id: (await admin.call(datacenterCreate, { body: place('KAB') })).answer!.id } })],
   ['a user', userCreate, () => ({ body: { email: 'killed@example.com', name: 'K', role: 'viewer', password: 'not so good a word' } })],
   ['a join token, which is shown once', joinTokenCreate, () => ({ body: { name: 'killed' } })],
   ['a subnet', subnetCreate, () => ({ body: { name: 'killed', cidr: '10.77.0.0/24', datacenter_id: datacenterId } })],
@@ -166,7 +166,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
     }),
   ],
   ['servers', serverAdd, () => ({ body: { addresses: ['127.20.0.9'] } })],
-])('after a kill between the commit and the answer of %s, the same key gets the first answer', async (what, operation, input) => {
+])('if the process is killed between the commit and the response for %s, a repeat with the same key gets the first response', async (what, operation, input) => {
   const asked = await input()
   const send = (on: Backend) => {
     const { params = {}, body } = asked as { params?: Record<string, string>; body?: object }
@@ -184,7 +184,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
   expect(again.body).toBe(first.body)
 })
 
-test('ten thousand preference writes with keys store no answers', async () => {
+test('ten thousand writes of preferences with keys store no responses', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { db } = backend.platform
   for (let round = 0; round < 100; round++) {
@@ -195,7 +195,7 @@ test('ten thousand preference writes with keys store no answers', async () => {
   expect(await db.selectFrom('idempotent_call').select('key').where('person_id', '=', viewer.userId).execute()).toEqual([])
 }, 60_000)
 
-test('at most one MiB of answers is kept for each person: the oldest go, running calls and other people’s answers stay', async () => {
+test('at most one MiB of responses is stored per user: the oldest are dropped; running calls and other users’ responses stay', async () => {
   const { db } = backend.platform
   const [many, other] = [await backend.signIn(), await backend.signIn()]
   const row = (person_id: string, i: number) => ({
@@ -233,7 +233,7 @@ test('a key is 1 to 128 visible characters', async () => {
     expect((await admin.call(datacenterCreate, { body: place('HHH') }, { idempotencyKey: key })).status).toBe(400)
 })
 
-test('keys are forgotten after a day', async () => {
+test('keys expire after a day', async () => {
   const own = await startBackend()
   const user = await own.signIn()
   await user.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'k' })
@@ -242,7 +242,7 @@ test('keys are forgotten after a day', async () => {
   expect(await own.platform.db.selectFrom('idempotent_call').select('key').execute()).toEqual([])
 })
 
-test('the stored hash of a body does not let its password be guessed', async () => {
+test("the stored hash of a body can't be used to guess the password in that body", async () => {
   const body = { email: 'guessed@example.com', name: 'Guessed', role: 'viewer' as const, password: 'not so good a password' }
   expect((await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).status).toBe(201)
   const row = await backend.platform.db.selectFrom('idempotent_call').select('request_hash').where('key', '=', 'guessed').executeTakeFirstOrThrow()

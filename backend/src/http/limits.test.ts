@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testClock } from '../testing/clock.ts'
 import { bucket } from './limits.ts'
 
-test('a source gets its burst at once and then its rate, independent of others', () => {
+test('a source may use its burst at once and then its rate, independent of other sources', () => {
   const clock = testClock()
   const pace = bucket({ perSecond: 2, burst: 3, clock })
   for (let n = 0; n < 3; n++) expect(pace.take('a')).toBe(0)
@@ -16,7 +16,7 @@ test('a source gets its burst at once and then its rate, independent of others',
   expect(pace.take('a')).toBe(500)
 })
 
-test('a clock that is set back a day delays nobody by a day', () => {
+test('setting the clock back a day does not delay anybody by a day', () => {
   const clock = testClock()
   const pace = bucket({ perSecond: 2, burst: 1, clock })
   expect(pace.take('a')).toBe(0)
@@ -26,7 +26,7 @@ test('a clock that is set back a day delays nobody by a day', () => {
   expect(pace.take('a')).toBe(0)
 })
 
-test('a flood of new sources costs constant time each, and recent sources are still remembered', () => {
+test('each new source in a flood costs constant time, and recent sources are still remembered', () => {
   const pace = bucket({ perSecond: 0.5, burst: 1, clock: testClock() })
   const began = performance.now()
   let refused = 0

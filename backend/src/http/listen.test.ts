@@ -24,14 +24,14 @@ async function pipeline(host: string, count: number): Promise<number> {
   return seen.split('HTTP/1.1 200').length - 1
 }
 
-test.each(['127.0.0.1', second])('at %s one request of a connection is answered at a time, and of too many the first', async (host) => {
+test.each(['127.0.0.1', second])('at %s requests on one connection are answered one at a time, and if there are too many, only the first', async (host) => {
   expect(await pipeline(host, 310)).toBe(33)
 })
 
-test.each(['127.0.0.1', second.includes(':') ? `[${second}]` : second])('at http://%s the whole program answers', async (host) => {
+test.each(['127.0.0.1', second.includes(':') ? `[${second}]` : second])('the program answers at http://%s', async (host) => {
   expect((await fetch(`http://${host}:${ports[0]}/healthz`)).status).toBe(200)
 })
 
-test('Fastify makes no second server for another address', () => {
+test('Fastify creates no second server for another address', () => {
   expect(ports).toHaveLength(1)
 })

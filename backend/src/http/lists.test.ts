@@ -19,7 +19,7 @@ test('the contract declares lists', () => {
   expect(lists.map((l) => l.name)).toEqual(expect.arrayContaining(['serverList', 'clusterList', 'subnetList', 'operationList', 'auditList']))
 })
 
-test.each(lists.map((l) => [l.name, l] as const))('%s is answered in each order and by each filter', async (_name, { path, list }) => {
+test.each(lists.map((l) => [l.name, l] as const))('%s accepts each sort key and each filter', async (_name, { path, list }) => {
   const queries = [
     'q=a%25b',
     ...sortKeys(list).flatMap((key: string) => [`sort=${key}`, `sort=-${key}`]),

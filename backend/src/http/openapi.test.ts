@@ -93,7 +93,7 @@ test('the document has the form of OpenAPI 3.1', () => {
   expect(validate.errors ?? []).toEqual([])
 })
 
-test('paths outside of the contract are in the document and answer as described', async () => {
+test('paths outside of the contract are in the document and respond as described', async () => {
   const { app } = await startBackend()
   const outside = calls.filter(({ one }) => allOperations.every((o) => o.name !== one.operationId))
   expect(outside.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/metrics', '/join/{token}'])
@@ -118,7 +118,7 @@ test('each schema is valid JSON Schema 2020-12', () => {
   expect(broken).toEqual([])
 })
 
-test('path parameters are those in the path; operation ids are unique', () => {
+test('the declared path parameters are those in the path, and operation ids are unique', () => {
   for (const { path, one } of calls) {
     const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))
     expect(new Set(one.parameters.filter((p) => p.in === 'path').map((p) => p.name))).toEqual(inPath)
@@ -126,7 +126,7 @@ test('path parameters are those in the path; operation ids are unique', () => {
   expect(new Set(calls.map(({ one }) => one.operationId)).size).toBe(calls.length)
 })
 
-test.each(allOperations.map((o) => [o.name, o] as const))('%s is in it with its scope, its body and every error', (_name, operation) => {
+test.each(allOperations.map((o) => [o.name, o] as const))('%s is in the document with its scope, its body and every error', (_name, operation) => {
   const one = document.paths[operation.path]![operation.method.toLowerCase()]!
   expect(one.operationId).toBe(operation.name)
   expect(one.security).toEqual(operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }])
@@ -156,13 +156,13 @@ test('every parameter and every field of a body has a description', () => {
   expect(silent).toEqual([])
 })
 
-test('every described field and object is used by a call', () => {
+test('every field and object that has a description is used by a call', () => {
   const text = JSON.stringify(document)
   const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])
   expect(Object.keys(objects).filter((name) => !text.includes(`#/components/schemas/${name}"`))).toEqual([])
 })
 
-test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))('%s shows a body that it would take', (name, { body }) => {
+test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))('%s has an example body that it accepts', (name, { body }) => {
   expect(z.safeParse(body, bodies[name]).error?.issues ?? []).toEqual([])
 })

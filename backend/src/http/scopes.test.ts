@@ -21,12 +21,12 @@ const ask = (operation: Operation, token?: string) =>
 const streams = new Set(['text/event-stream'])
 const guarded = allOperations.filter((o) => o.scope !== null)
 
-test('every call of the contract is served', () => {
+test('the server has a route for every call of the contract', () => {
   const missing = allOperations.filter((o) => !backend.app.hasRoute({ method: o.method, url: o.path.replaceAll(/\{(\w+)\}/g, ':$1') })).map((o) => o.name)
   expect(missing).toEqual([])
 })
 
-test.each(guarded.map((o) => [o.name, o] as const))('%s without a token, with a foreign one and with a spoilt one is 401', async (_name, operation) => {
+test.each(guarded.map((o) => [o.name, o] as const))('%s returns 401 without a token, with a foreign token and with a corrupted token', async (_name, operation) => {
   const other = `${users.admin.accessToken.slice(0, -4)}AAAA`
   for (const token of [undefined, 'garbage', other, users.admin.refreshToken]) {
     const response = await ask(operation, token)
@@ -38,11 +38,11 @@ test.each(guarded.map((o) => [o.name, o] as const))('%s without a token, with a 
 const cases = guarded.filter((o) => !streams.has(o.media)).flatMap((o) => roles.map((role) => [o.name, role, o] as const))
 const allowed = ([, role, operation]: (typeof cases)[number]) => permits(scopesOf[role], operation.scope).ok
 
-test.each(cases.filter(allowed))('%s by a %s gets as far as the body or the object', async (_name, role, operation) => {
+test.each(cases.filter(allowed))('%s by a %s passes the scope check', async (_name, role, operation) => {
   expect([200, 201, 202, 204, 400, 404, 409, 415, 422]).toContain((await ask(operation, users[role].accessToken)).statusCode)
 })
 
-test.each(cases.filter((c) => !allowed(c)))('%s by a %s is refused, with the scope that is missing', async (_name, role, operation) => {
+test.each(cases.filter((c) => !allowed(c)))('%s by a %s is refused, and the error names the missing scope', async (_name, role, operation) => {
   const response = await ask(operation, users[role].accessToken)
   expect(response.statusCode).toBe(403)
   expect(response.json()).toMatchObject({ code: 'forbidden', error: `Your role does not include ${operation.scope}` })

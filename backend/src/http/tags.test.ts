@@ -11,28 +11,28 @@ test.each<[header: string | undefined, versions: number[] | undefined]>([
   ['"of,another", "3"', [3]],
   ['"of-another-server"', []],
   ['""', []],
-])('If-Match: %s', (header, versions) => {
+])('the versions in If-Match: %s are parsed', (header, versions) => {
   expect(versionsOf(header)).toEqual(versions)
 })
 
-test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])('If-Match: %s is no list of tags', (header) => {
+test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])('If-Match: %s is refused, because it is not a list of tags', (header) => {
   expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
 })
 
-test('one matching version is enough', () => {
+test('one matching version in If-Match is enough', () => {
   expect(isVersion([2, 3], 3)).toBe(true)
   expect(isVersion([2, 3], 4)).toBe(false)
   expect(isVersion([], 4)).toBe(false)
   expect(isVersion(undefined, 4)).toBe(true)
 })
 
-test('a matching tag, weak or strong, means that the client has the answer', () => {
+test('a matching tag in If-None-Match, weak or strong, means that the client has the current response', () => {
   for (const header of ['"3"', 'W/"3"', '"2", "3"', '*']) expect(hasTag(header, '"3"')).toBe(true)
   expect(hasTag('"a"', 'W/"a"')).toBe(true)
   for (const header of [undefined, '"2"', '3', '"33"', '']) expect(hasTag(header, '"3"')).toBe(false)
 })
 
-test('a hostile header is read in linear time', () => {
+test('a hostile header is parsed in linear time', () => {
   const began = performance.now()
   const tabs = '\t'.repeat(15_000)
   for (const header of [`${tabs}x`, `"a"${tabs}x`, `${tabs}"a"${tabs}`, ' '.repeat(16_000), '"'.repeat(16_000), ','.repeat(16_000), '"a" '.repeat(4_000)])

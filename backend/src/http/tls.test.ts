@@ -61,13 +61,13 @@ test('plain HTTP on that port is refused, not redirected', async () => {
 })
 
 test.each(['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA256'])(
-  'of TLS 1.2 a suite without forward secrecy, or with CBC, is refused: %s',
+  'a TLS 1.2 cipher suite with CBC or without forward secrecy is refused: %s',
   async (ciphers) => {
     expect(await agreed({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` })).toBe('refused')
   },
 )
 
-test('TLS 1.3 is preferred; 1.2 is available for clients without it', async () => {
+test('TLS 1.3 is preferred, and TLS 1.2 is available for clients without 1.3', async () => {
   expect(await agreed({})).toBe('TLSv1.3')
   expect(await agreed({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2')
 })

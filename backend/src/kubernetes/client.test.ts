@@ -47,7 +47,7 @@ test('an object is returned unchanged, a missing one as null, and a failure as a
   await expect(api.get('/x', signal)).rejects.toThrow('the API server sent invalid data')
 })
 
-test('a list is read page by page to its end, keeping only the wanted fields', async () => {
+test('a list is read page by page to its end, and only the needed fields are kept', async () => {
   answer = (request, reply) => {
     const next = new URL(`https://x${request.url}`).searchParams.get('continue')
     json(next === null ? { metadata: { continue: 'a&b=c' }, items: [1, 2] } : { metadata: {}, items: [3] })(request, reply)
@@ -65,17 +65,17 @@ test('a list is read page by page to its end, keeping only the wanted fields', a
 
 test.each([
   ['that never ends', { metadata: { continue: 'x' }, items: [] }, 'more than 50 objects'],
-  ['that is longer than it may be', { metadata: {}, items: Array.from({ length: 51 }, () => 1) }, 'more than 50 objects'],
+  ['that is longer than the limit', { metadata: {}, items: Array.from({ length: 51 }, () => 1) }, 'more than 50 objects'],
   ['without items', { metadata: {} }, 'invalid data (list)'],
-  ['with a token that is none', { metadata: { continue: 7 }, items: [] }, 'invalid data (continue)'],
-  ['with a token without end', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
+  ['with an invalid continue token', { metadata: { continue: 7 }, items: [] }, 'invalid data (continue)'],
+  ['with a continue token that is too long', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
 ])('a list %s is refused', async (_what, body, sentence) => {
   answer = json(body)
   await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(sentence)
   expect(asked.length).toBeLessThan(10)
 })
 
-test('an answer without end is cut off', async () => {
+test('a response that does not end is aborted', async () => {
   answer = (_, reply) => {
     reply.on('error', () => undefined)
     const more = () => {

@@ -4,7 +4,7 @@ import { budget } from './budget.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const never = () => new Promise<never>(() => undefined)
 
-test('no more connections are opened at once than the limit, whoever asks', async () => {
+test('the number of concurrent connections never exceeds the limit, whichever part opens them', async () => {
   const { run, state } = budget(3)
   let most = 0
   const act = async () => {
@@ -16,7 +16,7 @@ test('no more connections are opened at once than the limit, whoever asks', asyn
   expect(state()).toEqual({ open: 0, waiting: 0 })
 })
 
-test('hanging servers leave places for those that answer', async () => {
+test('hanging servers leave places for servers that answer', async () => {
   const { run } = budget()
   for (let i = 0; i < 500; i++) void run('suspect', never)
   for (let i = 0; i < 500; i++) void run('probe', never)
@@ -25,7 +25,7 @@ test('hanging servers leave places for those that answer', async () => {
   await expect(run('act', () => Promise.resolve('done'))).resolves.toBe('done')
 })
 
-test('an aborted wait is forgotten, and a failure gives its place back', async () => {
+test('an aborted wait takes no place, and a failed connection frees its place', async () => {
   const { run, state } = budget(1)
   await expect(run('act', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
   const stop = new AbortController()

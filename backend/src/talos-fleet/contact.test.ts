@@ -95,7 +95,7 @@ function keep(
   }
 }
 
-test('the first contact reads everything, later ones only the stage', async () => {
+test('the first contact reads the whole inventory, later contacts only the stage', async () => {
   const server = watched(0)
   const { of, until } = keep([server])
   await until(() => of(server).length >= 3)
@@ -104,7 +104,7 @@ test('the first contact reads everything, later ones only the stage', async () =
   for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
 })
 
-test('contacts go on when the clock is set back a day', async () => {
+test('contacts continue if the clock is set back a day', async () => {
   let shiftMs = 0
   const server = watched(0)
   const { of, until } = keep([server], undefined, undefined, { ...systemClock, now: () => Date.now() + shiftMs })
@@ -131,7 +131,7 @@ test('three misses in a row make a server unreachable, one answer makes it reach
   await until(() => of(server).at(-1)!.kind === 'seen')
 })
 
-test('after a reboot with a new certificate the hardware is read again and is the same', async () => {
+test('after a reboot with a new certificate the hardware is read again and recognised as the same', async () => {
   const machine = simulator.servers[2]!
   const server = watched(2)
   const { of, until } = keep([server])
@@ -143,7 +143,7 @@ test('after a reboot with a new certificate the hardware is read again and is th
   expect(of(server).every((o) => o.kind !== 'other')).toBe(true)
 })
 
-test('other hardware at the address is reported, and only its identity is read', async () => {
+test('other hardware at the address is reported, and nothing but its identity is read', async () => {
   const machine = simulator.servers[3]!
   const server = watched(3)
   await addFault(machine, { kind: 'identity' })
@@ -153,7 +153,7 @@ test('other hardware at the address is reported, and only its identity is read',
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
-test('an answer applies to the state at its request, and a changed server is contacted again', async () => {
+test('a result is reported for the state that the server had when the contact began, and a changed server is contacted again', async () => {
   const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
   const asked = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<null>()
@@ -175,7 +175,7 @@ test('an answer applies to the state at its request, and a changed server is con
   ])
 })
 
-test('a reading that could not be stored is read again at the next contact', async () => {
+test('if a result could not be stored, the next contact reads it again', async () => {
   const fingerprint = await makeFleet({ policy, budget: budget() })
     .connection(watched(0))
     .maintenance((_, pin) => Promise.resolve(pin.fingerprint))
@@ -191,7 +191,7 @@ test('a reading that could not be stored is read again at the next contact', asy
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
-test('a machine’s certificate proves nothing about the machine that replaces it', async () => {
+test('a machine’s known certificate is not accepted as proof of identity for the machine that replaces it', async () => {
   const fleet = makeFleet({ policy, budget: budget() })
   const server = watched(0)
   const ask = (one: Watched) => fleet.connection(one).maintenance((_, pin) => Promise.resolve(pin.fingerprint), { lane: 'contact' })
@@ -200,7 +200,7 @@ test('a machine’s certificate proves nothing about the machine that replaces i
   await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
 })
 
-test('a slow answer after many batches is reported like any other', async () => {
+test('a slow answer is reported even if many batches were reported in the meantime', async () => {
   await addFault(simulator.servers[0]!, { kind: 'delay', ms: 20_000 })
   const server = watched(0)
   const { of, until } = keep([server])

@@ -56,12 +56,12 @@ const hostile = [
   '',
 ]
 
-test.each(hostile)('%j is refused even where every network is listed', (address) => {
+test.each(hostile)('%j is refused even if every network is listed', (address) => {
   const policy = policyOf({ networks: everything })
   expect(policy.check(address, 50_000).ok).toBe(false)
 })
 
-test.each(hostile.filter((a) => a !== '127.20.1.1'))('%j stays refused beside the simulator', (address) => {
+test.each(hostile.filter((a) => a !== '127.20.1.1'))('%j is refused even with the simulator', (address) => {
   expect(policyOf({ networks: everything, simulate: true }).check(address, 50_000).ok).toBe(false)
 })
 
@@ -83,7 +83,7 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
   dialled.mockRestore()
 })
 
-test('only listed networks are dialled, and a refusal names the setting and what to do', () => {
+test('only listed networks are dialled, and the error names the setting and what to do', () => {
   const policy = policyOf()
   const next = (network: string) => `add the network of your servers to that setting, such as ${network}, and start Steelyard again`
   expect(policy.check('10.2.3.4', 50_000)).toEqual({ ok: true })
@@ -103,7 +103,7 @@ test('only the ports of Talos and Kubernetes are dialled', () => {
   for (const port of [22, 80, 443, 2379, 50_001, 10_250]) expect(policyOf().check('10.2.3.4', port).ok).toBe(false)
 })
 
-test("the simulator's addresses are dialled only beside the simulator, and only where they are listed", () => {
+test("the simulator's addresses are dialled only with the simulator, and only if they are listed", () => {
   const networks = [parseCidr('127.20.0.0/16')!]
   expect(policyOf({ networks }).check('127.20.1.1', 50_000).ok).toBe(false)
   expect(policyOf({ networks, simulate: true }).check('127.20.1.1', 50_000).ok).toBe(true)
@@ -111,7 +111,7 @@ test("the simulator's addresses are dialled only beside the simulator, and only 
   expect(policyOf({ simulate: true }).check('127.20.1.1', 50_000).ok).toBe(false)
 })
 
-test('a network is read as its hosts; one with host bits is corrected, one larger than a /22 is refused', () => {
+test('a network is expanded to its hosts; for host bits the correct network is suggested, and a network larger than a /22 is refused', () => {
   const policy = policyOf()
   expect(policy.read({ cidr: '10.1.2.0/30' })).toEqual(['10.1.2.1', '10.1.2.2'])
   expect(policy.read({ cidr: '10.1.0.0/22' })).toHaveLength(1022)
@@ -121,7 +121,7 @@ test('a network is read as its hosts; one with host bits is corrected, one large
   expect(() => policy.read({ cidr: '127.0.0.0/30' })).toThrow(Problem)
 })
 
-test('each address is taken once, in canonical spelling', () => {
+test('duplicate addresses are removed, and addresses are in canonical notation', () => {
   expect(policyOf().read({ addresses: ['10.1.2.3', 'fd12:0::5', 'fd12::5', '10.1.2.3'] })).toEqual(['10.1.2.3', 'fd12::5'])
   expect(() => policyOf().read({ addresses: ['10.1.2.3', '10.1.2.03'] })).toThrow('"10.1.2.03" is not an IP address in its plain form')
 })

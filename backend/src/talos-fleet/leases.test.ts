@@ -29,7 +29,7 @@ test('servers are spread evenly over the shards', () => {
   expect(counts.size).toBe(shardCount)
 })
 
-test('one process has all servers; a second takes half, and no server belongs to both', async () => {
+test('a single process has all servers; a second process takes half, and no server belongs to both', async () => {
   const one = processOf('one')
   await one.renew()
   expect(share(one)).toBe(ids.length)
@@ -43,7 +43,7 @@ test('one process has all servers; a second takes half, and no server belongs to
   expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
 })
 
-test('a silent process loses its servers, and notices it by its own clock', async () => {
+test('a process that stops renewing loses its servers, and notices the loss by its own clock', async () => {
   const [lost, heir] = [processOf('lost'), processOf('heir')]
   await lost.renew()
   clock.advance(21_000)

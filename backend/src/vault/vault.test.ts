@@ -30,7 +30,7 @@ test('a sealed text does not contain its content, differs each time, and opens a
   expect((await vault.open(db, { ...place('one'), sealed: a })).toString()).toBe('a secret of the cluster')
 })
 
-test('a change of any bit of a sealed text is noticed', async () => {
+test('changing any bit of a sealed text is detected', async () => {
   const sealed = await seal('bits', 'short')
   for (let at = 0; at < sealed.length; at++) {
     const flipped = Buffer.from(sealed)
@@ -40,7 +40,7 @@ test('a change of any bit of a sealed text is noticed', async () => {
   await expect(vault.open(db, { ...place('bits'), sealed: sealed.subarray(0, 20) })).rejects.toThrow(SealBroken)
 })
 
-test("moved to another row, column or table it can't be opened", async () => {
+test("a sealed text moved to another row, column or table can't be opened", async () => {
   const sealed = await seal('here', 'x')
   await seal('there', 'y')
   for (const elsewhere of [place('there'), { ...place('here'), column: 'other' }, { ...place('here'), table: 'other' }]) {
@@ -48,7 +48,7 @@ test("moved to another row, column or table it can't be opened", async () => {
   }
 })
 
-test('ten concurrent seals for a new owner agree on its key', async () => {
+test('ten concurrent seals for a new owner use the same data key', async () => {
   const sealed = await Promise.all(Array.from({ length: 10 }, (_, i) => seal('crowd', String(i))))
   const texts = await Promise.all(sealed.map(async (s) => (await vault.open(db, { ...place('crowd'), sealed: s })).toString()))
   expect(texts).toEqual(Array.from({ length: 10 }, (_, i) => String(i)))
@@ -69,7 +69,7 @@ test('the cipher authenticates the context', () => {
   expect(() => decrypt(Buffer.alloc(32, 2), sealed, 'here')).toThrow(SealBroken)
 })
 
-test('the escrow file opens with the key file alone, and only its owner may read it', async () => {
+test('the escrow file can be opened with only the key file, and only the owner of the file may read it', async () => {
   const file = await vault.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('the whole bundle'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700)
@@ -81,7 +81,7 @@ test('the escrow file opens with the key file alone, and only its owner may read
   expect(() => openEscrow(keys, Buffer.from(renamed))).toThrow(SealBroken)
 })
 
-test('a key file that others may read is refused, as is a damaged one', async () => {
+test('a key file that is damaged or readable by others is refused', async () => {
   const file = path.join(temporaryFolder('key'), 'key')
   const made = await keysFor(empty, file)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -95,7 +95,7 @@ test('a key file that others may read is refused, as is a damaged one', async ()
   await expect(readKeyFile(file)).rejects.toThrow('holds no key')
 })
 
-test('four processes that create the key file at once share one key', async () => {
+test('four processes that create the key file concurrently end up with one key', async () => {
   const folder = path.join(temporaryFolder('key'), 'new')
   await mkdir(folder)
   const ids = (await Promise.all(Array.from({ length: 4 }, () => keysFor(empty, path.join(folder, 'key'))))).map((k) => k.current.id)
@@ -111,7 +111,7 @@ test('the key file of another database is refused', async () => {
   await checkFingerprint(own.platform.db, await readKeyFile(own.config.keyFile), own.config.keyFile)
 })
 
-test('a missing key file is not created for a database that is already sealed; the error names the wanted key', async () => {
+test('if the database has sealed values, a missing key file is not created, and the error names the required key', async () => {
   const own = await startBackend()
   const { id } = (await readKeyFile(own.config.keyFile)).current
   const moved = `${own.config.keyFile}.moved`
@@ -125,7 +125,7 @@ test('a missing key file is not created for a database that is already sealed; t
   expect((await keysFor(own.platform.pool, moved)).current.id).toBe(id)
 })
 
-test('an escrow file that can not be written is reported with its path and the reason', async () => {
+test("an escrow file that can't be written is reported with its path and the reason", async () => {
   const folder = path.join(temporaryFolder('escrow'), 'escrow')
   await writeFile(folder, 'a file where the folder should be')
   const blocked = makeVault({ keys: await readKeyFile(backend.config.keyFile), escrowFolder: folder })
@@ -134,7 +134,7 @@ test('an escrow file that can not be written is reported with its path and the r
   )
 })
 
-test('a key rotation can stop and continue at any point, and every secret stays readable', async () => {
+test('a key rotation can be interrupted and continued at any point, and every secret stays readable', async () => {
   const own = await startBackend()
   const { db: database } = own.platform
   const first = own.platform.vault

@@ -63,11 +63,11 @@ await Promise.all(
 await bystander(fetch(`${url}/v1/openapi.json`))
 
 test.each([
-  ['small answers, on fifty sockets', 50, get('/v1/installation').repeat(310)],
+  ['small responses, on fifty sockets', 50, get('/v1/installation').repeat(310)],
   ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
   ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
-  ['the largest answer, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
-])('310 requests on a connection that reads no answer: %s', async (_what, count, bytes) => {
+  ['the largest response, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
+])('other clients are served while connections with 310 requests each read no response: %s', async (_what, count, bytes) => {
   const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
   const { slowestMs, statuses } = await bystander(pause(800))
   for (const socket of sockets) socket.destroy()
@@ -77,7 +77,7 @@ test.each([
   expect(slowestMs).toBeLessThan(longestHealthMs)
 })
 
-test('most of one viewer’s 300 previews are refused, and another person’s preview does not wait for them', async () => {
+test('most of one viewer’s 300 previews are refused, and another user’s preview does not wait for them', async () => {
   const id = await buildServer(backend, { address: '10.0.0.5', reachable: true })
   const body = `machine:\n  sysctls:\n${Array.from({ length: 300 }, (_, i) => `    net.ipv4.conf.test${i}.rp_filter: "1"\n`).join('')}`
   const agent = new Agent({ keepAlive: true, maxSockets: 40 })

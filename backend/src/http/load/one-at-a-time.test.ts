@@ -34,11 +34,11 @@ test('pipelined requests are answered one after another', async () => {
   expect(most).toBe(1)
 })
 
-test('of too many pipelined requests the first are answered, then the connection is closed', async () => {
+test('if there are too many pipelined requests, the first are answered, then the connection is closed', async () => {
   expect(await pipeline(310)).toEqual(Array.from({ length: 33 }, (_, i) => String(i)))
 })
 
-test('a connection continues after its answers were read', async () => {
+test('a connection continues after the client has read its responses', async () => {
   const asked = ['/a', '/b', '/c'].map(async (path) => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text())
   expect(await Promise.all(asked)).toEqual(['[/a]', '[/b]', '[/c]'])
 })

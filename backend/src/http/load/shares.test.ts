@@ -4,7 +4,7 @@ import { shares, type Taken } from './shares.ts'
 const of = (key: string, most: number) => [{ key, most }]
 const give = (taken: Taken) => typeof taken === 'object' && taken.give()
 
-test('a person gets no more than their share, and others pass their waiting requests', async () => {
+test('a user gets no more than their share, and requests of other users overtake those that wait for it', async () => {
   const room = shares(4)
   const greedy = [await room.take(of('a', 2), 0), await room.take(of('a', 2), 0)]
   const waiting = [room.take(of('a', 2), 5_000), room.take(of('a', 2), 5_000)]
@@ -14,7 +14,7 @@ test('a person gets no more than their share, and others pass their waiting requ
   for (const taken of await Promise.all(waiting)) expect(taken).toBeTypeOf('object')
 })
 
-test('a refused request learns whether all places were taken or only its own share', async () => {
+test("the refusal of a request tells whether all places were taken or only the user's share", async () => {
   const room = shares(2)
   const taken = await room.take(of('a', 1), 0)
   expect(await room.take(of('a', 1), 1)).toBe('own')
@@ -27,7 +27,7 @@ test('a refused request learns whether all places were taken or only its own sha
   expect(await room.take(of('d', 1), 1)).toBe('full')
 })
 
-test('a request needs room in both the person’s and the source’s share', async () => {
+test('a request needs a free place in both the user’s and the source’s share', async () => {
   const room = shares(10)
   const both = (person: string) => [
     { key: person, most: 5 },

@@ -24,7 +24,7 @@ function open(server: EventEmitter, address: string, count: number): Peer[] {
   })
 }
 
-test('an address holds at most fifty sockets; closing one frees its place', () => {
+test('an address may have at most fifty open sockets, and closing one frees its place', () => {
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [] })
   const peers = open(server, '203.0.113.7', 52)

@@ -26,7 +26,7 @@ async function open(bytes: string): Promise<{ socket: Socket; closed: Promise<vo
   return { socket, closed: new Promise((resolve) => theirs.once('close', () => resolve())) }
 }
 
-test('a connection is cut when its peer reads nothing of an answer, even while it sends more', async () => {
+test('a connection is closed if the client reads nothing of a response, even if the client keeps sending', async () => {
   const { socket, closed } = await open(large)
   const sending = setInterval(() => socket.writable && socket.write('GET'), 100)
   const began = performance.now()
@@ -36,7 +36,7 @@ test('a connection is cut when its peer reads nothing of an answer, even while i
   socket.destroy()
 })
 
-test('a peer that reads slowly gets the whole answer', async () => {
+test('a client that reads slowly gets the whole response', async () => {
   const { socket } = await open(large)
   const began = performance.now()
   let read = 0

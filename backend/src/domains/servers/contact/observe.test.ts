@@ -104,7 +104,7 @@ test('other hardware raises one alarm, which remains after the known hardware an
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test("an answer of other hardware raises an alarm only if it arrived after the person's decision", async () => {
+test("other hardware raises no alarm in a contact from before a person's decision, but does in a later contact", async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   await servers.observe([other(id)])
