@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildClient } from './build.ts'
 
-test('the standalone client is one small file', { timeout: 60_000 }, async () => {
+test('the standalone client is built as one small file', { timeout: 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-build-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await buildClient(folder)

@@ -46,7 +46,7 @@ test('docs/cli.md names every command and every exit code', () => {
   for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
 })
 
-test.each(operationKinds)('the command that begins %s exists', (kind) => {
+test.each(operationKinds)('the CLI command that starts a %s operation exists', (kind) => {
   expect(commands.map(({ name }) => name)).toContain(operationTable[kind].command)
 })
 
@@ -57,7 +57,7 @@ const slug = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-test.each(files)('%s links only to what is there', (file) => {
+test.each(files)('%s links only to files and headings that exist', (file) => {
   const links = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
   const broken = links.filter(([, path = '', fragment]) => {
     const target = path === '' ? `${root}/${file}` : join(dirname(`${root}/${file}`), path)

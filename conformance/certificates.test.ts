@@ -24,7 +24,7 @@ const differing = (one: Profile, other: Profile): string[] =>
 describe.each(versions)('Talos %s', (version) => {
   const { certificates, talos } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
 
-  test('Go accepts every certificate of ours, and it equals that of Talos except for the known differences', () => {
+  test('Go accepts every certificate that Steelyard issues, and each equals that of Talos except for the known differences', () => {
     const unknown: string[] = []
     for (const { id } of certificateCases) {
       const theirs = certificates.talos[id]
@@ -45,7 +45,7 @@ describe.each(versions)('Talos %s', (version) => {
     process.stdout.write(`Talos ${talos}: ${certificateCases.length} of ${certificateCases.length} certificates verified by Go\n`)
   })
 
-  test('our code signs with authorities that Go made, and accepts leaves that Go signed', async () => {
+  test('Steelyard signs with authorities created by Go, and accepts certificates signed by Go', async () => {
     const made = JSON.parse(readFileSync(authoritiesFile(version), 'utf8')) as Record<string, KeyPair & { leaf: KeyPair }>
     expect(Object.keys(made)).toEqual(['crypto/x509', 'talos etcd', 'talos k8s', 'talos os'])
     expect(hasSha256KeyId(made['crypto/x509']!.crt)).toBe(true)
@@ -85,7 +85,7 @@ function opensslAccepts(ca: string, crt: string): boolean {
   return said.toString().endsWith(': OK\n')
 }
 
-test('every known difference of certificates still exists and is explained in talos/README.md', () => {
+test('every known difference between the certificates still exists and is explained in talos/README.md', () => {
   const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
   const all = versions.map((version) => (JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers).certificates)
   const wrong = knownCertificateDifferences.flatMap(({ title, field, cases }) => [

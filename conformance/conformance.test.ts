@@ -9,7 +9,7 @@ import { type Answers, difference, keyOf, ourGeneration, ourMerge } from './comp
 import { knownDifferences } from './differences.ts'
 import { allCases } from './make-cases.ts'
 
-test('every Talos minor that configurations are generated for has committed answers', () => {
+test('every Talos minor for which configurations are generated has committed reference outputs', () => {
   expect(versions).toEqual(minors.map(({ minor }) => `v${minor}`))
 })
 
@@ -28,7 +28,7 @@ describe.each(versions)('Talos %s', (version) => {
     expect(others).toEqual([])
   })
 
-  test('patches are merged and refused as in Talos, except for the known differences', () => {
+  test('patches are merged and refused as Talos does, except for the known differences', () => {
     const unknown: string[] = []
     let equal = 0
     for (const one of cases.patches) {

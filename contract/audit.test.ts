@@ -16,6 +16,6 @@ test.each([
   ['server.install_failed', { reason: 'it {name} [broke]' }, 'Talos was not installed: it {name} [broke]'],
   ['server.reboot_requested', {}, 'A reboot was asked for'],
   ['cluster.something_newer', {}, 'cluster.something_newer'],
-])('an entry of the audit log is told as a sentence: %s %j', (action, after, message) => {
+])('an audit entry is shown as a sentence: %s %j', (action, after, message) => {
   expect(auditSentence(action, after)).toBe(message)
 })

@@ -44,7 +44,7 @@ const names = (query: object) =>
     .items.map((c) => c.name)
     .join('')
 
-test('the query takes the declared sort keys and filters, and nothing else', () => {
+test('the query accepts only the declared sort keys and filters', () => {
   const { query } = carList
   expect(z.parse(query, {})).toEqual({ page: 1, per_page: 50 })
   expect(z.parse(query, { q: ' x ', sort: '-doors', colour: 'red', many: 'true', owner: 'Ada', page: '2', per_page: '10' })).toEqual({
@@ -68,7 +68,7 @@ test('the query takes the declared sort keys and filters, and nothing else', () 
     expect(z.safeParse(query, wrong).success).toBe(false)
 })
 
-test('the order of a list is the one that is asked for, or its own', () => {
+test('a list has the requested order, or else its default order', () => {
   expect([orderOf(cars, undefined), orderOf(cars, 'doors'), orderOf(cars, '-doors')]).toEqual([
     { key: 'name', direction: 'desc' },
     { key: 'doors', direction: 'asc' },
@@ -77,17 +77,17 @@ test('the order of a list is the one that is asked for, or its own', () => {
   expect(sortKeys(cars)).toEqual(['name', 'doors'])
 })
 
-test('rows without a value come last in both directions, and equal ones are ordered by the ties', () => {
+test('rows without a value come last in both directions, and rows with equal values are ordered by the tie-breakers', () => {
   expect([names({}), names({ sort: 'doors' }), names({ sort: '-doors' })]).toEqual(['dcba', 'acbd', 'bacd'])
   expect(comparing<typeof cars, Car>(cars, readers.sort, 'name', [])(all[0]!, all[0]!)).toBe(0)
 })
 
-test('search and filters narrow a list in memory before its pages are cut', () => {
+test('search and filters are applied to a list in memory before it is paged', () => {
   expect([names({ colour: 'red' }), names({ colour: 'red', many: 'true' }), names({ q: 'B' })]).toEqual(['dcb', 'b', 'b'])
   expect(ask({ colour: 'red', per_page: '2', page: '2' })).toMatchObject({ items: [{ name: 'b' }], page: 2, per_page: 2, total: 3 })
 })
 
-test('a choice has words of its own, or is said as it is', () => {
+test('a choice of a filter has its own label, or its value is shown', () => {
   expect([choicesOf(cars.filters.colour), choicesOf(cars.filters.many), choicesOf(cars.filters.owner)]).toEqual([
     [
       ['red', undefined],

@@ -5,14 +5,14 @@ import { operationKinds, operationTable } from './operations.ts'
 import { machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { serverCommands } from './servers/servers.ts'
 
-test.each(operationKinds)('%s is the name of a call that changes something and needs the write scope of its target', (kind) => {
+test.each(operationKinds)('the operation kind %s is the name of a call that needs the write scope of its target', (kind) => {
   const call = allOperations.find((o) => o.name === kind)!
   expect(call).toMatchObject({ name: kind, kept: true })
   expect(call.method).not.toBe('GET')
   expect(call.scope).toBe(kind === 'clusterSubnetsAssign' ? 'network:write' : `${operationTable[kind].scope}:write`)
 })
 
-test.each(machineCommandKinds)('%s is a call of its own that is refused while another operation runs', (kind) => {
+test.each(machineCommandKinds)('%s has its own call, which is refused while another operation runs', (kind) => {
   expect(serverCommands[kind]).toMatchObject({ name: kind, path: `/v1/nodes/{id}/${machineCommands[kind].verb}` })
   expect([...errorsOf(serverCommands[kind])]).toContain('operation_running')
 })

@@ -24,7 +24,7 @@ const overview = (disks: number) => ({
   failures: [],
 })
 
-test('disk sizes above 2^53 bytes are accepted', () => {
+test('sums of disk sizes above 2^53 bytes are accepted', () => {
   expect(z.safeParse(Overview, overview(10_000 * 10 ** 15)).success).toBe(true)
   expect(z.safeParse(Overview, overview(-1)).success).toBe(false)
 })

@@ -23,7 +23,7 @@ test('a Talos version may be a prerelease, a Kubernetes version may not', () => 
   expect(kubernetesVersionText.safeParse('v1.36.0-rc.1').success).toBe(false)
 })
 
-test('the end of support is reported from its day on', () => {
+test('the end of support is reported from the end-of-life date on', () => {
   expect(supportEnded({ ends: '2026-09-03', ended: true })).toBe('out of support since 2026-09-03')
   expect(supportEnded({ ends: null, ended: true })).toBe('out of support')
   expect(supportEnded({ ends: '2027-06-28', ended: false })).toBeNull()

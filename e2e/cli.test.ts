@@ -65,7 +65,7 @@ describe('signing in', () => {
     expect((await json<Page<{ email: string }>>('user list')).items.map((u) => u.email)).toEqual([admin.email])
   })
 
-  test('many commands at once renew an expired token once, and the session goes on', async () => {
+  test('many concurrent commands renew an expired token once, and the session continues', async () => {
     const stored = JSON.parse(readFileSync(sessionFile(), 'utf8')) as { sessions: Record<string, { access_token: string; refresh_token: string }> }
     const before = stored.sessions[installation.url]!.refresh_token
     stored.sessions[installation.url]!.access_token = 'ended'
@@ -96,13 +96,13 @@ describe('servers', () => {
     expect((await steelyard('patch show from-the-terminal static-system')).out).toContain('from-the-terminal')
   })
 
-  test('refuse addresses that may not be dialled, with the sentence of the API', async () => {
+  test('refuse addresses that may not be dialled, with the message of the API', async () => {
     expect(await steelyard('server add 169.254.169.254')).toMatchObject({ code: 2, err: expect.stringContaining('169.254.169.254') as string })
   })
 })
 
 describe('clusters', () => {
-  test('the API alone makes a cluster, as docs/api-first-cluster.md says, and its escrow file opens without the program', async () => {
+  test('a cluster is created by API calls alone, as in docs/api-first-cluster.md, and its escrow file opens without the program', async () => {
     const ran = await node(['docs/first-cluster.mjs', 'first'], { env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password } })
     expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)
     expect(ran.out).toMatch(/^apiVersion: v1$/m)
@@ -146,7 +146,7 @@ describe('clusters', () => {
   }, 180_000)
 })
 
-describe('the program and the client that it serves', () => {
+describe('the program and the CLI client that it serves', () => {
   test('the client at /cli has the same version', async () => {
     const file = join(folder, 'steelyard.mjs')
     const answer = await fetch(`${installation.url}/cli`)

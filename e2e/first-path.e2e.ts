@@ -167,7 +167,7 @@ describe('the first path', () => {
     for (const step of steps) expect(step).toMatch(/, (done|skipped)/)
   })
 
-  test('the key dialog shows the address of the cluster, and a click copies the whole of it', async () => {
+  test('the key dialog shows the address of the cluster, and a click copies the full address', async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Show cluster key' }).click()
     const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
@@ -198,7 +198,7 @@ describe('the first path', () => {
     expect(ready.map((n) => n.metadata.name).toSorted()).toEqual(servers.map((s) => s.name).toSorted())
   })
 
-  test('everything is still there after a restart', async () => {
+  test('all data is still there after a restart', async () => {
     await installation.restart()
     errors.splice(0)
     await page.reload()

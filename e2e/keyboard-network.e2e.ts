@@ -65,7 +65,7 @@ async function act(item: string | RegExp): Promise<void> {
 }
 
 describe('by keyboard alone', () => {
-  test('a datacenter is added; the focus goes to errors and comes back after the dialog', async () => {
+  test('a datacenter is added; the focus moves to errors, and returns after the dialog', async () => {
     await keys.enter(section('Datacenters'))
     const add = main().getByRole('button', { name: 'Add datacenter' })
     await keys.enter(add)
@@ -273,7 +273,7 @@ describe('by keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('a subnet is taken back at once after the name of the cluster was typed, and removed', async () => {
+  test('a subnet is unassigned at once after the name of the cluster was typed, and removed', async () => {
     await act(`Unassign from ${cluster.name}`)
     const atOnce = page.getByRole('checkbox', { name: /^Don't wait/ })
     await atOnce.waitFor()

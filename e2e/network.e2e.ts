@@ -75,7 +75,7 @@ describe('the life of a subnet', () => {
     await page.waitForURL('**/infra/network/add-subnet')
   })
 
-  test('the form shows errors at their fields, and one press corrects what can be corrected', async () => {
+  test('the form shows errors at their fields, and one click applies a suggested correction', async () => {
     await page.getByRole('combobox', { name: 'Datacenter' }).selectOption({ label: `${site.code}  Poznań` })
     await page.getByLabel('CIDR').fill('198.18.7.5/26')
     await page.getByLabel('Gateway').fill('198.18.7.63')
@@ -128,7 +128,7 @@ describe('the life of a subnet', () => {
     expect(await subnetNamed('poz-too-much')).toBe(undefined)
   })
 
-  test('the draft is restored, and can be discarded', async () => {
+  test('the draft of a new subnet is restored, and can be discarded', async () => {
     await page.goto('/infra/network/add-subnet')
     await page.getByText(/^A draft of .* was put back/).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
@@ -161,7 +161,7 @@ describe('the life of a subnet', () => {
     await row(own.name).getByRole('link', { name: 'poz-render-01' }).waitFor()
   })
 
-  test('the map tells who uses an address, by mouse and keyboard, and copies it', async () => {
+  test('the map shows by mouse and keyboard what uses an address, and copies the address', async () => {
     await until('Services have addresses', async () => ((await subnetNamed(own.name))?.used ?? 0) > 0)
     await page.goto('/infra/network')
     await press(`Details of ${own.name}`)
@@ -191,7 +191,7 @@ describe('the life of a subnet', () => {
     expect(new URL(page.url()).searchParams.get('open')).toBe((await subnetNamed(own.name))!.id)
   })
 
-  test('searching for an address opens the map of its subnet there', async () => {
+  test('searching for an address opens the map of its subnet at that address', async () => {
     await page.goto('/infra/network')
     await page.getByRole('searchbox', { name: 'Search subnets' }).fill('198.18.7.33')
     await page.getByRole('group', { name: 'About 198.18.7.33' }).waitFor()
@@ -201,7 +201,7 @@ describe('the life of a subnet', () => {
     await row(own.name).waitFor()
   })
 
-  test('an assigned subnet can not be removed or resized, and says why', async () => {
+  test("an assigned subnet can't be removed or resized, and shows the reason", async () => {
     const { used } = (await subnetNamed(own.name))!
     await page.getByRole('button', { name: `Actions for ${own.name}` }).click()
     const remove = page.getByRole('menuitem', { name: /^Remove/ })
@@ -222,7 +222,7 @@ describe('the life of a subnet', () => {
     expect(new URL(page.url()).search).toBe('?cluster=poz-render-01')
   })
 
-  test('unassigning drains: Services keep their addresses until a person types the name of the cluster to take them at once', async () => {
+  test('unassigning drains the subnet: Services keep their addresses unless the user types the name of the cluster to remove them at once', async () => {
     await act(own.name, 'Unassign from poz-render-01')
     const losing = page.getByRole('list', { name: 'Services with these addresses' })
     await losing.getByRole('listitem').first().waitFor()
@@ -253,7 +253,7 @@ describe('the life of a subnet', () => {
 })
 
 describe('many subnets', () => {
-  test('a file is checked as a whole, corrected and imported; an export imports again without a change', async () => {
+  test('a file is checked as a whole, corrected and imported, and importing an export changes nothing', async () => {
     await page.goto('/infra/network')
     await press('Import')
     const dialog = page.getByRole('dialog', { name: 'Import subnets' })
@@ -305,7 +305,7 @@ describe('many subnets', () => {
     await row('poz-a').waitFor()
   })
 
-  test('a /16 opens in blocks, which open and close', async () => {
+  test('a /16 is shown as blocks, which expand and collapse', async () => {
     await press('Details of fra-a')
     await map().waitFor()
     expect(await map().getByRole('gridcell').count()).toBe(1024)
@@ -339,7 +339,7 @@ describe('many subnets', () => {
     await expect.poll(() => has.getByRole('option').count()).toBe(1)
   })
 
-  test('a change that somebody else made meanwhile is shown, and both changes can be kept', async () => {
+  test('a change made by somebody else in the meantime is shown, and both changes can be kept', async () => {
     const before = (await subnetNamed('poz-a'))!
     await page.goto(`/infra/network/${before.id}/edit`)
     await page.getByLabel('VLAN ID').fill('77')
@@ -369,7 +369,7 @@ describe('many subnets', () => {
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
-  test('a viewer sees the list and why nothing can be changed', async () => {
+  test('a viewer sees the list, and the reason why nothing can be changed', async () => {
     await installation.call(subnetCreate, { body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id } })
     const viewer = { email: 'viewer@network.demo', password: 'only looking at networks' }
     await installation.call(userCreate, { body: { ...viewer, name: 'Viewer', role: 'viewer' } })

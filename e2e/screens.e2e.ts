@@ -190,7 +190,7 @@ describe('every screen', () => {
   })
 })
 
-test.each(['dark', 'light'] as const)('the theme follows the system until a person chooses one: %s', async (theme) => {
+test.each(['dark', 'light'] as const)('the theme follows the system until the user chooses one: %s', async (theme) => {
   const { page, context, errors } = await open(browser, installation.url, { theme })
   await page.goto('/')
   await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()

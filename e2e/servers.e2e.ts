@@ -184,7 +184,7 @@ describe('renaming', () => {
   const field = () => dialog().getByRole('textbox', { name: 'Server name' })
   const save = () => dialog().getByRole('button', { name: 'Save' })
 
-  test('every rule shows its sentence, and nothing is saved until all hold', async () => {
+  test('every broken rule shows its message, and nothing is saved until the name is valid', async () => {
     await list()
     const [first, second] = servers
     await act(first!.name, 'Rename')
@@ -209,7 +209,7 @@ describe('renaming', () => {
     expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(first!.name)
   })
 
-  test('the new name shows before the server answers, and stays', async () => {
+  test('the new name is shown before the response arrives, and stays', async () => {
     await list()
     const [first] = servers
     await act(first!.name, 'Rename')
@@ -231,7 +231,7 @@ describe('renaming', () => {
     await link('aa-renamed').waitFor()
   })
 
-  test('the old name comes back with the reason when renaming fails', async () => {
+  test('the old name is shown again, with the reason, if renaming fails', async () => {
     await list()
     const [first] = servers
     await act(first!.name, 'Rename')
@@ -281,7 +281,7 @@ describe('adding and removing', () => {
     expect(await installation.call(serverList, { query: {} })).toMatchObject({ total: servers.length })
   })
 
-  test('a server is removed after its name was typed, and comes back by its address once its hardware is confirmed', async () => {
+  test('a server is removed after its name was typed, and can be added again by its address and a confirmation of its hardware', async () => {
     const wanted = servers.find((s) => s.datacenter?.code === 'PL-POZ-1')!
     await list()
     await act(wanted.name, 'Remove')
@@ -314,7 +314,7 @@ describe('adding and removing', () => {
     await expect.poll(names).toEqual([wanted.name])
   })
 
-  test('an address where nothing answers shows the reason', async () => {
+  test('an address where nothing answers is shown with the reason', async () => {
     await list('?add=new')
     const silent = servers[0]!.nodeAddresses[0]!.replace(/\d+$/, '250')
     await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(silent)

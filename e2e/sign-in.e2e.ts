@@ -97,7 +97,7 @@ test('the password is hidden and can be shown', async () => {
   expect(await password().getAttribute('type')).toBe('password')
 })
 
-test('?error= shows our sentence for a known code, and anything else as plain text', async () => {
+test("?error= shows the console's message for a known code, and any other value as plain text", async () => {
   await page.goto('/auth/login?error=session_expired')
   await alert().getByText('Session expired. Please sign in again.').waitFor()
   const hostile = '<img src=x onerror="document.title=1"><b>hello</b>'
@@ -108,7 +108,7 @@ test('?error= shows our sentence for a known code, and anything else as plain te
   expect((await alert().innerText()).match(/x/g)).toHaveLength(300)
 })
 
-test('a guarded page redirects to the login page, and back after signing in', async () => {
+test('a page that requires sign-in redirects to the login page, and back after signing in', async () => {
   await page.goto('/infra/servers?status=maintenance&q=a')
   await page.waitForURL('**/auth/login')
   await email().fill(admin.email)
@@ -121,7 +121,7 @@ test('a guarded page redirects to the login page, and back after signing in', as
 })
 
 test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', '/infra/clusters/create', '/infra/servers/x/create-patch'])(
-  'signed out, %s shows nothing of itself',
+  'without a session, %s shows none of its content',
   async (guarded) => {
     const calls: string[] = []
     page.on('request', (request) => calls.push(new URL(request.url()).pathname))
@@ -213,7 +213,7 @@ test('logging out ends the session at once: here, in the other tab and on the se
   expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
 })
 
-test('a draft outlasts an ended session without a question, and is restored after signing in; logging out asks first, and deletes it', async () => {
+test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft', async () => {
   await signIn(page)
   const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
   const editor = `/infra/servers/${items[0]!.id}/create-patch`
@@ -279,7 +279,7 @@ test('visitors see what Steelyard is, a link to sign in, and the waitlist', asyn
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
 })
 
-test('every tab says within seconds that a hanging server is silent, and live again once it answers', async () => {
+test('every tab shows within seconds that a hanging server is silent, and shows it as live after it answers again', async () => {
   const gate = await gateTo(installation.url)
   const { context: gated, page: one, errors: seen } = await open(browser, gate.url)
   try {
@@ -305,7 +305,7 @@ test('every tab says within seconds that a hanging server is silent, and live ag
   }
 })
 
-test('the menu of a narrow screen closes when it is dragged a quarter of its width, and slides back from less', async () => {
+test('on a narrow screen, the menu closes if dragged by a quarter of its width, and slides back if dragged less', async () => {
   await signIn(page)
   await page.setViewportSize({ width: 375, height: 800 })
   await page.getByRole('button', { name: 'Open menu' }).click()

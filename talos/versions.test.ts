@@ -48,7 +48,7 @@ describe('versions', () => {
     expect(kubernetesVersions(supportedMinor('1.12')!)).toEqual(['1.35.4', '1.34.9', '1.33.12', '1.32.13', '1.31.14', '1.30.14'])
   })
 
-  test("Talos's support ends with the next minor, Kubernetes's on its own day", () => {
+  test('support of a Talos minor ends with the release of the next one, support of a Kubernetes minor on its end-of-life date', () => {
     expect([talosSupportEnds('1.12'), talosSupportEnds('1.13')]).toEqual(['2026-04-27', '2026-09-03'])
     expect(talosSupportEnds(newestMinor().minor)).toBeNull()
     expect([kubernetesSupportEnds(33), kubernetesSupportEnds(99)]).toEqual(['2026-06-28', null])
@@ -56,7 +56,7 @@ describe('versions', () => {
     for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 
-  test('a feature exists from the minor of its row on', () => {
+  test('a feature exists from the minor in its row of the table on', () => {
     for (const feature of Object.keys(since) as (keyof typeof since)[]) {
       const first = Number(since[feature].split('.')[1])
       expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([

@@ -22,11 +22,11 @@ test('every file, dependency and import of a package is needed', { timeout: 60_0
   expect(knip('.', '--include', 'files,dependencies,unlisted,unresolved,binaries')).toBe('')
 })
 
-test('what is exported is used elsewhere, and not by tests alone', { timeout: 60_000 }, () => {
+test('every export is used in another file that is not a test', { timeout: 60_000 }, () => {
   expect(knip('.', '--production', '--include', 'files,exports')).toBe('')
 })
 
-test('the checks of unused code find it', { timeout: 60_000 }, () => {
+test('the checks for unused code find an example of unused code', { timeout: 60_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sy-unused-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {
@@ -91,13 +91,13 @@ test('no test is skipped or run alone, no type error is suppressed', () => {
   expect(found).toEqual([])
 })
 
-test('permissions are checked when a part is rendered, not when its module loads', () => {
+test('permissions are checked when a component is rendered, not when its module is loaded', () => {
   const once = /^(?:export )?const \w+(?:: [\w.]+)? = (?:\w+\()*allowed\(/m
   expect(once.test('const canReplace = both(allowed(clusterServerReplace))')).toBe(true)
   expect(textFiles().filter((f) => f.startsWith('console/src/') && once.test(readFileSync(f, 'utf8')))).toEqual([])
 })
 
-test('only main.ts and the commands of the backend read the process', () => {
+test('in the backend, only main.ts and the commands use the global process object', () => {
   const found = sourceFiles().filter(
     (f) => f.startsWith('backend/src/') && !isTest(f) && f !== 'backend/src/main.ts' && /\bprocess\.(?:env|argv|exit|on)\b/.test(readFileSync(f, 'utf8')),
   )
@@ -112,14 +112,14 @@ test('no two migrations share a number', () => {
   expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([])
 })
 
-test('the version stands in package.json alone', () => {
+test('the version of the product is only in package.json', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const copy = new RegExp(`(?<![\\d.])${version.replaceAll('.', String.raw`\\?\.`)}(?![\\d.])`)
   const copies = textFiles().filter((f) => /\.(ts|tsx|mjs)$/.test(f) && copy.test(readFileSync(f, 'utf8')))
   expect(copies).toEqual([])
 })
 
-test('what differs between Talos minors is a row of a table of versions', () => {
+test('every difference between Talos minors is a row in a table of versions', () => {
   const compares = /[mM]inor\)? *(?:[<>]=?|[!=]==) *\d/
   const files = sourceFiles().filter((f) => /^(?:talos|backend|simulator)\//.test(f) && !isTest(f) && !/\/gen\/|\/versions\.ts$/.test(f))
   expect(files.filter((f) => compares.test(readFileSync(f, 'utf8')))).toEqual([])

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { brokenRules, sourceFiles } from './imports.ts'
 
-test('imports follow the arrows', { timeout: 60_000 }, async () => {
+test('imports follow the arrows of docs/architecture.md', { timeout: 60_000 }, async () => {
   expect(await brokenRules(sourceFiles().filter((file) => !file.includes('/gen/')))).toEqual([])
 })
 
-test('each rule finds the import that breaks it', async () => {
+test('each rule finds an import that breaks the rule', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sy-imports-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {

@@ -28,11 +28,11 @@ function isAtLeast(version: string, least: string): boolean {
   return differs === -1 || a[differs]! > b[differs]!
 }
 
-test('a version is at least another', () => {
+test('versions are compared by number', () => {
   expect(['24.0.0', '24.6.9', '24.7.0', '24.10.0', '26.0.0'].map((v) => isAtLeast(v, '24.7.0'))).toEqual([false, false, true, true, true])
 })
 
-test('Linux and macOS, Intel and ARM, get a Node that the lockfile knows', () => {
+test('on Linux and macOS, on Intel and ARM, the pinned Node is in the lockfile', () => {
   const platforms = pinned.map(([name, version]) => {
     const { version: held, os, cpu } = locked[`node_modules/${name}`]!
     expect(held).toBe(version)
@@ -42,14 +42,14 @@ test('Linux and macOS, Intel and ARM, get a Node that the lockfile knows', () =>
   expect(platforms.toSorted()).toEqual(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
 })
 
-test.each(newer)('each pinned Node has $what, or something stands in for it', ({ since, instead, asks }) => {
+test.each(newer)('each pinned Node has $what, or the code has a fallback', ({ since, instead, asks }) => {
   const lacking = pinned.filter(([, version]) => !isAtLeast(version, since)).map(([name, version]) => `${name} ${version}`)
   const isCovered = existsSync(instead) && readFileSync(instead, 'utf8').includes(asks)
   // Where no pinned Node lacks it any more, what stands in for it can go.
   expect({ lacking: isCovered ? [] : lacking, isNeeded: lacking.length > 0 }).toEqual({ lacking: [], isNeeded: isCovered })
 })
 
-test.each(avoided)('nothing relies on $what, which a pinned Node lacks', ({ what, since }) => {
+test.each(avoided)('no code uses $what, which a pinned Node lacks', ({ what, since }) => {
   expect(pinned.some(([, version]) => !isAtLeast(version, since))).toBe(true)
   const code = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\/.*/g, '')
   expect(sourceFiles().filter((file) => !isTest(file) && what.test(code(file)))).toEqual([])

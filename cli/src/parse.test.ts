@@ -17,7 +17,7 @@ const refusal = (line: string) => {
 }
 
 describe('a command line', () => {
-  test('returns operands and options by name', () => {
+  test('is parsed into operands and options by name', () => {
     expect(read('server list --status ready --page 2 --sort=-name')).toMatchObject({
       kind: 'run',
       command: { name: 'server list' },
@@ -53,13 +53,13 @@ describe('a command line', () => {
     expect(refusal(line)).toBe(message)
   })
 
-  test('--version is the command version', () => {
+  test('with --version runs the version command', () => {
     expect(read('--version')).toMatchObject({ kind: 'run', command: { name: 'version' } })
   })
 })
 
 describe('every command', () => {
-  test.each(commands.map((c) => [c.name, c] as const))('%s has a help with valid examples', (_, command) => {
+  test.each(commands.map((c) => [c.name, c] as const))('%s has a help text with valid examples', (_, command) => {
     expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })
     expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
     expect(command.examples.length).toBeGreaterThan(0)

@@ -12,7 +12,7 @@ const columns: readonly Column<Row>[] = [
 ]
 const plain = { columns: null, colour: false } as Parameters<typeof table>[0]
 
-test('columns are aligned after wide characters too', () => {
+test('columns are aligned even after wide characters', () => {
   expect(
     table(
       plain,
@@ -33,7 +33,7 @@ test('colours appear only on a terminal and do not change the alignment', () => 
   expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe('NAME  SIZE\nx       10\n')
 })
 
-test('the widest column shrinks on a terminal, nothing is truncated in a pipe', () => {
+test('the widest column shrinks to fit a terminal, and nothing is truncated in a pipe', () => {
   const rows = [{ name: 'a'.repeat(60), size: 1 }]
   const lines = table({ ...plain, columns: 30 }, rows, columns, 'None').split('\n')
   expect(Math.max(...lines.map(widthOf))).toBe(30)
@@ -49,11 +49,11 @@ test('a name with a line break stays on one row', () => {
   expect(table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n')).toHaveLength(3)
 })
 
-test('an empty table prints its sentence', () => {
+test('an empty table prints its message for no rows', () => {
   expect(table(plain, [], columns, 'No servers')).toBe('No servers\n')
 })
 
-test('facts omit unknown values', () => {
+test('a list of facts omits unknown values', () => {
   expect(
     facts(plain, [
       ['Name', 'x'],

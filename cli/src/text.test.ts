@@ -10,7 +10,7 @@ describe('untrusted text on a terminal', () => {
     expect(manyLines('a: 1\r\n\tb\u001b')).toBe('a: 1\n  b\ufffd')
   })
 
-  test('no unsafe character is left of any text', () => {
+  test('no unsafe character remains in any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(oneLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
@@ -18,7 +18,7 @@ describe('untrusted text on a terminal', () => {
     )
   })
 
-  test('JSON keeps its meaning and shows no control character', () => {
+  test('JSON keeps its meaning and contains no control character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const json = safeJson({ text })

@@ -44,7 +44,7 @@ describe('operation watch', () => {
     )
   })
 
-  test('prints a line of JSON per change with --json', async () => {
+  test('prints one line of JSON per change with --json', async () => {
     const { cli } = await watching(story)
     const lines = (await cli.run(`operation watch ${id(70)} --json`)).out.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as Operation).status)).toEqual(['running', 'running', 'done'])
@@ -55,7 +55,7 @@ describe('operation watch', () => {
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `Create cluster web: ${status}. cp-1 does not answer\n` })
   })
 
-  test('of a scan lists the servers found and counts the other addresses', async () => {
+  test('lists the servers that a scan found and counts the other addresses', async () => {
     const silent = (n: number) => aStep({ key: `ask/10.0.4.${n}`, title: `Ask 10.0.4.${n}`, status: 'skipped', reason: 'No answer: timeout' })
     const steps = [...Array.from({ length: 200 }, (_, i) => silent(i + 2)), aStep({ key: 'ask/10.0.4.1', title: 'Ask 10.0.4.1', status: 'done' })]
     const target = { kind: 'datacenter' as const, id: null, name: '10.0.4.0/24' }
@@ -70,7 +70,7 @@ describe('operation watch', () => {
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 0, err: 'The database is away. Trying again.\nSteelyard answers again.\n' })
   })
 
-  test('fails at once if Steelyard never answered or the operation does not exist', async () => {
+  test('fails at once if Steelyard has never answered or the operation does not exist', async () => {
     const { cli } = await watching([new Problem('unavailable', 'The database is away')])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 7 })
     const gone = await watching([new Problem('not_found', 'No such operation')])
@@ -86,7 +86,7 @@ describe('operation watch', () => {
   })
 })
 
-test('Ctrl-C ends the watching, not the operation, and says so', { timeout: 30_000 }, async () => {
+test('Ctrl-C ends only the watching, and a message says that the operation continues', { timeout: 30_000 }, async () => {
   const { api, cli } = await watching([story[0]!])
   const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url)), 'operation', 'watch', id(70)], {
     env: { ...process.env, ...cli.env, STEELYARD_URL: api.url },
@@ -107,7 +107,7 @@ test('operation cancel and retry print the new state', async () => {
   expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'Create cluster web: done\n' })
 })
 
-test('operation retry asks for the disk that would be wiped and sends the answer', async () => {
+test('operation retry asks for the name of the disk that would be wiped, and sends it', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])
   const by = { wwid: 'naa.1', serial: 'S1', content: 'ext4 "data"' }
   const disk = { server: 'brave-otter-042', device: '/dev/sda', disk: { id: 'sda', model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: by.content } }
@@ -126,7 +126,7 @@ test('operation retry asks for the disk that would be wiped and sends the answer
   expect(api.callsOf(operationRetry).at(-1)!.body).toEqual({ confirmed_disks: [by] })
 })
 
-test('operation resume prints what continues, or why it can not resume yet', async () => {
+test("operation resume prints what continues, or why the operation can't be resumed yet", async () => {
   const { api, cli } = await watching([])
   api.on(operationResume, () => ({ operations: [anOperation({ status: 'running' })] }))
   expect(await cli.run(`operation resume ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })

@@ -2,7 +2,7 @@ import { build } from 'vite'
 import { expect, test } from 'vitest'
 import { circleIn, noCircles } from './pieces.ts'
 
-test('a circle of pieces is named, without the pieces that lead to it or that it needs', () => {
+test('the error for an import cycle lists the chunks of the cycle, without the chunks that import it or that it imports', () => {
   const imports = new Map([
     ['page.js', ['app.js']],
     ['app.js', ['form.js', 'first.js']],
@@ -33,7 +33,7 @@ const built = (modules: Readonly<Record<string, string>>, groups: Readonly<Recor
     },
   })
 
-test('a build whose pieces import each other fails with their names', async () => {
+test('a build whose chunks import each other fails with their names', async () => {
   const modules = {
     main: `import 'a1'; import 'b1'`,
     a1: `import 'b2'; console.log(1)`,

@@ -26,7 +26,7 @@ test.each([
   { ...plain, cidr: '10.0.0.7/32' },
   { ...plain, cidr: '2001:db8::/64', gateway: '2001:db8::1', exclude: ['2001:db8::/120'] },
   { ...plain, cidr: '10.0.0.0/24', gateway: '10.0.0.254', exclude: ['10.0.0.0/25', '10.0.0.255'] },
-])('the runs are the whole of $cidr, each address once, and as many are free as may be handed out', (subnet) => {
+])('the runs of $cidr contain each address once, and the number of free addresses equals the number of assignable ones', (subnet) => {
   const { cidr, runs } = declaredRuns(subnet)!
   expect(runs[0]!.first).toBe(parseCidr(subnet.cidr)!.base)
   expect(runs.at(-1)!.last).toBe(lastOf(cidr))
@@ -40,11 +40,11 @@ test('an invalid subnet has no map', () => {
   expect(declaredRuns({ ...plain, cidr: '10.0.0.0/24', gateway: '10.0.1.1' })!.runs.map((run) => run.state)).toEqual(['reserved', 'free', 'reserved'])
 })
 
-test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('%s is parsed as by parseAddress', (text) => {
+test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('addressValue parses %s like parseAddress', (text) => {
   expect(addressValue(text)).toBe(parseAddress(text)!.value)
 })
 
-test('in an assembled map a use takes precedence over a server, and the gateway stays', () => {
+test("in an assembled map, a used address takes precedence over a server's address, and the gateway is kept", () => {
   const free = (first: string, last = first) => ({ first, last, state: 'free' as const, by: null })
   const runs = runsOfParts({
     runs: [{ ...free('10.0.0.0'), state: 'reserved', by: 'Network address' }, { ...free('10.0.0.1'), state: 'gateway' }, free('10.0.0.2', '10.0.0.7')],

@@ -43,15 +43,15 @@ test.each([
   '12345::',
   '1:2:3:4:5:6:7',
   '1:2:3:4:5:6:7::8',
-])('%j is no address', (text) => expect(parseAddress(text)).toBeNull())
+])('%j is not a valid address', (text) => expect(parseAddress(text)).toBeNull())
 
 test.each([
   ['2001:db8:0:0:0:0:0:1', '2001:db8::1'],
   ['0:0:0:0:0:0:0:0', '::'],
   ['2001:DB8:0:1:0:0:0:1', '2001:db8:0:1::1'],
-])('%s is written %s (RFC 5952)', (text, canonical) => expect(formatAddress(parseAddress(text)!)).toBe(canonical))
+])('%s is formatted as %s (RFC 5952)', (text, canonical) => expect(formatAddress(parseAddress(text)!)).toBe(canonical))
 
-test('host bits are refused, with the probable network as suggestion', () => {
+test('a CIDR with host bits is refused, and the probable network is suggested', () => {
   expect(readCidr('10.0.0.7/24')).toEqual({ ok: false, corrected: '10.0.0.0/24' })
   expect(readCidr('10.0.0.0/33')).toEqual({ ok: false, corrected: null })
   expect(readCidr('10.0.0.0/024')).toEqual({ ok: false, corrected: null })
@@ -72,9 +72,9 @@ test.each([
   ['10.0.0.0/30', ['10.0.0.1', '10.0.0.2']],
   ['10.0.0.0/31', ['10.0.0.0', '10.0.0.1']],
   ['10.0.0.9/32', ['10.0.0.9']],
-])('hosts of %s', (text, hosts) => expect([...hostsOf(parseCidr(text)!)].map(formatAddress)).toEqual(hosts))
+])('the host addresses of %s are enumerated', (text, hosts) => expect([...hostsOf(parseCidr(text)!)].map(formatAddress)).toEqual(hosts))
 
-test('sizes count every address', () => {
+test('the size of a network counts every address', () => {
   expect(sizeOf(parseCidr('10.0.0.0/24')!)).toBe(256n)
   expect(sizeOf(parseCidr('2001:db8::/64')!)).toBe(2n ** 64n)
   expect(formatCidr(parseCidr('2001:db8::/64')!)).toBe('2001:db8::/64')

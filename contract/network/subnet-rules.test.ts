@@ -97,7 +97,7 @@ test.each([
   ['169.0.0.0/8', '169.0.0.0/8 contains link-local range 169.254.0.0/16; enter smaller subnets'],
   ['fc00::/6', 'fc00::/6 contains link-local range fe80::/10; enter smaller subnets'],
   ['::/0', '::/0 contains loopback range ::/127; enter smaller subnets'],
-])('%j as a CIDR: %s', (entered, reason, corrected: string | null = null) => expect(readSubnetCidr(entered)).toEqual({ ok: false, reason, corrected }))
+])('the CIDR %j is refused: %s', (entered, reason, corrected: string | null = null) => expect(readSubnetCidr(entered)).toEqual({ ok: false, reason, corrected }))
 
 test.each([
   ['203.0.113.0/24', '203.0.113.0/24'],
@@ -108,7 +108,7 @@ test.each([
   ['2001:0DB8:0000:0000:0000:0000:0000:0000/32', '2001:db8::/32'],
   ['FD00::/48', 'fd00::/48'],
   ['2001:db8::1/128', '2001:db8::1/128'],
-])('%j is taken as %s', (entered, canonical) => {
+])('the CIDR %j is accepted as %s', (entered, canonical) => {
   const read = readSubnetCidr(entered)
   expect(read.ok && formatCidr(read.cidr)).toBe(canonical)
 })
@@ -130,7 +130,7 @@ test.each([
   ['203.0.113.0', '203.0.113.0/31', undefined],
   ['203.0.113.1', '203.0.113.0/31', undefined],
   ['2001:db8::', '2001:db8::/64', undefined],
-])('the gateway %j of %s: %s', (gateway, cidr, message) => expect(subnetProblems(text({ cidr, gateway })).fields['gateway']).toBe(message))
+])('the error for gateway %j in %s is: %s', (gateway, cidr, message) => expect(subnetProblems(text({ cidr, gateway })).fields['gateway']).toBe(message))
 
 test.each([
   [['203.0.113.10', 'first'], 'Line 2: "first" is not an IP address, CIDR or range'],
@@ -151,7 +151,7 @@ test.each([
   [Array.from({ length: mostExclusions + 1 }, () => '203.0.113.9'), 'At most 1000 exclusions'],
   [[Array.from({ length: mostExclusions + 1 }, () => '203.0.113.9').join()], 'At most 1000 exclusions'],
   [['203.0.113.0-203.0.113.253'], undefined],
-])('the exclusions %j: %s', (exclude, message) => expect(subnetProblems(text({ exclude })).fields['exclude']).toBe(message))
+])('the error for the exclusions %j is: %s', (exclude, message) => expect(subnetProblems(text({ exclude })).fields['exclude']).toBe(message))
 
 test('with first_and_last, exclusions may cover all addresses but one', () => {
   expect(subnetProblems(text({ exclude: ['203.0.113.1-203.0.113.254'], first_and_last: true })).fields).toEqual({})
@@ -195,7 +195,7 @@ test.each([
   [65_533, 65_534, '99.9 %'],
   [254, 254, '100 %'],
   [300, 254, '100 %'],
-])('%j used of %j is %j', (used, total, shown) => expect(utilisation(used, total)).toBe(shown))
+])('the utilisation of %j used out of %j addresses is shown as %j', (used, total, shown) => expect(utilisation(used, total)).toBe(shown))
 
 const issuesOf = (body: object) => {
   const read = z.safeParse(NewSubnet, { name: 'front', datacenter_id: '7b0ff2b6-0b7e-4a7b-9f5e-3a4a0c5c1d11', cidr: '203.0.113.0/24', ...body })
@@ -370,7 +370,7 @@ test('totals and pieces agree with an address-by-address count from /24 to /32',
   }
 })
 
-test('canonical exclusions mean the same and are stable', () => {
+test('canonical exclusions contain the same addresses, and canonicalising them again changes nothing', () => {
   const random = seeded(42)
   for (let n = 0; n < 2_000; n++) {
     const { subnet, cidr } = randomSubnet(random, random() < 0.7 ? 4 : 6, 20)

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { collapse, diffLines } from './diff.ts'
 
-test('changed lines are marked and have their line number of their side', () => {
+test('changed lines are marked and have the line number of their own side', () => {
   expect(diffLines('a\nb\nc\n', 'a\nx\nc\nd\n')).toEqual([
     { kind: 'same', before: 1, after: 1, text: 'a' },
     { kind: 'remove', before: 2, after: null, text: 'b' },
@@ -14,7 +14,7 @@ test('changed lines are marked and have their line number of their side', () => 
   expect(diffLines('', '')).toEqual([])
 })
 
-test('a comparison contains both texts in full', () => {
+test('a comparison contains both texts completely', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', '  d: 1', ''), { maxLength: 40 }).map((lines) => lines.join('\n'))
   fc.assert(
     fc.property(text, text, (before, after) => {
@@ -27,7 +27,7 @@ test('a comparison contains both texts in full', () => {
   )
 })
 
-test('unchanged lines fold, with three lines of context around each change', () => {
+test('unchanged lines are folded, with three lines of context around each change', () => {
   const before = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n')
   const parts = collapse(diffLines(before, before.replace('line 15', 'changed')))
   expect(parts.map((p) => [p.hidden, p.lines.length])).toEqual([

@@ -71,7 +71,7 @@ describe('the default install disk', () => {
 describe('a disk with content', () => {
   const full = ssd('sda', { content: 'ext4 "data"' })
 
-  test('is refused with its model, serial and content until it is confirmed with them', () => {
+  test('is refused, naming its model, serial and content, until these are confirmed', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
       '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". It is wiped only after it was named and confirmed',
     ])
@@ -80,7 +80,7 @@ describe('a disk with content', () => {
     expect(canWipe(chosen([full]), [disksToConfirm(chosen([full]))[0]!.by!])).toEqual({ ok: true })
   })
 
-  test('needs a new confirmation after its content changed, or if another disk was named', () => {
+  test('needs a new confirmation if its content has changed or another disk was confirmed', () => {
     expect(notConfirmed(chosen([full]), [{ serial: 'S-sda', content: 'empty' }])).toEqual([
       expect.stringContaining('confirmed as "empty", which has changed since'),
     ])
@@ -91,7 +91,7 @@ describe('a disk with content', () => {
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)
   })
 
-  test('with a serial that another disk shares is confirmed by its WWID', () => {
+  test('is confirmed by its WWID if another disk has the same serial', () => {
     const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
     expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
       expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
@@ -105,7 +105,7 @@ describe('a disk with content', () => {
     ).toEqual({ ok: true })
   })
 
-  test('without a unique serial or WWID is never wiped', () => {
+  test('is never wiped if it has no unique serial or WWID', () => {
     const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
     expect(notConfirmed(chosen([nameless]), [])).toEqual([expect.stringContaining('no WWID and no serial of its own')])
     const clones = [ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }), ssd('sdb', { serial: '0', wwid: 'naa.0' })]
@@ -114,14 +114,14 @@ describe('a disk with content', () => {
     ])
   })
 
-  test('needs no confirmation if it is not chosen or already has Talos', () => {
+  test('needs no confirmation if it is not selected or already has Talos', () => {
     expect(notConfirmed(chosen([full], { devices: [] }), [])).toEqual([])
     expect(notConfirmed(chosen([full], { kept: '/dev/sda' }), [])).toEqual([])
     expect(notConfirmed(chosen([ssd('sdb')]), [])).toEqual([])
   })
 })
 
-test('unknown content and empty removable media need a confirmation too', () => {
+test('disks with unknown content and empty removable media need a confirmation too', () => {
   expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('what is on it is not known')])
   const stick = ssd('sdb', { transport: 'usb' })
   expect(notConfirmed(chosen([stick]), [])).toEqual([expect.stringContaining('it is a USB disk, and it is empty')])

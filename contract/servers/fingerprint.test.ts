@@ -4,14 +4,14 @@ import { compareFingerprint, lastFingerprint } from './fingerprint.ts'
 const [first, second, third] = ['A', 'b', '9'].map((c) => `${c.repeat(42)}+=`) as [string, string, string]
 const line = (fingerprint: string) => `[talos] server certificate issued {"component": "controller-runtime", "fingerprint": "${fingerprint}"}`
 
-test('the last fingerprint of a boot counts', () => {
+test('of several fingerprints in a log, the last one counts', () => {
   expect(lastFingerprint([first, second, third].map(line).join('\n'))).toBe(third)
   expect(lastFingerprint(`  ${first}\n`)).toBe(first)
   expect(lastFingerprint(`x${first} ${first}= ${first.slice(1)}`)).toBeNull()
   expect(lastFingerprint('')).toBeNull()
 })
 
-test('the result of a comparison is a sentence', () => {
+test('the result of comparing fingerprints is a sentence', () => {
   const boot = [first, second].map(line).join('\n')
   expect(compareFingerprint(boot, second)).toMatchObject({ verdict: 'same' })
   expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`after that, ${second}`) as string })

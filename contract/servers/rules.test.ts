@@ -35,14 +35,14 @@ test.each([
 
 test('a name is trimmed before validation', () => expect(z.parse(nameOf('Server'), ' calm-heron-204 ')).toBe('calm-heron-204'))
 
-test('a server can be controlled once it runs its cluster’s configuration', () => {
+test('a server can be controlled only after it runs its cluster’s configuration', () => {
   const cluster = { id: '0198c0de-0000-7000-8000-000000000001', name: 'web' }
   expect(canControlServer({ status: 'ready', cluster })).toEqual({ ok: true })
   expect(canControlServer({ status: 'maintenance', cluster })).toEqual({ ok: false, reason: 'The server does not run the configuration of web yet' })
   expect(canControlServer({ status: 'maintenance', cluster: null })).toEqual({ ok: false, reason: 'Talos allows this only once the server is in a cluster' })
 })
 
-test('a server keeps its name while it is in a cluster', () => {
+test("a server in a cluster can't be renamed", () => {
   expect(canRenameServer({ status: 'ready', cluster: { id: 'x', name: 'c' } })).toEqual({
     ok: false,
     reason: 'The name is fixed while the server is in a cluster',
@@ -71,7 +71,7 @@ describe('leaving a cluster', () => {
   }
   const dark = { ...server, talos: { reachable: false } }
 
-  test('a server that answers is reset, one that doesn’t is removed by force', () => {
+  test('a server that answers is reset; a server that doesn’t is removed by force', () => {
     expect(canResetServer(server, cluster).ok).toBe(true)
     expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
     expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
@@ -81,7 +81,7 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })
 
-  test('the only control plane can’t leave, nor one that is the endpoint, unless that is a virtual address', () => {
+  test('the only control plane can’t leave, nor can one whose address is the endpoint, unless the endpoint is a virtual IP', () => {
     const alone = { ...cluster, servers: [two!, worker] }
     for (const verdict of [canResetServer(server, alone), canForceRemoveServer(dark, alone)])
       expect(verdict).toEqual({ ok: false, reason: 'web-2 is the only control plane of prod: delete the cluster instead' })
@@ -119,7 +119,7 @@ test.each([
   [4, false],
   [7, true],
   [9, false],
-])('%i control planes: %s', (count, ok) => expect(canHaveControlPlanes(count).ok).toBe(ok))
+])('%i control planes are allowed: %s', (count, ok) => expect(canHaveControlPlanes(count).ok).toBe(ok))
 
 test('unknown hardware has unknown compute units, not 0', () => {
   const gib = 1024 ** 3
@@ -128,13 +128,13 @@ test('unknown hardware has unknown compute units, not 0', () => {
   expect(computeUnits({ processors: [{ cpu_cores: 32 }, { cpu_cores: 32 }], memory: [{ size: 127 * gib }], disks: [] })).toBe(31)
 })
 
-test('a viewer reads everything but secrets, and writes nothing', () => {
+test('the scopes of a viewer allow reading everything but secrets, and no writing', () => {
   expect(scopesOf.viewer.filter((s) => !s.endsWith(':read') || s === 'secrets:read')).toEqual([])
   expect(permits(scopesOf.viewer, 'servers:write')).toEqual({ ok: false, reason: 'Your role does not include servers:write' })
   expect(scopesOf.operator).not.toContain('users:manage')
 })
 
-test('every operation has a unique name and path, and known errors', () => {
+test('every API call has a unique name and path, and declared errors', () => {
   const names = allOperations.map((o) => o.name)
   const places = allOperations.map((o) => `${o.method} ${o.path.replaceAll(/\{\w+\}/g, '{}')}`)
   expect(new Set(names).size).toBe(names.length)
@@ -177,7 +177,7 @@ test('a server joins clusters of its own Talos minor or an older one', () => {
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1', installed: null } }, 'v1.12.11')).toEqual({ ok: true })
 })
 
-test('a server with an installed Talos joins only in that version and on that disk', () => {
+test('a server with an installed Talos joins only with that version and on that disk', () => {
   const installed = { version: 'v1.13.1', disk: '/dev/sdb' }
   const s = { status: 'maintenance' as const, eligibility: [], talos: { version: 'v1.13.1', installed } }
   expect(canJoinCluster(s)).toEqual({ ok: true })

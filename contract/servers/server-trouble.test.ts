@@ -12,7 +12,7 @@ const well = {
 const silent = { reachable: false, unreachable_since: at, reason: 'connection refused' }
 const dead = { ready: false, reason: 'NodeStatusUnknown: Kubelet stopped posting node status', since: at }
 
-test('a server that answers and is Ready has no problem, nor has one that was never contacted', () => {
+test('a server that answers and is Ready, or was never contacted, has no problem', () => {
   expect(troubleOf(well, minutesLater(1))).toBeNull()
   expect(troubleOf({ ...well, status: 'maintenance', talos: { ...well.talos, reachable: null }, kubernetes: null }, minutesLater(1))).toBeNull()
 })
@@ -34,14 +34,14 @@ test('a server that answers but is NotReady in Kubernetes has a problem', () => 
   })
 })
 
-test('a server with an operation may be away for 15 minutes', () => {
+test('a silent server with a running operation counts as away for 15 minutes', () => {
   for (const ill of [{ talos: silent }, { kubernetes: dead }]) {
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(14))).toBeNull()
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(16))).not.toBeNull()
   }
 })
 
-test('a server that installs or restarts in an operation is away, not unreachable', () => {
+test('a server that installs or restarts during an operation is away, not unreachable', () => {
   const dark = { ...well, talos: silent, operation_id: 'o' }
   expect(contactStateOf(dark, minutesLater(14))).toBe('away')
   expect(contactStateOf(dark, minutesLater(16))).toBe('unreachable')

@@ -30,7 +30,7 @@ async function mistype(): Promise<void> {
 test.each([
   { name: 'ahead', shiftMs: dayMs },
   { name: 'back', shiftMs: -dayMs },
-])('a clock that jumps a day $name during a creation, and back, fails no server and locks nobody out', async ({ name, shiftMs }) => {
+])('if the clock jumps a day $name and later returns during a creation, no server fails and no user is locked out', async ({ name, shiftMs }) => {
   let call = await signIn(program.url)
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, `clock-${name}`, nodes)

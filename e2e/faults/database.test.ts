@@ -36,7 +36,7 @@ async function holdDown(forMs: number): Promise<void> {
   }
 }
 
-test('a creation goes on by itself after the database was away for a while', async () => {
+test('a creation continues by itself after a temporary outage of the database', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'outage', nodes)
   await pause(400)
@@ -58,7 +58,7 @@ test('a creation goes on by itself after the database was away for a while', asy
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('everything that was acknowledged outlasts a kill of the database', async () => {
+test('everything that was acknowledged survives a kill of the database', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'acknowledged', nodes)
   process.kill(databaseOf(site.folder).pid, 'SIGKILL')
@@ -67,7 +67,7 @@ test('everything that was acknowledged outlasts a kill of the database', async (
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('a creation goes on while the database crashes every 2.5 s, and nothing waits for a lease to expire', async () => {
+test('a creation continues while the database crashes every 2.5 s, and nothing waits for a lease to expire', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'crashes', nodes)
   let crashes = 0
@@ -89,7 +89,7 @@ test('a creation goes on while the database crashes every 2.5 s, and nothing wai
   expect(program.log()).not.toMatch(/run\.taken_over|run\.unreleased/)
 }, 180_000)
 
-test('a creation whose escrow file can not be written says where and why, counts it, and goes on once it can be written', async () => {
+test("if the escrow file can't be written, the creation shows path and reason, a metric counts it, and the creation continues when it can be written", async () => {
   const nodes = await site.take(call, 1)
   const escrow = join(site.folder, 'escrow')
   const aside = `${escrow}.aside`

@@ -92,7 +92,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
 // At length: 30 moments.
 const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
-test(`a start that is asked to end at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
+test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
   const wrong = await Promise.all([
     tryMoments('demo', moments.demo, { fresh: false }),
     tryMoments('serve', moments.serve, { fresh: false }),
@@ -102,7 +102,7 @@ test(`a start that is asked to end at any of ${moments.demo + moments.serve + mo
   expect(wrong.flat()).toEqual([])
 })
 
-test('a start whose server addresses are taken ends by itself and leaves no process behind', async () => {
+test('a start whose server addresses are in use ends by itself and leaves no process behind', async () => {
   const { folder, remove } = temporaryFolder()
   const offset = await freeBlock(1)
   const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)
@@ -114,7 +114,7 @@ test('a start whose server addresses are taken ends by itself and leaves no proc
   remove()
 })
 
-test('the program goes on when nobody reads its log any more', async () => {
+test('the program continues when nobody reads its log any more', async () => {
   const { folder, remove } = temporaryFolder()
   const run = begin('demo', `${folder}/data`, await freeBlock(1))
   await run.ready

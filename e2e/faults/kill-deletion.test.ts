@@ -16,7 +16,7 @@ let program = await site.start()
 let call = await signIn(program.url)
 
 for (const [number, { name, node, when }] of points.entries()) {
-  test(`a deletion killed −9 ${name} ends with every server free and in maintenance`, async () => {
+  test(`a cluster deletion interrupted by kill −9 ${name} ends with every server free and in maintenance`, async () => {
     const nodes = await site.take(call, 5)
     const { cluster, operation } = await create(call, site, `gone-${number}`, nodes)
     expect((await ended(call, operation.id)).status).toBe('done')

@@ -10,7 +10,7 @@ const count = 60
 const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 
-test('servers that boot while the program is killed −9 repeatedly all join, none twice', { timeout: 150_000 }, async () => {
+test('servers that boot while the program is repeatedly killed with −9 all join, and none joins twice', { timeout: 150_000 }, async () => {
   // The kernel command line of the machines names the port, so the program comes back there.
   const settings = { PORT: String(await freePort()) }
   let program = await site.start(settings)

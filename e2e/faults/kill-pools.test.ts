@@ -46,7 +46,7 @@ async function killedAt(point: string, act: () => ReturnType<typeof assign>) {
 }
 
 test.each(['pool:before', 'pool:after', 'announce:before', 'announce:after'])(
-  'an assignment killed −9 at %s ends with the pool in the cluster, active',
+  'a subnet assignment interrupted by kill −9 at %s ends with an active pool in the cluster',
   async (point) => {
     const subnet = await add()
     const end = await killedAt(point, () => assign([subnet]))
@@ -59,7 +59,7 @@ test.each(['pool:before', 'pool:after', 'announce:before', 'announce:after'])(
 )
 
 test.each(['remove:before', 'remove:after', 'unannounce:after'])(
-  'an unassignment killed −9 at %s ends with nothing of it in the cluster, and the subnet free',
+  'a subnet unassignment interrupted by kill −9 at %s ends with no pool in the cluster and the subnet free',
   async (point) => {
     const subnet = await add()
     await ended(call, (await assign([subnet])).operation.id)

@@ -58,8 +58,8 @@ const staysReady = async () => {
 test.each([
   { name: 'before the reset of a worker', node: 7, effect: 'reset', when: 'before' },
   { name: 'after the reset of a worker', node: 6, effect: 'reset', when: 'after' },
-  { name: 'before the removal of its Kubernetes node', node: 5, effect: 'forget-node', when: 'before' },
-])('a reset killed −9 $name ends with the server free and the cluster ready', async ({ node, effect, when }) => {
+  { name: 'before the removal of the Kubernetes node', node: 5, effect: 'forget-node', when: 'before' },
+])('a reset interrupted by kill −9 $name ends with the server free and the cluster ready', async ({ node, effect, when }) => {
   const server = nodes[node]!
   const { operation } = await killedAt(`${effect}/${server.id}:${when}`, () => call(serverReset, { params: { id: server.id }, body: {} }))
   const end = await ended(call, operation.id)
@@ -71,7 +71,7 @@ test.each([
   await staysReady()
 })
 
-test('a forced removal that is killed −9 after the call to etcd completes, and the others keep a majority', async () => {
+test('a forced removal interrupted by kill −9 after the call to etcd is completed, and the other members keep a majority', async () => {
   const server = nodes[2]!
   await site.simulator.ask('POST', `/servers/${server.identity.uuid}/power-off`)
   await until(
@@ -84,7 +84,7 @@ test('a forced removal that is killed −9 after the call to etcd completes, and
   await staysReady()
 })
 
-test('a control plane whose reset was ordered before a kill −9 leaves etcd and is free', async () => {
+test('a control plane whose reset was sent before a kill −9 leaves etcd and is free', async () => {
   const server = nodes[1]!
   const { operation } = await killedAt(`reset/${server.id}:after`, () => call(serverReset, { params: { id: server.id }, body: {} }))
   expect((await ended(call, operation.id)).status).toBe('done')

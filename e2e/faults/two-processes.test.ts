@@ -41,7 +41,7 @@ const expectOnce = async (nodes: readonly Server[]) => {
   expect(counted.reduce((calls, s) => calls + s.bootstraps, 0)).toBe(1)
 }
 
-test('two processes create clusters at once, and everything is done once', async () => {
+test('two processes create clusters concurrently, and every step is done once', async () => {
   const groups = [await site.take(call, 4), await site.take(call, 4), await site.take(call, 4)]
   const creations = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
   const owners = new Set<string>()
@@ -74,7 +74,7 @@ async function holdsSomething(): Promise<void> {
   throw new Error('The first program was never seen at work')
 }
 
-test('a process that is stopped past its lease loses its objects, and its late writes are refused', async () => {
+test('a process that is paused for longer than its lease loses its objects, and its late writes are refused', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'paused', nodes)
   await holdsSomething()
@@ -87,7 +87,7 @@ test('a process that is stopped past its lease loses its objects, and its late w
   expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual([])
 })
 
-test('after kill −9 of one process during a creation the other takes over within 30 s', async () => {
+test('after kill −9 of one process during a creation, the other process takes over within 30 s', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'widowed', nodes)
   await holdsSomething()

@@ -38,7 +38,7 @@ async function give(client: TalosClient, machine: Machine, where: 'machine' | 'c
   await client.applyConfiguration(text.map((document) => stringify(document)).join('---\n'), { mode: 'no-reboot' })
 }
 
-test("Talos's authority changes in the three steps of rotate-ca, and the old one is refused at the end", async () => {
+test("Talos's certificate authority changes in the three steps of rotate-ca, and the old authority is refused at the end", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -52,7 +52,7 @@ test("Talos's authority changes in the three steps of rotate-ca, and the old one
   await expect((async () => (await openSecure(machine!, bundle)).version())()).rejects.toMatchObject({ kind: 'certificate' })
 })
 
-test('after a change of authority a rebooted worker gets its certificate from trustd', async () => {
+test('after a change of the authority, a rebooted worker gets its certificate from trustd', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [worker] = workers
@@ -71,7 +71,7 @@ test('after a change of authority a rebooted worker gets its certificate from tr
   expect((await (await openSecure(worker!, changed)).version()).tag).toBe('v1.13.9')
 })
 
-test("Kubernetes' authority changes the same way: the kubelet restarts, and both authorities are accepted meanwhile", async () => {
+test("Kubernetes' authority changes in the same steps: the kubelet restarts, and both authorities are accepted meanwhile", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes

@@ -50,7 +50,7 @@ const inMaintenance = async (...machines: Machine[]): Promise<void> => {
   await until('maintenance', () => machines.every((machine) => machine.stage.stage === 'maintenance'))
 }
 
-test('URL variables are filled in like Talos', () => {
+test('URL variables are expanded as Talos does', () => {
   const known = { uuid: 'U-1', serial: 'S 1/2', mac: 'aa:bb:cc:dd:ee:ff', hostname: '', code: '' }
   const cases = {
     'http://h/a?uuid=${uuid}&serial=${serial}&mac=${mac}': 'http://h/a?mac=aa%3Abb%3Acc%3Add%3Aee%3Aff&serial=S+1%2F2&uuid=U-1',
@@ -93,7 +93,7 @@ const namesOf = async ({ plan }: Machine): Promise<string> => {
   return certificate.subjectAltName ?? ''
 }
 
-test("a machine retries until it gets a valid document, and isn't in maintenance before that", async () => {
+test('a machine retries until it gets a valid document, and enters maintenance only after that', async () => {
   const open = await door(says('wait', 503))
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = await simulator.boot({ kernel_command_line: announcing(open) })
@@ -188,7 +188,7 @@ test("a machine with a configuration on its disk doesn't fetch one until the dis
   expect(machine!.bootedFromDisk).toBe(true)
 })
 
-test('machines can announce false or shared identities, or never answer', async () => {
+test('simulated machines can announce false or shared identities, or never answer', async () => {
   const open = await door(says(STABLE))
   const simulator = await fleet({ scenario: rack(1) })
   const other = '11111111-2222-4333-8444-555555555555'

@@ -40,7 +40,7 @@ test.each(SEEDS)('a cluster recovers after random faults (seed %s)', { timeout: 
   expect(said).toEqual([])
 })
 
-test('a certificate that arrives after the machine went dark is discarded', async () => {
+test('a certificate that arrives after the machine lost power is discarded', async () => {
   const simulator = await fleet({ scenario: rack(1), dataDir: dataFolder(), speed: 200 })
   await cluster(simulator, 1, 0)
   const machine = simulator.servers[0]!

@@ -7,7 +7,7 @@ const took = async (work: Promise<unknown>): Promise<number> => {
   return performance.now() - begun
 }
 
-test('time passes faster by the speed', async () => {
+test('the clock runs faster by the factor of its speed', async () => {
   const clock = createClock(100)
   expect(await took(clock.sleep(2000))).toBeLessThan(500)
   expect(clock.elapsed()).toBeGreaterThan(1800)

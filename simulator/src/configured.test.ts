@@ -134,7 +134,7 @@ test('a tried configuration is reverted, a staged one waits for a reboot', async
   await until('it came up with it', () => machine!.config?.text === other && machine!.stage.stage === 'running')
 })
 
-test("a configuration without the server's address makes it unreachable", async () => {
+test("a configuration without the server's address makes the server unreachable", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const bundle = await secrets()
@@ -173,7 +173,7 @@ test("the last etcd member can't leave gracefully", async () => {
   await until('maintenance', () => machine!.stage.stage === 'maintenance')
 })
 
-test('a machine that left rejoins as a new member without another installation', async () => {
+test('a machine that left the cluster rejoins as a new member without another installation', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   const [first, , third] = controlPlanes
@@ -196,7 +196,7 @@ test('a shutdown ends with power off', async () => {
   expect(controlPlanes[0]!.disk.state.counters.installs).toBe(1)
 })
 
-test('disks and clusters survive a restart of the simulator', async () => {
+test('disks and clusters are kept across a restart of the simulator', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(4), dataDir })
   const { bundle, controlPlanes, workers } = await cluster(first, 3, 1)
@@ -211,7 +211,7 @@ test('disks and clusters survive a restart of the simulator', async () => {
   expect(workers).toHaveLength(1)
 })
 
-test("a worker answers calls to itself and doesn't forward", async () => {
+test("a worker answers calls to itself and doesn't forward calls", async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })

@@ -34,7 +34,7 @@ test('the fault `drip` sends one byte per second', async () => {
   await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 400 })).rejects.toMatchObject({ kind: 'timeout' })
 })
 
-test('the fault `garbage` answers with bytes that are no TLS', async () => {
+test('the fault `garbage` answers with bytes that are not TLS', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'garbage' })
@@ -110,7 +110,7 @@ test('faults are kept across a restart', async () => {
   expect(second.servers[0]!.disk.state.faults).toEqual([{ kind: 'fail-install', times: 3 }])
 })
 
-test('the cluster goes on when one control plane loses its power', async () => {
+test('the cluster continues if one control plane loses power', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   await controlPlanes[2]!.lifecycle.powerOff()
@@ -148,7 +148,7 @@ test('an installer that fails after partitioning leaves META, so Talos counts as
   expect(machine!.disk.state.half).toBeUndefined()
 })
 
-test('failures are in the kernel log and in events, not only between the logged calls', async () => {
+test('failures are in the kernel log and in events', async () => {
   const simulator = await fleet({
     scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
   })

@@ -26,7 +26,7 @@ const insecure = (machine: Machine): { machine: Client<typeof MachineService>; s
   return { machine: createClient(MachineService, transport), state: createClient(State, transport), storage: createClient(StorageService, transport) }
 }
 
-test("maintenance has a leaf for maintenance-service.talos.dev, signed by a root that isn't sent", async () => {
+test("in maintenance the server's certificate is for maintenance-service.talos.dev, and its root isn't sent", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const socket = connect({ host: simulator.servers[0]!.plan.address, port: 50_000, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
   onTestFinished(() => void socket.destroy())
@@ -83,7 +83,7 @@ test('a server says that it is simulated', async () => {
   expect(lines.join('\n')).toContain('SIMULATED')
 })
 
-test('maintenance of Talos 1.13 answers calls of a reader, that of Talos 1.12 only those of its small server', async () => {
+test('in maintenance, Talos 1.13 answers the calls of the reader role, and Talos 1.12 only those of its maintenance service', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
   const newer = insecure(simulator.servers[0]!)
   expect((await newer.machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9')
@@ -182,7 +182,7 @@ test("every resource type has its names and columns; types that aren't simulated
   })
 })
 
-test('the configuration adds volumes and address lists; the time is in its first epoch', async () => {
+test('applying a configuration adds volumes and address lists; the time is in its first epoch', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const { state } = insecure(machine!)

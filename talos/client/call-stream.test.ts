@@ -75,7 +75,7 @@ const item = (id: number) =>
   )
 
 describe('a stream that the server resets after a complete answer', () => {
-  test('a hundred answers at once are read', async () => {
+  test('a hundred concurrent answers are read', async () => {
     const client = await against([version], { reset: code.noError, trailers: true })
     const tags = await Promise.all(Array.from({ length: 100 }, () => client.version().then((v) => v.tag)))
     expect(new Set(tags)).toEqual(new Set(['v1.13.9']))

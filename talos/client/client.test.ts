@@ -16,7 +16,7 @@ import { resources } from './resources.ts'
 const { now, maintenance } = usePeers()
 
 describe('calls', () => {
-  test('errors keep Talos’s words and get a kind', async () => {
+  test('errors keep Talos’s message and get a kind', async () => {
     const codes = [
       [Code.PermissionDenied, 'permission_denied'],
       [Code.Unauthenticated, 'permission_denied'],

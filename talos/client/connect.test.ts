@@ -36,7 +36,7 @@ describe('maintenance', () => {
     expect(await client.version()).toEqual({ tag: 'v1.13.9', sha: '', arch: 'amd64', platform: 'metal', mode: 'metal' })
   })
 
-  test('a new machine is called on the connection on which its certificate was read', async () => {
+  test('calls to a new machine use the connection on which its certificate was read', async () => {
     const server = await serve(peers.leaf, version)
     const { shown, client } = await connectUnknown(target(server))
     expect(shown).toEqual(await readCertificate(target(server)))
@@ -143,14 +143,14 @@ describe('mutual TLS', () => {
   test.each([
     ['another authority', { of: 'other', names: ['127.0.0.1'], message: "the server's certificate is not signed by the expected authority" }],
     ['another address', { of: 'bundle', names: ['127.0.0.9'], message: "the server's certificate is for another address" }],
-  ] as const)('a certificate out of its time of %s is refused for that', async (_, { of, names, message }) => {
+  ] as const)('a certificate of %s that also has invalid dates is refused, and the error does not blame the dates', async (_, { of, names, message }) => {
     for (const beginsInMs of [-3 * hourMs, 3 * hourMs]) {
       const server = await serve(await shownBy(peers[of], { beginsInMs, names: [...names] }), version)
       await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message })
     }
   })
 
-  test('a server that hangs up with a certificate older than its authority is reported as having a slow clock', async () => {
+  test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // Of the day that it lasts, an hour has passed for us; the authority was made just now, and begins five minutes earlier.
     const shown = await issueCertificate(peers.bundle.certs.os, {
@@ -168,7 +168,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('a refusal of our certificate is reported as such', async () => {
+  test('a refusal of the client certificate is reported as a refusal', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // TLS 1.3 tells it only on the first read.
@@ -177,7 +177,7 @@ describe('mutual TLS', () => {
     await expect(client.version()).rejects.toMatchObject({ kind: 'refused' })
   })
 
-  test.runIf(hasOpenssl)('the alerts of a server that refuses our certificate are understood', async () => {
+  test.runIf(hasOpenssl)('the TLS alerts of a server that refuses the client certificate are reported as a refusal', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'steelyard-tls-'))
     undo.push(() => rmSync(folder, { recursive: true }))
     for (const [name, pem] of Object.entries({ ca: peers.bundle.certs.os.crt, crt: peers.node.crt, key: standardKey(peers.node.key) }))
@@ -245,7 +245,7 @@ describe('connections', () => {
     expect(server.accepted()).toBe(0)
   })
 
-  test('names are not looked up', async () => {
+  test('names are not resolved by DNS', async () => {
     await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({ kind: 'invalid_argument' })
   })
 

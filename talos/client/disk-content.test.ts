@@ -44,11 +44,11 @@ test.each<[string, Volume[]]>([
       part('sda', 5, 'extfs2', '', 'data'),
     ],
   ],
-])('%s', (sentence, volumes) => {
+])('the content of a disk is described as: %s', (sentence, volumes) => {
   expect(told(...volumes)).toBe(sentence)
 })
 
-test('a RAID member isn’t shown as empty, even if nothing was found on it', () => {
+test('a RAID member isn’t shown as empty, even if no content was found on it', () => {
   expect(contentsOf([disk('sda'), disk('sdb')], [{ id: 'md127', parts: ['sda'] }])).toEqual(
     new Map([
       ['sda', 'part of md127'],

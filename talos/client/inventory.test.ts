@@ -194,7 +194,7 @@ describe('an inventory', () => {
     expect(await readInventory(await machine())).toMatchObject({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [], truncated: [] })
   })
 
-  test('texts are truncated and made visible', async () => {
+  test('texts are truncated, and invisible characters are replaced by visible ones', async () => {
     set(resources.disk.type, ['../../x\u001b[2J\u202e', toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: `<script>\n${'😀'.repeat(500)}` }))])
     const { disks } = await readInventory(await machine())
     expect(disks[0]!.id).toBe('../../x\ufffd[2J\ufffd')

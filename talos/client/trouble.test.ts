@@ -54,7 +54,7 @@ test('a resolved problem is no longer the reason', () => {
   expect(troubleIn([...pulling, retried, kernel('[talos] task install (1/1): done, 12.1s')].join('\n')).reason).toBeNull()
 })
 
-test("the lines of our own calls are neither reasons nor shown, in machined's own log too", () => {
+test("log lines about Steelyard's own calls are neither reasons nor shown, even in machined's own log", () => {
   const failed = machined('[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J')
   const found = troubleIn([...Array.from({ length: 300 }, () => call), failed, ...Array.from({ length: 300 }, () => call)].join('\n'))
   expect(found).toEqual({

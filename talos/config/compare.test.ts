@@ -20,7 +20,7 @@ const config = (kubernetesVersion = '1.36.3') =>
 const base = config()
 const patched = (body: string, on = base) => mergePatches(on, [{ name: 'theirs', body }]).yaml
 
-test('comments, quotes and the order of keys make no difference', () => {
+test('comments, quotes and the order of keys do not count as a difference', () => {
   const [head, ...rest] = base.split('\n')
   const reordered = `# applied by hand\n${rest.join('\n').replace('version: v1alpha1', '')}`
     .replace('debug: false', `debug: false # not now\n${head}`)
@@ -29,7 +29,7 @@ test('comments, quotes and the order of keys make no difference', () => {
   expect(compareConfigs(base, reordered)).toMatchObject({ same: true, images: null, secrets: [] })
 })
 
-test('images of an upgrade are reported and make no difference', () => {
+test('images changed by an upgrade are reported and do not count as a difference', () => {
   const upgraded = config('1.36.4')
   const { same, images } = compareConfigs(base, upgraded)
   expect(same).toBe(true)
@@ -64,7 +64,7 @@ test('changed secrets of the cluster are reported by name only', async () => {
   expect(compareConfigs(base, rotated)).toMatchObject({ same: false, secrets: ['machine.ca'] })
 })
 
-test('a document without a model is kept as it is, and a change of it is reported', () => {
+test('a document without a model is kept unchanged, and a change of that document is reported', () => {
   const unknown = 'apiVersion: v1alpha1\nkind: QuantumLinkConfig\nname: q0\nmode: entangled\n'
   const theirs = `${base}---\n${unknown}`
   expect(compareConfigs(theirs, `${base}---\n# other\nkind: QuantumLinkConfig\napiVersion: v1alpha1\nmode: entangled\nname: q0\n`).same).toBe(true)

@@ -74,7 +74,7 @@ describe('YAML', () => {
     ['question marks', '? '.repeat(32_000)],
     ['colons', 'a: '.repeat(21_000)],
     ['items', '-\n'.repeat(32_000)],
-  ])('YAML of nothing but %s is refused at once', (_, body) => {
+  ])('YAML that consists only of %s is refused at once', (_, body) => {
     expect(refusedIn(body)).toBeLessThan(1000)
   })
 
@@ -149,7 +149,7 @@ describe('YAML', () => {
     ['directives', '%\n'.repeat(30_000)],
     ['documents', '---\n'.repeat(16_000)],
     ['keys', 'a:\n'.repeat(20_000)],
-  ])('checking a text of nothing but %s costs little more than reading it', (_, body) => {
+  ])('checking a text that consists only of %s takes little more time than parsing it', (_, body) => {
     errors(body)
     const begun = process.cpuUsage()
     for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
@@ -249,7 +249,7 @@ describe('contents', () => {
     ['cluster.aggregatorCA', 'cluster: {aggregatorCA: {crt: QQ==}}'],
     ['cluster.serviceAccount', 'cluster: {serviceAccount: {key: QQ==}}'],
     ['cluster.etcd.ca', 'cluster: {etcd: {ca: {crt: QQ==}}}'],
-  ])('%s belongs to the cluster', (path, body) => {
+  ])('a patch that sets %s is refused, because the field belongs to the cluster', (path, body) => {
     expect(errors(body)).toMatchObject([{ message: expect.stringContaining(`A patch can’t set ${path}: `) as string, path, line: 1 }])
     const [section, ...rest] = path.split('.')
     const nested = rest.reduceRight((inner, key) => `{${key}: ${inner}}`, '{$patch: delete}')

@@ -48,7 +48,7 @@ describe('generated configurations', () => {
     expect(config()).toContain(Buffer.from(secrets.certs.os.key).toString('base64'))
   })
 
-  test('1.12 and 1.13 differ in one line', () => {
+  test('the configurations of Talos 1.12 and 1.13 differ in one line', () => {
     expect(config({ talosVersion: '1.12' }).replace('    network: {}\n', '')).toBe(config())
     expect(config({ talosVersion: '1.12', role: 'worker' })).toContain('    network: {}\n    install:\n')
   })
@@ -75,7 +75,7 @@ describe('generated configurations', () => {
 })
 
 describe('loading', () => {
-  test('validation stops at a text that Talos can’t load', () => {
+  test('if Talos can’t load a text, validation stops and reports why', () => {
     expect(validateConfig('machine: [', { talosVersion: '1.13' }).errors).not.toEqual([])
     expect(validateConfig('machine:\n  nope: 1\n', { talosVersion: '1.13' }).errors).toEqual([
       { message: 'Talos has no field machine.nope', path: 'machine.nope', line: 2, column: 3 },
@@ -224,7 +224,7 @@ describe('the main document', () => {
     expect(messages(patch, { role: 'worker' })).toContain(message)
   })
 
-  test('a configuration for a container needs the host’s DNS and no disk', () => {
+  test('a configuration for a container requires the host’s DNS and no disk', () => {
     const yaml = config({ installDisk: undefined })
     expect(validateConfig(yaml, { talosVersion: '1.13', inContainer: true }).errors).toEqual([])
     expect(

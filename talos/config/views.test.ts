@@ -206,7 +206,7 @@ describe('the schema', () => {
   })
 })
 
-describe('YAML as Talos writes it', () => {
+describe('YAML in the format of Talos', () => {
   const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode]).yaml
 
   test('indents are multiples of four, also inside lists', () => {

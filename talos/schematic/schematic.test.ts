@@ -43,7 +43,7 @@ describe('a schematic’s id', () => {
     )
   })
 
-  test('the installer’s image has the same id', () => {
+  test('the name of the installer image contains the same id', () => {
     expect(images.factoryInstaller(emptySchematicId, '1.13.9')).toBe(`factory.talos.dev/metal-installer/${emptySchematicId}:v1.13.9`)
     expect(images.factoryInstaller('abc', 'v1.13.9', { secureBoot: true, factory: 'factory.example.com' })).toBe(
       'factory.example.com/metal-installer-secureboot/abc:v1.13.9',

@@ -257,7 +257,7 @@ test('the console can load its settings before sign-in', async () => {
   expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
-test('the content security policy of API responses allows nothing, and each disabled browser feature is known to browsers', async () => {
+test('Permissions-Policy disables browser features, and names only features that browsers know', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
   // Chromium warns about this feature, which it knows only as an experiment.

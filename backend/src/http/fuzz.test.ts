@@ -190,7 +190,7 @@ const ended: string[] = []
 /** The endless stream has its own tests. */
 const operations = allOperations.filter((o) => o.media !== 'text/event-stream').toSorted((a, b) => Number(timed.has(a.name)) - Number(timed.has(b.name)))
 
-test.each(operations.map((o) => [o.name, o] as const))('%s', async (_name, operation) => {
+test.each(operations.map((o) => [o.name, o] as const))('fuzzed requests to %s get a response that the contract declares', async (_name, operation) => {
   const outcome = await fc.check(
     fc.asyncProperty(inputs(operation), async ({ params, query, body, spoilParams, spoilQuery, spoilBody, header }) => {
       if (timed.has(operation.name)) backend.clock.advance(3_600_000)

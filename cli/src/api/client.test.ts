@@ -27,7 +27,7 @@ describe('an expired access token', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('is refreshed by one of many commands that notice at the same time', async () => {
+  test('is refreshed only once if many commands find it expired at the same time', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -44,7 +44,7 @@ describe('an expired access token', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('of an ended session is deleted, and the error says how to sign in', async () => {
+  test('of an ended session is deleted, and the error explains how to sign in', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -77,7 +77,7 @@ describe('requests', () => {
     expect(other.calls).toHaveLength(0)
   })
 
-  test('are validated against the contract first', async () => {
+  test('are validated against the contract before they are sent', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     const ran = await cli.run(`server rename ${id(1)} Not_A_Name`)
@@ -87,7 +87,7 @@ describe('requests', () => {
     expect(api.calls).toHaveLength(0)
   })
 
-  test('of a write keep their Idempotency-Key in each retry', async () => {
+  test('that write keep their Idempotency-Key in each retry', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     let tries = 0
@@ -109,7 +109,7 @@ describe('requests', () => {
     expect(api.callsOf(serverAdd).at(-1)!.headers['idempotency-key']).toBe('once')
   })
 
-  test('of a change without a key are not retried', async () => {
+  test('that change something without a key are not retried', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverUpdate, (_, answer) => {
@@ -120,7 +120,7 @@ describe('requests', () => {
     expect(api.callsOf(serverUpdate)).toHaveLength(1)
   })
 
-  test('carry no password and no token over a network without TLS', async () => {
+  test('never send a password or token over a network without TLS', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     expect(await cli.run('server list --url http://steelyard.example.com')).toMatchObject({
@@ -130,7 +130,7 @@ describe('requests', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['forbidden', 4],
     ['not_found', 5],
@@ -139,7 +139,7 @@ describe('an answer', () => {
     ['invalid', 2],
     ['internal', 1],
     ['unavailable', 7],
-  ] as const)('%s ends with %i and its own sentence', async (code, exit) => {
+  ] as const)('with the error %s ends the command with exit code %i and the error message', async (code, exit) => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverUpdate, () => {
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(JSON.parse(json.err)).toEqual({ error: 'The sentence', code, fields: { name: 'Why' }, request_id: 'req-1' })
   })
 
-  test('of another server is named as such', async () => {
+  test('from a server that is not Steelyard is reported as that', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverList, (_, answer) => {
@@ -173,7 +173,7 @@ describe('an answer', () => {
     expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
   })
 
-  test('that never comes is named as such', async () => {
+  test('that never arrives is reported as a timeout', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     const gone = createServer().listen(0, '127.0.0.1')

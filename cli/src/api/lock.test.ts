@@ -36,7 +36,7 @@ test('processes hold the lock one at a time, so no count is lost', { timeout: 60
   expect(await readFile(join(dir, 'count'), 'utf8')).toBe('80')
 })
 
-test('one of many processes takes over the lock of a killed process', async () => {
+test('exactly one of many processes takes over the lock of a killed process', async () => {
   const path = join(await folder(), 'lock')
   // The highest process id that Linux gives is 4194304.
   await writeFile(path, `4999999 ${hostname()} x`)
@@ -54,7 +54,7 @@ test('one of many processes takes over the lock of a killed process', async () =
   expect(most).toBe(1)
 })
 
-test('the lock of another machine is taken over only when it is old', async () => {
+test('a lock held by another machine is taken over only when it is old', async () => {
   const path = join(await folder(), 'lock')
   await writeFile(path, '1 elsewhere.example.com x')
   let got = false
@@ -68,7 +68,7 @@ test('the lock of another machine is taken over only when it is old', async () =
   expect(got).toBe(true)
 })
 
-test('the lock is released when the work fails', async () => {
+test('the lock is released if the locked work fails', async () => {
   const path = join(await folder(), 'lock')
   await expect(withLock(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await withLock(path, async () => 'again')).toBe('again')

@@ -16,7 +16,7 @@ async function signedIn() {
   return { api, cli: await startCli(api), cluster }
 }
 
-test('the failure of a server is printed with the log of that boot', async () => {
+test('the failure of a server is printed with the log of the failed boot', async () => {
   const { api, cli, cluster } = await signedIn()
   const answer = {
     reason: 'no disk is large enough',
@@ -33,7 +33,7 @@ test('the failure of a server is printed with the log of that boot', async () =>
   expect(JSON.parse((await cli.run(`cluster failure ${cluster.id} ${id(1)} --json`)).out)).toEqual(answer)
 })
 
-test('reports an unreadable log, a server that never failed, and one of another cluster', async () => {
+test('an unreadable log, a server that never failed, and a server of another cluster are reported as errors', async () => {
   const { api, cli, cluster } = await signedIn()
   api.on(clusterServerFailure, () => ({ reason: 'it does not answer', log: null }))
   expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toMatch(/^Reason +it does not answer\nLog +could not be read\n$/)
@@ -44,7 +44,7 @@ test('reports an unreadable log, a server that never failed, and one of another 
   expect(unknown.exit).not.toBe(0)
 })
 
-test('cluster resume prints what continues, that nothing waited, or why it can not resume yet', async () => {
+test("cluster resume prints what continues, that nothing was held, or why the cluster can't be resumed yet", async () => {
   const { api, cli, cluster } = await signedIn()
   api.on(clusterResume, () => ({ operations: [anOperation({ status: 'running' })] }))
   expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
@@ -61,7 +61,7 @@ test('cluster resume prints what continues, that nothing waited, or why it can n
   expect((await cli.run('cluster resume nothing')).err).toContain('nothing')
 })
 
-test('cluster show prints what fails in the cluster', async () => {
+test('cluster show prints the problems of the cluster', async () => {
   const { api, cli, cluster } = await signedIn()
   const message = 'The configuration of db-1 can not be sent: connection refused'
   api.on(clusterGet, () => ({ ...cluster, troubles: [{ node_id: id(1), message }] }))

@@ -26,7 +26,7 @@ async function signedIn() {
 }
 
 describe('lists', () => {
-  test('print tables, or the answer of the API with --json', async () => {
+  test('are printed as tables, or with --json as the response of the API', async () => {
     const { api, cli } = await signedIn()
     const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', resources: { ...aServer().resources, disks: [{ id: 'sda' }] } })]), total: 7 }
     api.on(serverList, () => page)
@@ -47,7 +47,7 @@ describe('lists', () => {
     })
   })
 
-  test('show the problem of a server, since when and why, and what the search matched', async () => {
+  test('show the problem of a server with time and reason, and the field that the search matched', async () => {
     const { api, cli } = await signedIn()
     const silent = aServer({ talos: { ...aServer().talos, reachable: false, unreachable_since: at, reason: 'connection refused' } })
     const dead = aServer({ id: id(2), name: 'x', status: 'ready', kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at } })
@@ -62,7 +62,7 @@ describe('lists', () => {
     expect(shown.out).toMatch(/^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
   })
 
-  test('of every other noun', async () => {
+  test('of every other noun are printed', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterList, () => pageOf([aCluster()]))
     api.on(datacenterList, () => pageOf([poznan]))
@@ -123,7 +123,7 @@ describe('one object', () => {
 describe('server confirm', () => {
   const unconfirmed = aServer({ identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' } })
 
-  test('sends the identity that was shown, after a yes', async () => {
+  test('sends the identity that was shown, after the user has answered yes', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => unconfirmed)
     api.on(serverConfirm, () => aServer())
@@ -137,7 +137,7 @@ describe('server confirm', () => {
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
   })
 
-  test('takes the identity from options and refuses a confirmed server', async () => {
+  test('accepts the identity as options, and refuses a server that is confirmed already', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => aServer())
     api.on(serverConfirm, () => aServer())
@@ -188,13 +188,13 @@ describe('cluster create', () => {
     ['--control-plane cp-1 --install-disk cp-1=../sda', 'A disk is given by its id or its device path, such as nvme0n1 or /dev/nvme0n1'],
     ['--control-plane cp-1 --vlan-id 4095', 'VLAN ID must be between 1 and 4094'],
     ['--control-plane cp-1 --pod-cidr 10.244.0.1/16', 'Pod CIDR must be a network'],
-  ])('refuses %s without sending it', async (options, message) => {
+  ])('refuses the options "%s" without sending a request', async (options, message) => {
     const { api, cli } = await ready()
     expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
     expect(api.callsOf(clusterCreate)).toHaveLength(0)
   })
 
-  test('wipes a disk that is not empty only if it is named, by option or typed', async () => {
+  test('wipes a disk that is not empty only if the user names that disk, as an option or at the prompt', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: '2 partitions: 1 vfat, 2 ext4' }
     api.on(serverGet, () => aServer({ id: id(1), name: 'cp-1', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
@@ -220,7 +220,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
   })
 
-  test('takes patches from files, for all servers or for one', async () => {
+  test('reads patches from files, for all servers or for one', async () => {
     const { api, cli } = await ready()
     const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) => join(cli.folder, name)) as [string, string, string]
     const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
@@ -244,7 +244,7 @@ describe('cluster create', () => {
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
   })
 
-  test('a replacement server asks for the name of a disk that is not empty', async () => {
+  test('asks for the name of a disk of a replacement server that is not empty', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
@@ -269,7 +269,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'naa.1=empty'])).exit).toBe(6)
   })
 
-  test('with --wait shows the steps and exits with the result of the operation', async () => {
+  test('with --wait shows the steps, and exits with the result of the operation', async () => {
     const { api, cli } = await ready()
     api.on(operationGet, () =>
       anOperation({ status: 'failed', reason: 'cp-1 does not answer', steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })] }),

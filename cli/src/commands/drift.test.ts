@@ -26,7 +26,7 @@ async function withDrift(drift: Drift) {
   return { api, cli }
 }
 
-test('changes made by others are shown as a line diff, with what can be done', async () => {
+test('changes made by others are shown as a line diff, with the commands to keep or overwrite them', async () => {
   const { cli } = await withDrift(drifted)
   const { exit, out } = await cli.run(`server drift ${id(1)}`)
   expect(exit).toBe(0)
@@ -47,7 +47,7 @@ test('keeping and overwriting send the digest that was shown; overwriting asks f
   expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Say either --keep or --overwrite\n' })
 })
 
-test('the list of servers has a column for changes made by others only if there are some', async () => {
+test('the list of servers has a column for changes made by others only if there are such changes', async () => {
   const { api, cli } = await withDrift(drifted)
   api.on(serverList, () => pageOf([aServer({ drift: { since: '2026-11-20T08:00:00.000Z', seen } })]))
   expect((await cli.run('server list')).out).toMatch(/CONFIGURATION\n.*changed outside of Steelyard\n/)

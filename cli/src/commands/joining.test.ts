@@ -70,7 +70,7 @@ test('a token is printed once when it is created and never listed', async () => 
   expect(await cli.run('token create rack-5 --no-expiry --lifetime-hours 3')).toMatchObject({ exit: 2 })
 })
 
-test('of two tokens of one name, the usable one is revoked', async () => {
+test('if two tokens have one name, the usable one is revoked', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken({ status: 'revoked' }), aToken({ id: id(41) })]))
   api.on(joinTokenRevoke, () => undefined)
@@ -94,7 +94,7 @@ test('an image is created from the options; a kernel argument keeps its commas',
   })
 })
 
-test('the command fails if the factory does not know the image yet', async () => {
+test('image create fails if the image is not registered with the factory yet', async () => {
   const { api, cli } = await signedIn()
   api.on(imageCreate, () =>
     anImage({ factory: { url: 'https://factory.example', simulated: false, registered_at: null, reason: 'It did not answer' }, warnings: ['Mind'] }),
@@ -105,7 +105,7 @@ test('the command fails if the factory does not know the image yet', async () =>
   expect(ran.out).toContain('Warning: Mind\n')
 })
 
-test('a reset asks for the name and sends what to keep', async () => {
+test('a reset asks for the name of the server and sends which disks to keep', async () => {
   const { api, cli } = await signedIn()
   api.on(serverReset, () => ({ operation: anOperation({ kind: 'serverReset' }) }))
   expect(await cli.run(`server reset ${id(1)}`)).toMatchObject({ exit: 2 })

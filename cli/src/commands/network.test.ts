@@ -53,7 +53,7 @@ async function signedIn() {
 }
 const web = [{ id: id(20), name: 'web' }]
 
-test('the list shows the use of subnets, and unknown if a cluster has not reported it', async () => {
+test('the list shows the used addresses of subnets, or unknown if a cluster has not reported them', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetList, () =>
     pageOf([
@@ -93,13 +93,13 @@ test.each([
   ['--cidr 198.18.4.5/26 --datacenter PL-POZ-1', '198.18.4.5/26 is not a network address. Did you mean 198.18.4.0/26?'],
   ['--cidr 198.18.4.0/26 --datacenter PL-POZ-1 --gateway 198.18.5.1', 'Gateway must be inside 198.18.4.0/26'],
   ['--cidr 198.18.4.0/26', 'Give --cidr and --datacenter'],
-])('%s is refused without being sent', async (options, sentence) => {
+])('subnet add with %s is refused without a request', async (options, sentence) => {
   const { api, cli } = await signedIn()
   expect(await cli.run(`subnet add p ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(sentence) as string })
   expect(api.callsOf(subnetCreate)).toHaveLength(0)
 })
 
-test('an edit sends only the given fields', async () => {
+test('subnet edit sends only the given fields', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetUpdate, () => aSubnet())
   await cli.run(`subnet edit ${id(30)} --no-gateway --no-exclusions --vlan 7`)
@@ -108,7 +108,7 @@ test('an edit sends only the given fields', async () => {
   expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Say what to change') as string })
 })
 
-test('the map shows runs of addresses', async () => {
+test('subnet map shows runs of addresses', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetAddresses, () => ({
     cidr: '198.18.4.0/30',
@@ -122,7 +122,7 @@ test('the map shows runs of addresses', async () => {
   expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(/^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m)
 })
 
-test('assigning adds to the cluster, unassigning removes, and subnets that drain already are left out', async () => {
+test('assigning adds subnets to those of the cluster, unassigning removes them, and subnets that are draining already are left out', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({
     items: [aSubnet({ id: id(31), name: 'kept', clusters: web }), aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' })],
@@ -160,7 +160,7 @@ test('two users who assign at the same time both succeed', async () => {
   ])
 })
 
-test('a forced loss that was confirmed is refused for another state', async () => {
+test('a confirmed forced removal is refused if the state has changed since the confirmation', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterGet, () => aCluster())
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
@@ -173,7 +173,7 @@ test('a forced loss that was confirmed is refused for another state', async () =
   expect(await cli.run(`subnet edit ${id(30)} --exclude 203.0.113.9 --no-exclusions`)).toMatchObject({ exit: 2 })
 })
 
-test('forcing Services off their addresses lists them and asks for the name of the cluster', async () => {
+test('a forced removal lists the Services that lose an address and asks for the name of the cluster', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
   api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
@@ -193,7 +193,7 @@ test('forcing Services off their addresses lists them and asks for the name of t
   ])
 })
 
-test('an import reports every problem with its line and fails, or prints what it did', async () => {
+test('an import reports every problem with its line and fails, or prints what it imported', async () => {
   const { api, cli } = await signedIn()
   const file = join(cli.folder, 'subnets.csv')
   await writeFile(file, 'name,cidr\na,198.18.4.0/26\n')

@@ -68,7 +68,7 @@ test('merge problems are printed with their lines, and nothing is saved', async 
   expect(api.callsOf(patchUpdate)).toHaveLength(0)
 })
 
-test('an edit sends only the given fields and previews with the others', async () => {
+test('patch edit sends only the given fields, and its preview includes the others', async () => {
   const { api, cli } = await withPatch()
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 600 --no-labels`)).exit).toBe(0)
   expect(api.callsOf(patchUpdate)[0]).toMatchObject({ params: { id: id(1), patchId: id(3) }, body: { weight: 600, labels: {} } })
@@ -78,7 +78,7 @@ test('an edit sends only the given fields and previews with the others', async (
   expect(await cli.run(`patch edit ${id(1)} other --weight 1`)).toMatchObject({ exit: 5 })
 })
 
-test('for a server in a cluster, the effect is printed and its name asked for', async () => {
+test("for a server in a cluster, the effect of the patch is printed, and the user must type the server's name", async () => {
   const verdict = { kind: 'reboot', reason: 'kernel arguments change' } as const
   const { api, cli, file } = await withPatch({ cluster: { id: id(20), name: 'web' }, preview: { ...merged, verdict } })
   const asked: string[] = []
@@ -95,7 +95,7 @@ test('for a server in a cluster, the effect is printed and its name asked for', 
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 1 --yes`)).exit).toBe(0)
 })
 
-test('warnings about what saving would break come before the question, in a dry run, and otherwise on standard error', async () => {
+test('warnings about what saving would break are printed before the question, in a dry run, and otherwise on standard error', async () => {
   const warnings = [
     { check: 'management_address' as const, link: 'eth0', line: null, message: 'It stops DHCP on eth0' },
     { check: null, link: 'eth7', line: 5, message: 'brave-otter-042 has no link eth7: it has eth0' },

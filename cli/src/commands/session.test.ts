@@ -43,7 +43,7 @@ describe('login', () => {
     ])
   })
 
-  test('prints the error and stores nothing', async () => {
+  test('prints the error and stores nothing if it fails', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -97,7 +97,7 @@ describe('logout', () => {
   })
 })
 
-test('version prints both versions, or its own if the server does not answer', async () => {
+test("version prints the versions of client and server, or only the client's if the server does not answer", async () => {
   const api = await startApi()
   const cli = await startCli()
   api.on(installationGet, () => ({ version: '0.0.14', simulated: true, waitlist_url: null }))
@@ -106,7 +106,7 @@ test('version prints both versions, or its own if the server does not answer', a
   expect((await cli.run('version --url http://127.0.0.1:9')).out).toContain('not reached')
 })
 
-test('commands of the server program run it, or fail in the standalone client', async () => {
+test('commands of the server program are run by that program, and fail in the standalone client', async () => {
   const cli = await startCli()
   const handed: (readonly string[])[] = []
   const program = async (args: readonly string[]) => {

@@ -47,7 +47,7 @@ async function withTakeover(preview: Takeover = found) {
   return { api, cli, file }
 }
 
-test('a cluster is previewed and then taken over as shown', async () => {
+test('a cluster is previewed, and then taken over as the preview showed', async () => {
   const { api, cli, file } = await withTakeover()
   const dry = await cli.run(`cluster import --secrets ${file} --address 10.0.4.11 --datacenter PL-POZ-1 --dry-run`)
   expect(dry).toMatchObject({ exit: 0, out: expect.stringContaining('talos-abc') as string })
@@ -63,7 +63,7 @@ test('a cluster is previewed and then taken over as shown', async () => {
   expect(api.callsOf(clusterImport)[0]!.body).toMatchObject({ secrets: 'cluster: {}\n', addresses: ['10.0.4.11'], seen })
 })
 
-test('obstacles are printed, the command fails with the reason, and nothing is taken over', async () => {
+test('if something prevents a takeover, the reasons are printed, the command fails, and nothing is taken over', async () => {
   const asked = (file: string, more: string) => `cluster import --secrets ${file} --datacenter PL-POZ-1 ${more}`
   const silent = await withTakeover({ ...found, servers: [{ ...found.servers[0]!, uuid: null, problem: 'did not answer within 8 s' }] })
   expect(await silent.cli.run(asked(silent.file, '--dry-run'))).toMatchObject({
@@ -90,7 +90,7 @@ test('new secrets of a cluster are imported from a file', async () => {
   expect(api.callsOf(clusterSecretsImport)[0]!.body).toEqual({ talosconfig: 'cluster: {}\n' })
 })
 
-test('the list of clusters marks those whose machines refuse us and says what to do', async () => {
+test("the list of clusters marks clusters whose machines refuse Steelyard's certificate, and says what to do", async () => {
   const { api, cli } = await withTakeover()
   api.on(clusterList, () => pageOf([aCluster({ locked_out: { authority: 'talos_ca', since: '2026-11-20T08:00:00.000Z' } })]))
   expect((await cli.run('cluster list')).out).toContain('Talos CA was changed outside of Steelyard')

@@ -30,7 +30,7 @@ async function signedIn() {
   return { api, cli }
 }
 
-test('a user is found by the full email and changed', async () => {
+test('a user can be named by the full email, and changed', async () => {
   const { api, cli } = await signedIn()
   expect((await cli.run('user role Grace@example.com operator')).out).toBe('grace@example.com is operator now\n')
   expect((await cli.run(['user', 'rename', 'grace@example.com', 'Grace Hopper'])).out).toBe('grace@example.com is called Grace Hopper now\n')
@@ -57,7 +57,7 @@ test('removing a user requires typing the email', async () => {
   expect(api.callsOf(userRemove)).toHaveLength(1)
 })
 
-test('a link to set a password is printed; an account is unlocked', async () => {
+test('user reset-password prints a link to set a password, and user unlock unlocks the account', async () => {
   const { api, cli } = await signedIn()
   api.on(userResetPassword, () => ({ url: 'https://steelyard.example.com/auth/reset#abc', expires_at: at }))
   api.on(userUnlock, () => ({ failures_cleared: 7 }))
@@ -65,7 +65,7 @@ test('a link to set a password is printed; an account is unlocked', async () => 
   expect((await cli.run('user unlock grace@example.com')).out).toBe('grace@example.com is unlocked: 7 failed sign-ins are forgotten\n')
 })
 
-test("one's own sessions and a user's are listed and ended", async () => {
+test('the sessions of the user and of other users are listed and ended', async () => {
   const { api, cli } = await signedIn()
   const session: Session = {
     id: id(3),
@@ -88,7 +88,7 @@ test("one's own sessions and a user's are listed and ended", async () => {
   expect(await cli.run('session end mine')).toMatchObject({ exit: 2, err: expect.stringContaining('mine is not the id of a session') as string })
 })
 
-test("one's own password is changed, from the terminal or standard input", async () => {
+test('users change their own password, entered at the terminal or on standard input', async () => {
   const { api, cli } = await signedIn()
   api.on(passwordChange, () => undefined)
   const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })
@@ -103,7 +103,7 @@ test("one's own password is changed, from the terminal or standard input", async
   ])
 })
 
-test('the device cookie survives a log out and is sent only with a sign-in', async () => {
+test('the device cookie is kept after logging out, and is sent only with a sign-in', async () => {
   const api = await startApi()
   const cli = await startCli()
   api.tokens.add('access-1')

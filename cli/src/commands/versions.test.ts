@@ -16,7 +16,7 @@ const offered = (talos_version: string, more: Partial<OfferedTalos> = {}): Offer
   ...more,
 })
 
-test('versions are listed with what is new, what is unsupported, and why the list may be outdated', async () => {
+test('versions are listed with a mark for new and unsupported ones, and the reason why the list may be outdated', async () => {
   const api = await startApi()
   const cli = await startCli(api)
   const answer = {

@@ -63,7 +63,7 @@ const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).sig
 const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
 const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
 
-test('a refused refresh ends the session at once, with one notice and an empty storage', async () => {
+test('a refused refresh ends the session at once, shows one notice, and empties the storage', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [401, { error: 'Session expired. Please sign in again.', code: 'session_expired' }]
@@ -75,7 +75,7 @@ test('a refused refresh ends the session at once, with one notice and an empty s
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('a refresh without a decision is retried, and the session continues', async () => {
+test('a refresh that fails without a decision of the server is retried, and the session continues', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   const tries: Answered[] = [[503, { error: 'Busy.' }], renewed()]
@@ -86,7 +86,7 @@ test('a refresh without a decision is retried, and the session continues', async
   expect(tokenBox(local).refresh()?.value).toBe('refresh-2')
 })
 
-test('after 30 s without a decision the guard ends the session', async () => {
+test('after 30 s without a decision of the server, the guard ends the session', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [502, {}]
@@ -107,7 +107,7 @@ test('after 30 s without a decision the guard ends the session', async () => {
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('the guard refreshes an expired access token before it decides', async () => {
+test('the guard refreshes an expired access token before it validates the session', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = renewed
@@ -115,7 +115,7 @@ test('the guard refreshes an expired access token before it decides', async () =
   expect(asked).toEqual(['/v1/authorize/refresh'])
 })
 
-test('a failed validation signs out with one notice and logs to the browser’s console', async () => {
+test('a failed validation signs the user out with one notice, and is logged to the browser’s console', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [403, { error: 'This account is disabled.' }]
@@ -124,7 +124,7 @@ test('a failed validation signs out with one notice and logs to the browser’s 
   expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'This account is disabled.')
 })
 
-test('a validation answered with 401 refreshes once and uses the second answer', async () => {
+test('if a validation gets 401, the token is refreshed once and the second response counts', async () => {
   stored()
   let first = true
   answers = (path) => {
@@ -137,7 +137,7 @@ test('a validation answered with 401 refreshes once and uses the second answer',
   expect([auth.authStatus.get(), asked]).toEqual(['signedIn', ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
 })
 
-test('log out ends within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
+test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
   stored()
   auth.authStatus.set('signedIn')
   answers = () => 'never'
@@ -157,7 +157,7 @@ test('log out ends within 5 s even if the server never answers, and other failur
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
 })
 
-test('the role is named as the reason only while the scopes are known', async () => {
+test("the user's role is given as the reason only while the scopes are known", async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
@@ -165,7 +165,7 @@ test('the role is named as the reason only while the scopes are known', async ()
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
 })
 
-test('missing or expired tokens are noticed without a call, and reported once', async () => {
+test('missing or expired tokens are detected without a request, and reported once', async () => {
   stored()
   auth.authStatus.set('signedIn')
   vi.useFakeTimers({ toFake: ['setInterval', 'Date'] })
@@ -178,7 +178,7 @@ test('missing or expired tokens are noticed without a call, and reported once', 
   expect([auth.authStatus.get(), notices]).toEqual(['signedOut', ['Session expired. Please sign in again.']])
 })
 
-test('a failed sign-in without a server message shows the specified one', async () => {
+test('a failed sign-in without a message of the server shows the specified message', async () => {
   for (const [answer, said] of [
     [[502, '<html>'], 'Authentication failed'],
     [[401, { error: 'Invalid email or password' }], 'Invalid email or password'],

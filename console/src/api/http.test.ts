@@ -6,7 +6,7 @@ import { CallError, entryCalls, noAnswer, readAnswer, saidBy, whyOf } from './ht
 /** The error thrown for an answer. */
 const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
 
-test('a failure shows the server’s message, or the form’s own if there is none', async () => {
+test('a failure shows the server’s message, or else the default message of the form', async () => {
   const failed = 'Server name could not be updated'
   expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe('Server name already exists')
   for (const [status, body] of [
@@ -18,14 +18,14 @@ test('a failure shows the server’s message, or the form’s own if there is no
   expect(saidBy(new Error('Failed to fetch'), failed)).toBe(failed)
 })
 
-test('the reason below a headline never repeats the headline', async () => {
+test('the reason shown below a headline never repeats that headline', async () => {
   expect(whyOf(await problem(422, '{"error":"Enter a patch"}'))).toBe('Enter a patch')
   expect(whyOf(await problem(502, '<html>Bad gateway</html>'))).toBe('')
   expect(whyOf(new Error(''))).toBe('')
   expect(whyOf(new CallError(noAnswer, { status: 0 }))).toBe(noAnswer)
 })
 
-test('the calls of the first screen match the contract', () => {
+test('the requests of the first screen match the contract', () => {
   const declared = { ...sessions, installationGet }
   for (const [name, call] of Object.entries(entryCalls)) expect(declared[name as keyof typeof entryCalls]).toMatchObject(call)
 })

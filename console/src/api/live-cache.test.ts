@@ -4,7 +4,7 @@ import { applyContacts, changes } from './live-cache.ts'
 
 const happened = (kind: Parameters<typeof changes>[1] extends ReadonlyMap<infer K, unknown> ? K : never, ...ids: string[]) => new Map([[kind, new Set(ids)]])
 
-test('a change of a server invalidates lists, that server and the overview, but no other server', () => {
+test('a change of a server invalidates the lists, that server and the overview, but no other server', () => {
   const server = happened('server', 'a')
   expect(changes(['servers', {}], server)).toBe(true)
   expect(changes(['serverGet', { params: { id: 'a' } }], server)).toBe(true)
@@ -20,7 +20,7 @@ test('a change of a patch invalidates its server', () => {
   expect(changes(['patchGet', { params: { id: 's', patchId: 'p2' } }], happened('patch', 'p1'))).toBe(false)
 })
 
-test('contact times are written into the cache and only move forward', () => {
+test('contact times are written into the cache, and an older time never replaces a newer one', () => {
   const client = new QueryClient()
   const server = (id: string) => ({ id, talos: { last_contact_at: '2026-01-01T00:00:05Z', reason: null } })
   client.setQueryData(['servers', {}], { items: [server('a'), server('b')], total: 2 })

@@ -7,20 +7,20 @@ afterEach(() => void vi.useRealTimers())
 
 const away = new CallError(noAnswer, { status: 0 })
 
-test('no answer, 5xx and 429 are no decision; every other error is one', () => {
+test('no response, 5xx and 429 do not count as a decision of the server; every other error does', () => {
   const of = (status: number) => isUndecided(new CallError('x', { status }))
   expect([0, 200, 429, 500, 502, 503].map(of)).toEqual([true, true, true, true, true, true])
   expect([400, 401, 403, 404, 409, 422].map(of)).toEqual([false, false, false, false, false, false])
   expect(isUndecided(new TypeError('x'))).toBe(false)
 })
 
-test('a refusal is not retried', async () => {
+test('a call that the server refused is not retried', async () => {
   const attempt = vi.fn<() => Promise<never>>(() => Promise.reject(new CallError('Session expired.', { status: 401 })))
   await expect(patiently(patience(), attempt)).rejects.toThrow('Session expired.')
   expect(attempt).toHaveBeenCalledTimes(1)
 })
 
-test('calls are retried until there is a decision, and the wait is shown', async () => {
+test('calls are retried until the server decides, and the wait is shown', async () => {
   const attempt = vi
     .fn<() => Promise<string>>(() => Promise.resolve('in'))
     .mockRejectedValueOnce(away)
@@ -35,7 +35,7 @@ test('calls are retried until there is a decision, and the wait is shown', async
   expect(undecided.get()).toBeNull()
 })
 
-test('a hanging attempt is shown, and everything ends after 30 s', async () => {
+test('a hanging attempt is shown, and all attempts end after 30 s', async () => {
   const began = Date.now()
   const limits: number[] = []
   const hangs = (limitMs: number) =>
@@ -56,7 +56,7 @@ test('a hanging attempt is shown, and everything ends after 30 s', async () => {
   expect(undecided.get()).toBeNull()
 })
 
-test('two calls of one decision share one budget of 30 s', async () => {
+test('two calls for one decision share one time limit of 30 s', async () => {
   const budget = patience()
   const first = patiently(
     budget,
@@ -73,7 +73,7 @@ test('two calls of one decision share one budget of 30 s', async () => {
   expect(await second).toBeLessThanOrEqual(27_000)
 })
 
-test('time in which the machine slept is not counted', async () => {
+test('time during which the computer slept does not count', async () => {
   let tries = 0
   const done = patiently(patience(), () => {
     tries++

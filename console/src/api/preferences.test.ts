@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Preferences } from '#contract/sessions.ts'
 import { savePreferences, withEntry } from './preferences.ts'
 
-test('a change applies to the server’s current preferences, so another tab’s changes survive', async () => {
+test('a change is applied to the server’s current preferences, so another tab’s changes are kept', async () => {
   let stored: Preferences = { theme: 'dark', columns: { servers: ['name'] } }
   const server = {
     read: async () => stored,
@@ -13,7 +13,7 @@ test('a change applies to the server’s current preferences, so another tab’s
   expect(stored).toEqual({ theme: 'light', columns: { servers: ['name'] } })
 })
 
-test('one table’s entry is set or removed, the others stay', () => {
+test('the entry of one table is set or removed, and the others stay', () => {
   expect(withEntry({ servers: ['name'], clusters: ['name'] }, 'servers', undefined)).toEqual({ clusters: ['name'] })
   expect(withEntry(undefined, 'servers', ['name'])).toEqual({ servers: ['name'] })
 })

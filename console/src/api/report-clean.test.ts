@@ -5,7 +5,7 @@ beforeAll(() => void vi.stubGlobal('location', { origin: 'https://steelyard.exam
 
 const canary = 'canary@example.com 10.20.30.40 fd00::7 password: canary-7f3a'
 
-test('user input is removed from a message', () => {
+test('user input is removed from the message of an error report', () => {
   const messages: [string, string][] = [
     ["Cannot read properties of undefined (reading 'map')", "Cannot read properties of undefined (reading 'map')"],
     ['no such user: someone@example.com', 'no such user: [email]'],
@@ -23,7 +23,7 @@ test('user input is removed from a message', () => {
   for (const [given, bare] of messages) expect(bareMessage(given)).toBe(bare)
 })
 
-test('hostile messages take linear time', () => {
+test('hostile messages are processed in linear time', () => {
   const began = performance.now()
   for (const hostile of ['a', '@', ':', '"', '?', '=', '1.', 'x@', 'key ', 'a-', '/', '://', '`', 'token:'].map((text) => text.repeat(100_000)))
     bareMessage(hostile)
@@ -108,7 +108,7 @@ const span = {
   },
 }
 
-test('only allow-listed fields leave, whatever a report contains', () => {
+test('only allow-listed fields of a report are sent', () => {
   const envelope = [
     { event_id: 'e', sent_at: 'now', dsn: canary, trace: { trace_id: 't', transaction: canary, sampled: 'true' } },
     [
@@ -141,7 +141,7 @@ test('only allow-listed fields leave, whatever a report contains', () => {
   expect(text).toContain('***')
 })
 
-test('an unreadable recording is not sent, and neither is an empty envelope', () => {
+test('an unreadable recording is not sent, nor is an empty envelope', () => {
   const packed = [{}, [[{ type: 'replay_recording', length: 3 }, new Uint8Array(3)]]] as unknown as Envelope
   expect(cleanEnvelope(packed)).toBeUndefined()
   expect(cleanEnvelope([{}, [[{ type: 'replay_recording', length: 3 }, '{}\n{']]] as unknown as Envelope)).toBeUndefined()

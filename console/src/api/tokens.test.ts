@@ -21,7 +21,7 @@ test('a session is valid while user, refresh token and access token exist and ha
   expect(box.isValid(0)).toBe(false)
 })
 
-test('tokens of a server with a clock ten minutes off have their full life', () => {
+test('tokens of a server whose clock is ten minutes off keep their full lifetime', () => {
   for (const skew of [-630, 630]) {
     const now = 1_000_000
     const issued = now + skew
@@ -42,7 +42,7 @@ test('a new refresh token expires no later than the first', () => {
   expect(box.refresh()?.value).toBe('two')
 })
 
-test('only the four specified kinds of keys are written', () => {
+test('only the four specified kinds of storage keys are written', () => {
   box.signIn(user, access(600), 'r', 0)
   expect([...stored.keys()].toSorted()).toEqual([
     'steelyard.session.s1',

@@ -16,7 +16,7 @@ const refused = () => Promise.reject(new Error('connection refused'))
 const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
 const answers = () => Promise.resolve()
 
-test('a server that stops answering is silent within 7 s, since its last sign of life', async () => {
+test('a server that stops answering is reported as silent within 7 s of its last sign of life', async () => {
   const { watch, said, pass } = watched(frozen)
   for (let beat = 0; beat < 5; beat++) {
     await pass(heartbeatMs)
@@ -28,7 +28,7 @@ test('a server that stops answering is silent within 7 s, since its last sign of
   watch.stop()
 })
 
-test('a broken stream probes at once', async () => {
+test('a broken event stream causes a probe at once', async () => {
   const { watch, said } = watched(refused)
   await watch.look()
   expect(said).toEqual(['silent since 0'])
@@ -46,14 +46,14 @@ test('punctual heartbeats cause no probes', async () => {
   watch.stop()
 })
 
-test('a server that answers probes is not silent if only the stream is missing', async () => {
+test('a server that answers probes is not reported as silent if only the stream is broken', async () => {
   const { watch, said, pass } = watched(answers)
   await pass(6_000)
   expect([...new Set(said)]).toEqual(['quiet'])
   watch.stop()
 })
 
-test('a sign of life during a probe counts, and a stopped watchdog reports nothing', async () => {
+test('a sign of life during a probe is noticed, and a stopped watchdog reports nothing', async () => {
   const { watch, said, pass } = watched(frozen)
   const asked = watch.look()
   await pass(1_000)
@@ -66,7 +66,7 @@ test('a sign of life during a probe counts, and a stopped watchdog reports nothi
   expect(said).toEqual([])
 })
 
-test('a silent server is probed again, so that its return is noticed', async () => {
+test('a silent server is probed repeatedly, so its return is noticed', async () => {
   let up = false
   const { watch, said, pass } = watched(() => (up ? answers() : refused()))
   await pass(6_000)

@@ -4,7 +4,7 @@ import { patiently } from './code.tsx'
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
-test('a failed import is retried until it succeeds', async () => {
+test('a failed dynamic import is retried until it succeeds', async () => {
   const importer = vi.fn<() => Promise<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue('the code')
   const code = patiently(importer)()
   await vi.runAllTimersAsync()

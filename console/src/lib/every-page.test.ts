@@ -10,7 +10,7 @@ const pagesOf = (numbers: readonly number[], size: number, total = numbers.lengt
   return { asked, read }
 }
 
-test('a list of several pages is read to its end, and no further', async () => {
+test('a list of several pages is read up to its last page', async () => {
   const numbers = Array.from({ length: 2_001 }, (_, n) => n)
   const { asked, read } = pagesOf(numbers, 1_000)
   expect(await everyPage(read)).toEqual(numbers)
@@ -20,7 +20,7 @@ test('a list of several pages is read to its end, and no further', async () => {
   expect(full.asked).toEqual([1])
 })
 
-test('an empty list is one page, and a list that shrinks meanwhile ends', async () => {
+test('an empty list is read with one request, and reading ends even if the list shrinks meanwhile', async () => {
   const none = pagesOf([], 1_000)
   expect(await everyPage(none.read)).toEqual([])
   expect(none.asked).toEqual([1])

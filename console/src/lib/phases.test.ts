@@ -78,7 +78,7 @@ test('no phase of an ended operation is running', () => {
   ])
 })
 
-test('a phase repeated for one server has that server’s times', () => {
+test('a phase that was repeated for one server has the times of that server', () => {
   const again = step('install/b', 'done', { started_at: '2026-11-20T11:00:00.000Z', ended_at: '2026-11-20T11:00:09.000Z' })
   const [install, boot] = phasesOf([step('install/a', 'done'), again, step('boot/a', 'done')], members, true, '2026-11-20T10:59:00.000Z')
   expect([install!.startedAt, install!.endedAt]).toEqual([again.started_at, again.ended_at])
@@ -89,7 +89,7 @@ test('an unknown step is shown with its own title', () => {
   expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
 })
 
-test('steps of subnets are a phase each, without servers', () => {
+test('each step of a subnet is a phase of its own, without servers', () => {
   const steps = [step('apply/s1', 'done'), step('apply/s2', 'running'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
   expect(phasesOf(steps, members).map((p) => [p.key, p.state])).toEqual([
     ['apply/s1', 'done'],
@@ -98,7 +98,7 @@ test('steps of subnets are a phase each, without servers', () => {
   ])
 })
 
-test('progress needs only the steps: roles follow from the etcd steps', () => {
+test('the progress can be computed from the steps alone, since servers with etcd steps are control planes', () => {
   const steps = [
     step('secrets', 'done'),
     ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].flatMap((p) => ['a', 'b'].map((id) => step(`${p}/${id}`, p === 'config' ? 'done' : 'todo'))),
@@ -108,7 +108,7 @@ test('progress needs only the steps: roles follow from the etcd steps', () => {
   expect(phaseCount(phasesOf(steps))).toEqual({ at: 3, of: 12 })
 })
 
-test('a held operation shows why it is held, not what its step waited for', () => {
+test('a held operation shows why it is held instead of what its step waited for', () => {
   const steps = [step('secrets', 'done'), step('boot/a', 'waiting', { reason: 'Waiting for its API' })]
   expect(nowOf({ steps, status: 'running', reason: null })).toBe('boot/a. Waiting for its API')
   expect(nowOf({ steps, status: 'waiting', reason: 'Restored from a backup: resume it once you have looked' })).toBe(

@@ -8,7 +8,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((name) => [name, readFileSync(src + name, 'utf8')] as const)
 const modules = files.filter(([name]) => name.endsWith('.module.css'))
 
-test('there is something to look at', () => {
+test('the check finds style sheets', () => {
   expect(modules.length).toBeGreaterThan(20)
 })
 
@@ -26,6 +26,6 @@ test('the z-index ladder is in the tokens', () => {
   expect(modules.flatMap(([name, text]) => [...text.matchAll(/z-index:(?!\s*var\(--z-)[^;]+/g)].map((m) => `${name}: ${m[0]}`))).toEqual([])
 })
 
-test('every style sheet of a part or a feature stands in its layer', () => {
+test('the rules of every style sheet of a component or feature are in its cascade layer', () => {
   expect(modules.filter(([, text]) => !/^\s*(?:\/\*[^]*?\*\/\s*)*@layer (?:parts|features) \{/.test(text)).map(([name]) => name)).toEqual([])
 })

@@ -56,14 +56,14 @@ describe.each([
   ['light', "[data-theme='light']"],
 ])('%s', (_, selector) => {
   const tokens = tokensOf(selector)
-  test('every pair that is used meets its contrast', () => {
+  test('every pair of colours in use meets the required contrast', () => {
     const missed = pairs.flatMap(([foreground, ground, least]) => {
       const ratio = contrast(tokens[foreground]!, tokens[ground]!)
       return ratio < least ? [`${foreground} on ${ground}: ${ratio.toFixed(2)}, needs ${least}`] : []
     })
     expect(missed).toEqual([])
   })
-  test('every colour lies in sRGB', () => {
+  test('every colour is within sRGB', () => {
     const outside = Object.entries(tokens).flatMap(([name, colour]) => (linear(colour).some((v) => v < -0.0015 || v > 1.0015) ? [name] : []))
     expect(outside).toEqual([])
   })

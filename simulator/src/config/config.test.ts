@@ -36,7 +36,7 @@ const judged = (text: string, talosVersion = 'v1.13.9', installed = false): stri
   judgeConfig(loadConfig(text, minorOf(talosVersion)), { talosVersion, installed, disks }).errors
 const loaded = (text: string): ReturnType<typeof loadConfig> => loadConfig(text, 13)
 
-test('a valid configuration has no errors and is read', () => {
+test('a valid configuration is parsed without errors', () => {
   expect(judged(CONTROL)).toEqual([])
   expect(readNodeConfig(loaded(CONTROL))).toMatchObject({
     role: 'controlplane',
@@ -47,7 +47,7 @@ test('a valid configuration has no errors and is read', () => {
   expect(readNodeConfig(loaded('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'))).toBeNull()
 })
 
-describe("loading, in the words of Talos's own loader", () => {
+describe("loading, with the error messages of Talos's loader", () => {
   const MAIN = 'machine: {type: worker}\n'
   const HOSTNAME = 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'
   test.each([
@@ -112,14 +112,14 @@ describe("loading, in the words of Talos's own loader", () => {
     expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
   })
 
-  test('a kind of Talos 1.13 is unknown to 1.12', () => {
+  test('refuses a document kind of Talos 1.13 for 1.12', () => {
     const text = 'apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: false\n'
     expect(loadConfig(text, 13).documents).toHaveLength(1)
     expect(() => loadConfig(text, 12)).toThrow('not registered')
   })
 })
 
-describe('judging', () => {
+describe('validation', () => {
   const document = (text: string): string => `${CONTROL}---\napiVersion: v1alpha1\n${text}`
   test.each([
     ['no machine', CONTROL.replace(/machine:[\s\S]*cluster:/, 'cluster:'), 'machine instructions are required'],
@@ -161,7 +161,7 @@ describe('judging', () => {
     expect(judged(text).join('\n')).toContain(reason)
   })
 
-  test('lists the errors of the main document as one error, and those of another as its lines', () => {
+  test('reports the errors of the main document as one error, and those of another document one per line', () => {
     const text = document('kind: HostnameConfig\nhostname: a\nauto: stable\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: x\n')
     const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
     const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })
@@ -200,7 +200,7 @@ describe('judging', () => {
   })
 })
 
-describe('the address that a server is reached by', () => {
+describe('the address by which a server is reached', () => {
   const link = { name: 'enp1s0f0', mac: '94:6d:ae:00:00:01' }
   const keeps = (text: string): boolean => keepsAddress(loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`), link, '10.0.0.5')
   test.each([
@@ -220,7 +220,7 @@ describe('the address that a server is reached by', () => {
   })
 })
 
-test('names the parts that need a reboot', () => {
+test('lists the changed parts that need a reboot', () => {
   const reasons = (text: string): string[] => rebootReasons(loaded(CONTROL), loaded(text))
   expect(reasons(CONTROL)).toEqual([])
   expect(reasons(CONTROL.replace('clusterName: blue', 'clusterName: red'))).toEqual([])

@@ -63,7 +63,7 @@ test('faults of the image factory are set, shown and cleared', async () => {
   await expect(ask(simulator.control, 'POST', '/factory/fault', { kind: 'burn' })).rejects.toThrow('kind')
 })
 
-test('counters show how many etcds were made for a cluster', async () => {
+test('counters show how many etcd clusters were created for a cluster', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   await cluster(simulator, 1, 0)
   expect(await ask(simulator.control, 'GET', '/counters')).toMatchObject({

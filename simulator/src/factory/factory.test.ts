@@ -38,7 +38,7 @@ test.each([
     'customization:\n  systemExtensions:\n    officialExtensions: [siderolabs/amd-ucode, siderolabs/gvisor]\n  extraKernelArgs:\n    - talos.config=https://console.example.com/cfg?u=${uuid}\n',
     'e7bfeb9575b7bfd7dd46bafa5fecae5649a81f76d7b7f5da1fe6e939eb158024',
   ],
-])('the id of a schematic with %s is the one of the real factory', async (_, text, id) => {
+])('the id of a schematic with %s is the same as in the real factory', async (_, text, id) => {
   const { url } = await factory()
   const answer = await post(url, text)
   expect(answer.status).toBe(201)
@@ -190,7 +190,7 @@ test('faults apply until they are cleared', async () => {
   expect((await fetch(`${url}/versions`)).status).toBe(200)
 })
 
-test('port and schematics survive a restart', async () => {
+test('the factory keeps its port and schematics across a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-factory-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'factory.json')

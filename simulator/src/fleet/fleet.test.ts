@@ -10,7 +10,7 @@ import { parseScenario, readScenario } from './scenario.ts'
 const plan = (scenario: unknown = {}): ReturnType<typeof planFleet> => planFleet(parseScenario(scenario))
 
 describe('the fleet', () => {
-  test('of twelve has two datacenters, one server without disks, one that fails its first install and one that is slow', () => {
+  test('of twelve servers has two datacenters, one server without disks, one that fails its first install, and a slow one', () => {
     const plans = plan()
     expect(plans).toHaveLength(12)
     expect(new Set(plans.map(({ place }) => place.code))).toEqual(new Set(['PL-POZ-1', 'DE-FRA-1']))
@@ -31,7 +31,7 @@ describe('the fleet', () => {
     expect(identityOf('a', 0, 'dell-r650')).not.toEqual(identityOf('a', 1, 'dell-r650'))
   })
 
-  test('of thousands has unique addresses and identities', () => {
+  test('of thousands of servers has unique addresses and identities', () => {
     const plans = plan({ servers: 20_000 })
     expect(new Set(plans.map(({ address }) => address)).size).toBe(20_000)
     expect(new Set(plans.map(({ name }) => name)).size).toBe(20_000)
@@ -106,7 +106,7 @@ describe('a scenario', () => {
   })
 })
 
-test('random numbers are spread and repeatable', () => {
+test('random numbers are evenly distributed and repeatable', () => {
   const random = seeded('x')
   const counts = [0, 0, 0, 0]
   for (let index = 0; index < 4000; index++) counts[random.int(0, 3)]!++

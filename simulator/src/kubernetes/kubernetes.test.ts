@@ -33,7 +33,7 @@ test('a control plane serves version, readiness and nodes', async () => {
   expect(control.status.nodeInfo.systemUUID).toBe(controlPlanes[0]!.disk.identity.uuid)
 })
 
-test('calls without a cluster certificate are 401, without a role binding 403', async () => {
+test('calls without a cluster certificate return 401, calls without a role binding 403', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const host = controlPlanes[0]!.plan.address

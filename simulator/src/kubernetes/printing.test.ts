@@ -18,7 +18,7 @@ test.each([
   expect(humanDuration(seconds * 1000)).toBe(shown)
 })
 
-test('a missing or future time has its own text', () => {
+test('a missing or future time is shown as <unknown> or <invalid>', () => {
   expect(ageOf(undefined, 0)).toBe('<unknown>')
   expect(ageOf('1970-01-01T00:01:00Z', 0)).toBe('<invalid>')
 })

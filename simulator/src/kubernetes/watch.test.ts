@@ -39,7 +39,7 @@ test('a watch sends existing objects, changes, and objects that enter or leave t
   expect(words(late.told)).toEqual(['ADDED b', 'MODIFIED b', 'MODIFIED b', 'DELETED b'])
 })
 
-test('a watch from a forgotten version gets 410 in the stream, from an invalid one 400', async () => {
+test('a watch from an expired version gets 410 in the stream, and from an invalid version 400', async () => {
   const { ask, watch } = await setup()
   const old = watch(`${MAPS}?watch=true&resourceVersion=1`)
   await until('the stream ends', old.ended)

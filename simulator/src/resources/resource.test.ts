@@ -22,7 +22,7 @@ const tree = fc.letrec((tie) => ({
   ),
 })).value
 
-test('a YAML parser reads back the written values', () => {
+test('parsing the written YAML returns the same values', () => {
   fc.assert(
     fc.property(tree, (value) => {
       expect(parse(yamlOf(value))).toEqual(JSON.parse(JSON.stringify(value)))

@@ -34,7 +34,7 @@ const call = async (session: ReturnType<typeof connect>, path: string, send: (st
 
 const EMPTY_MESSAGE = Buffer.alloc(5)
 
-test('a request without an end is answered and then reset with NO_ERROR', async () => {
+test('a request that does not end is answered, and its stream is then reset with NO_ERROR', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const session = await open(simulator.servers[0]!)
   const late = await call(session, '/machine.MachineService/Version', (stream) => void stream.write(EMPTY_MESSAGE))

@@ -105,7 +105,7 @@ test.each([
       ['fd00:8::1-fd00:8::3', 'free', null],
     ],
   ],
-] as [string, object, unknown[]][])('the map of %s with %j', async (cidr, more, runs) => {
+] as [string, object, unknown[]][])('the map of %s with %j has the expected runs', async (cidr, more, runs) => {
   const subnet = await addSubnet(operator, place.id, `s-${cidr.replaceAll(/[^0-9a-f]/g, '')}`, cidr, more)
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
 })

@@ -164,7 +164,7 @@ test('ignores a second click while it sends', async () => {
   expect(done).toHaveBeenCalledTimes(1)
 })
 
-test('knows whether a value was changed, and resets to its initial values', async () => {
+test('detects changed values, and resets to the initial values', async () => {
   render(<Example send={sending()} />)
   expect(state().dirty).toBe(false)
   await userEvent.type(field('Name'), 'a')

@@ -10,7 +10,7 @@ afterEach(cleanup)
 const described = (name: string) =>
   document.querySelector(`#${CSS.escape(screen.getByLabelText(name).getAttribute('aria-describedby') ?? 'none')}`)?.textContent
 
-test('a field wires its label, hint and error to the control; the error replaces the hint', () => {
+test('a field connects its label, hint and error to the control; the error replaces the hint', () => {
   const { rerender } = render(
     <Field label="Name" hint="A short one">
       <TextInput />
@@ -43,7 +43,7 @@ function Kept({ type, onValue }: { type?: string; onValue: (value: string) => vo
   )
 }
 
-test('text is passed on trimmed while it is typed, and shown trimmed once the field is left', async () => {
+test('typed text is reported trimmed, and is shown trimmed after the field loses focus', async () => {
   const onValue = vi.fn<(value: string) => void>()
   render(<Kept onValue={onValue} />)
   const input = screen.getByLabelText<HTMLInputElement>('Value')
@@ -54,7 +54,7 @@ test('text is passed on trimmed while it is typed, and shown trimmed once the fi
   expect(input.value).toBe('a b')
 })
 
-test('a password keeps its spaces, and is shown on request', async () => {
+test('a password keeps its spaces, and can be shown', async () => {
   const onValue = vi.fn<(value: string) => void>()
   render(<Kept type="password" onValue={onValue} />)
   const input = screen.getByLabelText<HTMLInputElement>('Value')
@@ -64,7 +64,7 @@ test('a password keeps its spaces, and is shown on request', async () => {
   expect(input.type).toBe('text')
 })
 
-test('a select begins with its placeholder and gives the chosen value', async () => {
+test('a select starts with its placeholder and reports the selected value', async () => {
   const onValue = vi.fn<(value: 'a' | 'b') => void>()
   render(
     <Field label="Site">
@@ -85,7 +85,7 @@ test('a select begins with its placeholder and gives the chosen value', async ()
   expect(screen.getByRole<HTMLOptionElement>('option', { name: 'B' }).disabled).toBe(true)
 })
 
-test('a select with an error is marked and its red border wins over its plain one', () => {
+test('a select with an error is marked as invalid, and its red border takes precedence over the default border', () => {
   const { container } = render(
     <Field label="Size" error="Choose one">
       <Select value="" options={[]} onValue={() => undefined} />

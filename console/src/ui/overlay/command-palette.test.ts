@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { firstAble, matches } from './CommandPalette.tsx'
 
-test('every word has to occur, in any order', () => {
+test('an entry matches if it contains every typed word, in any order', () => {
   const action = { label: 'Create cluster', hint: '192 CU' }
   expect(matches(action, 'clus cre')).toBe(true)
   expect(matches(action, '192')).toBe(true)
@@ -9,7 +9,7 @@ test('every word has to occur, in any order', () => {
   expect(matches(action, '')).toBe(true)
 })
 
-test('the first enabled entry is selected initially, or none', () => {
+test('the first enabled entry is selected initially, or none if all are disabled', () => {
   const [refused, able] = [
     { label: 'Delete', can: { ok: false, reason: 'Not now' } as const },
     { label: 'Edit', can: { ok: true } as const },

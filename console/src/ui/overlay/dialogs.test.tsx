@@ -24,7 +24,7 @@ afterEach(() => {
   openedDialogs.set([])
 })
 
-test('a dialog is opened with its data, and answers with what it was closed with', async () => {
+test('a dialog is opened with data, and its promise resolves with the value with which it is closed', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog', { name: 'Go on?' })
   await userEvent.click(screen.getByRole('button', { name: 'Yes' }))
@@ -32,14 +32,14 @@ test('a dialog is opened with its data, and answers with what it was closed with
   await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
 })
 
-test('a dialog that is dismissed answers nothing', async () => {
+test('a dismissed dialog resolves without a value', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
   await userEvent.keyboard('{Escape}')
   expect(await answer).toBeUndefined()
 })
 
-test('one is shown at a time: the lowest rank first, then the one that was opened last', async () => {
+test('one dialog is shown at a time: the one with the lowest rank first, then the one opened last', async () => {
   const [third, first, other, another] = [question(3), question(1), question(), question()]
   void third({ text: 'third' })
   await screen.findByRole('dialog', { name: 'third' })
@@ -54,7 +54,7 @@ test('one is shown at a time: the lowest rank first, then the one that was opene
   await screen.findByRole('dialog', { name: 'other' })
 })
 
-test('the data of a closed dialog goes after a moment', async () => {
+test('the data of a closed dialog is dropped after a moment', async () => {
   void question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
   vi.useFakeTimers()
@@ -64,7 +64,7 @@ test('the data of a closed dialog goes after a moment', async () => {
   expect(openedDialogs.get()).toEqual([])
 })
 
-test('a dialog that is opened again takes the place of the first one', async () => {
+test('opening a dialog that is open already replaces it', async () => {
   const open = question()
   const first = open({ text: 'first' })
   void open({ text: 'second' })
@@ -73,7 +73,7 @@ test('a dialog that is opened again takes the place of the first one', async () 
   expect(openedDialogs.get().filter((one) => one.open)).toHaveLength(1)
 })
 
-test('leaving the page closes whatever is open, and the focus goes in while it is open', async () => {
+test('an open dialog receives the focus, and leaving the page closes all dialogs', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
   await waitFor(() => expect(screen.getByRole('dialog').contains(document.activeElement)).toBe(true))
@@ -81,7 +81,7 @@ test('leaving the page closes whatever is open, and the focus goes in while it i
   expect(await answer).toBeUndefined()
 })
 
-test('a dialog that still fades out is not rendered in the next frame', async () => {
+test('a dialog that is still fading out when its host unmounts is not rendered by the next DialogHost', async () => {
   void dialog(() => Promise.resolve({ default: () => <p>Rendered</p> }))()
   await screen.findByText('Rendered')
   cleanup()

@@ -43,14 +43,14 @@ const seeded = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
 }
 
-test('a cell per address up to a /22, blocks beyond', () => {
+test('the map has one cell per address up to a /22, and blocks of addresses for larger networks', () => {
   expect([cellCount(wholeOf(cidr('10.0.0.0/22'))), blockBits(wholeOf(cidr('10.0.0.0/22')))]).toEqual([1024, 0])
   expect([cellCount(wholeOf(cidr('10.0.0.0/16'))), blockBits(wholeOf(cidr('10.0.0.0/16')))]).toEqual([1024, 6])
   expect([cellCount(wholeOf(cidr('10.0.0.4/32'))), cellCount(wholeOf(cidr('2001:db8::/64')))]).toEqual([1, 256])
 })
 
 test.each(['192.168.7.0/24', '10.0.0.0/22', '10.0.0.0/20', '10.9.0.0/16', '172.16.3.4/30'])(
-  'what the cells of %s say agrees with counting address by address',
+  'the numbers in the cells of %s agree with an address-by-address count',
   (text) => {
     const whole = wholeOf(cidr(text))
     for (let seed = 1; seed <= 20; seed++) {
@@ -77,7 +77,7 @@ test.each(['192.168.7.0/24', '10.0.0.0/22', '10.0.0.0/20', '10.9.0.0/16', '172.1
   },
 )
 
-test('every address has a path of cells down to it', () => {
+test('every address can be reached through nested cells', () => {
   for (const [net, address] of [
     ['10.0.0.0/8', '10.200.3.77'],
     ['2001:db8:20:14::/64', '2001:db8:20:14:1:2:3:4'],
@@ -90,11 +90,11 @@ test('every address has a path of cells down to it', () => {
   }
 })
 
-test('a share is 0 or 1 only if exact', () => {
+test('a share is 0 or 1 only if that is exact', () => {
   expect([share(0n, 2n ** 64n), share(1n, 2n ** 64n), share(2n ** 64n - 1n, 2n ** 64n), share(2n ** 64n, 2n ** 64n)]).toEqual([0, 0.001, 0.999, 1])
 })
 
-test('arrows stay in their row and column, Home and End in the row, with Ctrl at the ends of the map', () => {
+test('arrow keys move within a row or column, Home and End to the ends of the row, and with Ctrl to the ends of the map', () => {
   const at = { columns: 16, count: 64, ends: false }
   expect(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'PageDown', 'PageUp'].map((key) => stepFrom(20, key, at))).toEqual([
     19, 21, 4, 36, 16, 31, 52, 4,
@@ -113,7 +113,7 @@ test('large numbers are readable', () => {
   ])
 })
 
-test('ranges are labelled by the part after the prefix', () => {
+test('a range is labelled by the part of its addresses after the prefix', () => {
   expect(rangeText(cidr('203.0.113.0/24'), value('203.0.113.10'), value('203.0.113.62'))).toBe('.10–.62')
   expect(rangeText(cidr('10.20.12.0/22'), value('10.20.13.0'), value('10.20.13.0'))).toBe('.13.0')
   expect(rangeText(cidr('2001:db8:20:14::/64'), value('2001:db8:20:14::2'), value('2001:db8:20:14:ffff:ffff:ffff:ffff'))).toBe('::2–::ffff:ffff:ffff:ffff')

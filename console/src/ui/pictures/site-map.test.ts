@@ -4,7 +4,7 @@ import { dots, x, y } from './world.ts'
 
 const at = (name: string, latitude: number, longitude: number) => ({ id: name, name, latitude, longitude })
 
-test('east is right of west, north above south', () => {
+test('eastern sites are drawn right of western ones, northern above southern', () => {
   expect(x(17)).toBeGreaterThan(x(-74))
   expect(y(52)).toBeLessThan(y(1))
   expect(dots(12).split('M').length).toBeGreaterThan(300)

@@ -44,7 +44,7 @@ const selected = () => document.querySelector('output')?.textContent
 
 afterEach(cleanup)
 
-test('a head sorts, the other way at the second press, and says which way', async () => {
+test('a column header sorts the rows, in reverse at the second press, and announces the direction', async () => {
   const onSort = vi.fn<(sort: string) => void>()
   const { rerender } = render(<Example sort="cores" onSort={onSort} />)
   await userEvent.click(table().getByRole('button', { name: /^Name/ }))
@@ -56,7 +56,7 @@ test('a head sorts, the other way at the second press, and says which way', asyn
   expect(table().getByRole('columnheader', { name: /Cores/ }).getAttribute('aria-sort')).toBe('descending')
 })
 
-test('rows are selected one by one, in ranges with shift, and all at once', async () => {
+test('rows are selected one by one, as a range with Shift, or all at once', async () => {
   render(<Example />)
   const user = userEvent.setup()
   await user.click(table().getByRole('checkbox', { name: /amber/ }))
@@ -69,14 +69,14 @@ test('rows are selected one by one, in ranges with shift, and all at once', asyn
   expect(selected()).toBe('')
 })
 
-test('a row that is disabled says why and is not selected', async () => {
+test("a disabled row gives the reason and can't be selected", async () => {
   render(<Example disabled={(r) => (r.id === 'b' ? 'It is being wiped' : null)} />)
   expect(table().getByRole('checkbox', { name: /brisk/ }).hasAttribute('disabled')).toBe(true)
   await userEvent.click(table().getByRole('checkbox', { name: /Select all/ }))
   expect(selected()).toBe('a c')
 })
 
-test('columns that were not chosen are left out, the fixed ones stay', () => {
+test('deselected columns are hidden, fixed columns stay', () => {
   render(<Example shown={[]} />)
   expect(
     table()
@@ -86,7 +86,7 @@ test('columns that were not chosen are left out, the fixed ones stay', () => {
   expect(table().queryByRole('columnheader', { name: /Cores/ })).toBeNull()
 })
 
-test('an empty list, one without a match and one that failed say so, each with the next step', async () => {
+test('an empty list, a list without a match and a failed list each show a message with the next step', async () => {
   const [onReset, onRetry] = [vi.fn<() => void>(), vi.fn<() => void>()]
   const { rerender } = render(<Example rows={[]} />)
   expect(screen.getByText('No servers yet')).toBeTruthy()

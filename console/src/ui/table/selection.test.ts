@@ -3,19 +3,19 @@ import { knownAfter, toggled } from './selection.ts'
 
 const page = ['a', 'b', 'c', 'd', 'e']
 
-test('a toggle changes one row', () => {
+test('toggling changes one row', () => {
   expect([...toggled(new Set(['a']), 'b', null, null)]).toEqual(['a', 'b'])
   expect([...toggled(new Set(['a', 'b']), 'a', 'b', null)]).toEqual(['b'])
 })
 
-test('with shift all rows between get the new state, in either direction', () => {
+test('with Shift, all rows in between get the new state, in either direction', () => {
   expect([...toggled(new Set(['b']), 'd', 'b', page)].toSorted()).toEqual(['b', 'c', 'd'])
   expect([...toggled(new Set(['d']), 'b', 'd', page)].toSorted()).toEqual(['b', 'c', 'd'])
   expect([...toggled(new Set(page), 'c', 'a', page)].toSorted()).toEqual(['d', 'e'])
   expect([...toggled(new Set(), 'c', 'gone', page)]).toEqual(['c'])
 })
 
-test('selected rows are kept when a filter hides them, others are dropped', () => {
+test('selected rows stay known when a filter hides them; hidden rows that are not selected are dropped', () => {
   const rows = (...keys: string[]) => keys.map((key) => ({ key }))
   const keyOf = (row: { key: string }) => row.key
   const first = knownAfter(new Map(), new Set(), rows('a', 'b', 'c'), keyOf)

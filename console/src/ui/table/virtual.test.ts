@@ -10,17 +10,17 @@ test('only visible rows render, and the others keep their space', () => {
   expect(visibleRows({ ...view, top: 1e9, bottom: 1e9 })).toMatchObject({ from: 9998, to: 10_000, after: 0 })
 })
 
-test('rows change in groups, so scrolling by one row mostly changes nothing', () => {
+test('rendered rows change in groups, so scrolling by one row usually changes nothing', () => {
   const drawn = new Set(Array.from({ length: 64 }, (_, row) => visibleRows({ ...view, top: 36_000 + row * 36, bottom: 36_720 + row * 36, step: 8 }).from))
   expect(drawn.size).toBeLessThanOrEqual(9)
 })
 
-test('an open row counts with its detail’s height', () => {
+test('an expanded row counts with the height of its detail', () => {
   const opened = visibleRows({ ...view, extra: new Map([[1, 600]]), top: 300, bottom: 400 })
   expect(opened).toMatchObject({ from: 0, to: 4 })
 })
 
-test('rendered rows and the space around them make up the whole, and visible rows render', () => {
+test('rendered rows and the space around them add up to the total height, and all visible rows are rendered', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 500 }),

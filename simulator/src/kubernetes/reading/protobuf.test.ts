@@ -17,7 +17,7 @@ const body = (apiVersion: string, kind: string, ...fields: Buffer[]): Buffer =>
     field(4, ''),
   ])
 
-test('protobuf objects are read like their JSON', () => {
+test('an object in protobuf is parsed to the same value as its JSON', () => {
   const metadata = field(1, Buffer.concat([field(1, 'c'), field(2, ''), field(8, ''), field(11, Buffer.concat([field(1, 'k'), field(2, 'v')]))]))
   expect(readProtobuf(body('v1', 'ConfigMap', metadata, field(2, Buffer.concat([field(1, 'a'), field(2, 'b')]))))).toEqual({
     apiVersion: 'v1',

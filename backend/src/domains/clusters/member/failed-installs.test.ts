@@ -42,7 +42,7 @@ const cases = [
 ] as const
 
 test(
-  'the step shows within 30 s, with the message of Talos, why an installation does not finish; after the time limit it fails with that message',
+  "within 30 s the step shows Talos's message why an installation does not finish; an installation that never finishes fails with that message",
   { timeout: 180_000 },
   async () => {
     world.simulator.world.clock.setSpeed(realSpeed * hurry)
