@@ -288,7 +288,7 @@ describe('many subnets', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  test('the URL holds the filters', async () => {
+  test('the URL contains the filters', async () => {
     await press('Datacenter: Any')
     await page.getByRole('menuitemcheckbox', { name: new RegExp(`^${elsewhere.code}`) }).click()
     await expect

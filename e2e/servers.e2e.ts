@@ -67,7 +67,7 @@ describe('the list', () => {
     await link(name).waitFor()
   })
 
-  test('the search finds by name, serial and address, and the URL holds it across a reload', async () => {
+  test('the search finds servers by name, serial number and address, and is kept in the URL across a reload', async () => {
     await list()
     expect(await names()).toEqual(servers.map((s) => s.name))
     const [, wanted] = servers
@@ -88,7 +88,7 @@ describe('the list', () => {
     expect(search()).toBe('')
   })
 
-  test('the URL holds the filters; they are removed one by one or all at once, and a list without a match says so', async () => {
+  test('the URL contains the filters; they are removed one by one or all together, and a list without a match shows a message', async () => {
     await list()
     await page.getByRole('button', { name: 'Datacenter: Any' }).click()
     await page.getByRole('menuitemcheckbox', { name: /^DE-FRA-1/ }).click()
@@ -114,7 +114,7 @@ describe('the list', () => {
     expect(search()).toContain('status=nonsense')
   })
 
-  test('columns sort both ways', async () => {
+  test('columns sort in both directions', async () => {
     await list()
     await table().getByRole('button', { name: 'Name' }).click()
     await expect.poll(names).toEqual(servers.map((s) => s.name).toReversed())

@@ -1,6 +1,6 @@
 /**
- * Secrets that came into being by the real things, over the wire to simulated servers, must be found nowhere: not in logs, answers, the audit log,
- * events, metrics, reasons of operations, or any column of the database. Only the key file and the downloads that are asked for as such hold any.
+ * Secrets are created by the real program and sent to simulated servers. None may appear in logs, responses, the audit log,
+ * events, metrics, reasons of operations, or any column of the database. Only the key file and explicitly requested downloads contain secrets.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -36,12 +36,12 @@ const plant = (name: string, value: string): string => {
 }
 const registry = 'canary-registry-password-7f3a'
 
-/** The lines of a PEM private key. Finding any of them counts. */
+/** The lines of a PEM private key. Finding any one of them counts as a leak. */
 const plantPem = (name: string, pem: string): void => {
   for (const [i, line] of pem.split('\n').entries()) if (/^[A-Za-z0-9+/=]{24,}$/.test(line)) plant(`${name}, line ${i + 1}`, line)
 }
 
-/** Every secret text of the bundle: all but certificates and the cluster's id. */
+/** Every secret text of the secrets bundle: all texts but certificates and the cluster's id. */
 function plantBundle(node: unknown, at: string): void {
   if (typeof node === 'object' && node !== null) for (const [key, value] of Object.entries(node)) plantBundle(value, `${at}.${key}`)
   else if (typeof node === 'string' && !/\.(crt|id)$/.test(at)) {
@@ -51,7 +51,7 @@ function plantBundle(node: unknown, at: string): void {
   }
 }
 
-/** A secret as it could be written: as it is, in hexadecimal, and in base64 from each of the three places in a longer text. */
+/** The encodings of a secret: unchanged, hexadecimal, and base64 at each of the three offsets in a longer text. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const base64 = [0, 1, 2].map((before) => {
@@ -222,11 +222,11 @@ test('the test creates one secret of each kind', async () => {
   expect(secrets.size).toBeGreaterThan(30)
 }, 120_000)
 
-/** Calls that return a secret by purpose: credentials, and images for users who may create the token in them. */
+/** Calls that return a secret on purpose: credentials, and images for users who may create the token in them. */
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
 const tellsToken = (o: Operation, token: string): boolean => (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
 const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }
-/** Calls every GET of the contract but event streams, on every object. */
+/** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
   const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token') =>

@@ -176,7 +176,7 @@ test('a request that is running when the shutdown begins gets its response', asy
   const url = await program.ready()
   // Ten sign-ins wait for their hashes.
   const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
-  // Once the first is answered, the others have arrived.
+  // When the first is answered, the others have arrived.
   await Promise.race(answers)
   program.child.kill('SIGTERM')
   expect(await program.ended).toBe(0)
@@ -193,7 +193,7 @@ test('the embedded database is backed up while Steelyard runs, and Steelyard sta
   await first.ready()
   const saved = run(['backup', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
   expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
-  // The running program holds its folder, so nothing is restored there.
+  // The running program has locked its folder, so nothing is restored there.
   const taken = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
   expect([await taken.ended, taken.seen.err]).toEqual([1, expect.stringContaining(`process ${first.child.pid}`)])
   first.child.kill('SIGTERM')

@@ -76,7 +76,7 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
     expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
     expect(canForceRemoveServer(dark, cluster).ok).toBe(true)
-    // Operations on the server end with its removal; a reset waits for its turn.
+    // Removing the server ends its operations; a reset waits until they have ended.
     expect(canResetServer({ ...server, operation_id: 'o' })).toMatchObject({ ok: false, reason: 'An operation on the server has not ended' })
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })

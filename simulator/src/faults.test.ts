@@ -148,7 +148,7 @@ test('an installer that fails after partitioning leaves META, so Talos counts as
   expect(machine!.disk.state.half).toBeUndefined()
 })
 
-test('failures are in the kernel log and in events', async () => {
+test('failures are found in the kernel log and in events even among many logged calls', async () => {
   const simulator = await fleet({
     scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
   })

@@ -53,7 +53,7 @@ test('the fingerprint is stable until the next boot', async () => {
   expect((await readCertificate(target)).fingerprint).not.toBe(first.fingerprint)
 })
 
-test.each(['v1.13.9', 'v1.12.11'])('Talos %s shows its hardware to anybody', async (talos) => {
+test.each(['v1.13.9', 'v1.12.11'])('Talos %s in maintenance shows its hardware to any client', async (talos) => {
   const simulator = await fleet({ scenario: { ...rack(8), talos: [talos] } })
   for (const machine of simulator.servers) {
     const client = await openMaintenance(machine)
@@ -72,7 +72,7 @@ test.each(['v1.13.9', 'v1.12.11'])('Talos %s shows its hardware to anybody', asy
   }
 })
 
-test('a server says that it is simulated', async () => {
+test('a server reports that it is simulated', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { machine, state } = insecure(simulator.servers[0]!)
   const { resource } = await state.get({ namespace: 'hardware', type: 'SystemInformations.hardware.talos.dev', id: 'systeminformation' })

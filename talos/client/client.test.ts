@@ -191,7 +191,7 @@ describe('streams', () => {
     ])
   })
 
-  test('the watch of a kind says when all existing resources have been sent', async () => {
+  test('the watch of a kind reports when all existing resources have been sent', async () => {
     const { client } = await maintenance((router) =>
       router.service(State, {
         async *watch() {

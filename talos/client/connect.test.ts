@@ -74,7 +74,7 @@ describe('maintenance', () => {
 describe('mutual TLS', () => {
   const admin = () => mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
 
-  test('both sides are verified', async () => {
+  test('client and server verify each other', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     expect((await readCertificate(target(server))).mode).toBe('secured')
     const client = closing(await connectSecure(target(server), await admin()))

@@ -209,7 +209,7 @@ describe('the schema', () => {
 describe('YAML in the format of Talos', () => {
   const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode]).yaml
 
-  test('indents are multiples of four, also inside lists', () => {
+  test('indents are multiples of four, even inside lists', () => {
     expect(written({ a: [{ name: 'b', c: { d: ['e'] } }, ['f', 'g'], []], h: {} })).toBe(
       'a:\n    - name: b\n      c:\n        d:\n            - e\n    - - f\n      - g\n    - []\nh: {}\n',
     )

@@ -260,7 +260,7 @@ test('1,000 wake-ups during a run cause exactly one further run', async () => {
   await Promise.all([one.stop(), two.stop()])
 }, 30_000)
 
-test('an idle process sends three statements every 3 s, also while it waits for something due later', async () => {
+test('an idle process sends three statements every 3 s, even while objects are due later', async () => {
   const one = engineProcess(await database(), async () => undefined)
   await one.start()
   await one.wake('now')

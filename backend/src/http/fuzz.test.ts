@@ -1,6 +1,6 @@
 /**
- * Every call of the contract with inputs made from its own schemas and then spoilt: never a fault of ours, always an answer that the contract
- * declares. The seed is printed; `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes it longer.
+ * Every call of the contract, with inputs generated from its own schemas and then corrupted, must get a response that the contract declares, and
+ * never an internal error. The seed is printed; `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes it longer.
  */
 import { randomInt } from 'node:crypto'
 import { env } from 'node:process'

@@ -25,7 +25,7 @@ const place = (city_code: string) => ({
   longitude: null,
 })
 const hashKey = await rotationKey(backend.platform)()
-/** As the app hashes a request: path and parsed body. */
+/** Hashes a request as the app does: its path and parsed body. */
 const hashOf = (body: object): Buffer =>
   createHmac('sha256', hashKey)
     .update(JSON.stringify(['idempotency', '/v1/datacenters', z.parse(datacenterCreate.body, body)]))

@@ -9,7 +9,7 @@ import { type SignedIn, startBackend } from '../testing/backend.ts'
 const backend = await startBackend()
 const users = Object.fromEntries(await Promise.all(roles.map(async (role) => [role, await backend.signIn({ role })] as const))) as Record<Role, SignedIn>
 
-/** Ids of nothing. The error may say only that. */
+/** Ids of objects that don't exist. The only other error allowed is not_found. */
 const path = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, () => randomUUID())
 const ask = (operation: Operation, token?: string) =>
   backend.app.inject({
@@ -26,7 +26,7 @@ test('the server has a route for every call of the contract', () => {
   expect(missing).toEqual([])
 })
 
-test.each(guarded.map((o) => [o.name, o] as const))('%s returns 401 without a token, with a foreign token and with a corrupted token', async (_name, operation) => {
+test.each(guarded.map((o) => [o.name, o] as const))('%s returns 401 without a token and with an invalid, changed or refresh token', async (_name, operation) => {
   const other = `${users.admin.accessToken.slice(0, -4)}AAAA`
   for (const token of [undefined, 'garbage', other, users.admin.refreshToken]) {
     const response = await ask(operation, token)

@@ -48,7 +48,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
 
 const away = new Error('The database is away')
 
-/** Contacts 200 times as often as the program. Results are kept in memory instead of the database. */
+/** Contacts servers 200 times as often as the program does. Results are kept in memory instead of the database. */
 function keep(
   servers: Watched[],
   credentials: ContactParts['credentials'] = () => Promise.resolve(null),

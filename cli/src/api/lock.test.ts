@@ -59,7 +59,7 @@ test('a lock held by another machine is taken over only when it is old', async (
   await writeFile(path, '1 elsewhere.example.com x')
   let got = false
   const work = withLock(path, async () => void (got = true))
-  // A free lock is taken at the first try. Another lock is taken here while this one waits.
+  // A free lock is acquired at the first try. Another lock is acquired here while this one waits.
   await withLock(`${path} of another`, turn)
   expect(got).toBe(false)
   const old = new Date(Date.now() - 240_000)

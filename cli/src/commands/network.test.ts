@@ -139,7 +139,7 @@ test('assigning adds subnets to those of the cluster, unassigning removes them, 
   expect(await cli.run(`subnet unassign web ${id(39)}`)).toMatchObject({ exit: 5 })
 })
 
-test('two users who assign at the same time both succeed', async () => {
+test('if two users assign subnets at the same time, both assignments succeed', async () => {
   const { api, cli } = await signedIn()
   const theirs = aSubnet({ id: id(31), clusters: web })
   let version = 4

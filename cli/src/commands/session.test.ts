@@ -86,7 +86,7 @@ describe('logout', () => {
     expect(await cli.run(`logout --url ${api.url}`)).toMatchObject({ exit: 0, err: `Not signed in to ${api.url}\n` })
   })
 
-  test('deletes the local session even if the server can not be reached', async () => {
+  test("deletes the local session even if the server can't be reached", async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(authorizeLogout, () => {

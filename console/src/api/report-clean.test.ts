@@ -39,7 +39,7 @@ test('a path contains no object id and no query', () => {
   expect(barePath('http://[')).toBe('')
 })
 
-/** A report with every possible field, all texts recognisable. */
+/** A report with every possible field, in which every text is recognisable. */
 const event = {
   event_id: 'e',
   level: 'error',

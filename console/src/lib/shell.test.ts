@@ -17,7 +17,7 @@ test('a curl command without a body sends none', () => {
   )
 })
 
-test('a CLI command has flags, repeated options and quotes where needed', () => {
+test('a CLI command has flags, repeated options, and quotes if needed', () => {
   expect(
     cliOf(['image', 'create'], {
       'talos-version': 'v1.13.9',

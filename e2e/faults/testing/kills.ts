@@ -15,7 +15,7 @@ export async function killAtEach(points: readonly KillPoint[], seed: string): Pr
   let call: Caller = await signIn(program.url)
 
   for (const [number, { name, failpoint, afterMs }] of points.entries()) {
-    test(`killed −9 ${name}: the cluster is ready all the same`, async () => {
+    test(`cluster creation interrupted by kill −9, ${name}, ends with a ready cluster`, async () => {
       const nodes = await site.take(call, 5)
       await program.kill()
       const setting = failpoint(nodes)

@@ -67,7 +67,7 @@ describe('hardware', () => {
     for (const { wwid } of hardware.disks) expect(wwid).toMatch(/^(eui\.[0-9a-f]{32}|naa\.[0-9a-f]{16})$/)
   })
 
-  test('covers both makers, both memory generations, both kinds of disks, and 25 and 100 GbE', () => {
+  test('covers both vendors, both memory generations, both kinds of disks, and 25 and 100 GbE', () => {
     const all = MODEL_NAMES.map((model) => hardwareOf('seed', 0, model))
     const processors = all.flatMap(({ sockets }) => sockets.map(({ processor }) => processor.product)).join()
     expect(processors).toContain('EPYC')

@@ -16,7 +16,7 @@ const setup = async () => {
 const names = async (ask: Ask, path: string): Promise<string[]> =>
   ((await ask('GET', path)).body.items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
 
-test("Kubernetes' own Services, config maps and service accounts exist, also in new namespaces", async () => {
+test("Kubernetes' own Services, config maps and service accounts exist, even in new namespaces", async () => {
   const { ask } = await setup()
   expect((await ask('GET', '/api/v1/namespaces/default/services/kubernetes')).body).toMatchObject({ spec: { type: 'ClusterIP', clusterIP: '10.96.0.1' } })
   expect(await names(ask, '/api/v1/namespaces/kube-system/services?labelSelector=kubernetes.io/cluster-service%3Dtrue')).toEqual(['kube-dns'])

@@ -161,7 +161,7 @@ test('only one Steelyard uses a data folder; the error of a second one names the
   lockFolder(folder, testMachine)()
 })
 
-test('the lock of a dead process is taken over, even if another process has its process id now', () => {
+test('the lock of a dead process is acquired, even if another process has its process id now', () => {
   const folder = temporaryFolder('lock')
   const file = path.join(folder, 'steelyard.pid')
   writeFileSync(file, JSON.stringify({ pid: 4_194_303, began: '1' }))

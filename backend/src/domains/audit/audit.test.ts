@@ -72,7 +72,7 @@ test("entries can't be changed or removed by SQL", async () => {
   await expect(sql`truncate audit_entry`.execute(db)).rejects.toThrow('append-only')
 })
 
-/** Runs a statement as the owner of the database could. */
+/** Runs a statement with the triggers disabled, as the owner of the database could. */
 const behindTheTrigger = ({ platform }: Backend, change: ReturnType<typeof sql>) =>
   inTransaction(platform.db, async (tx) => {
     await sql`alter table audit_entry disable trigger all`.execute(tx)
@@ -94,7 +94,7 @@ test.each([
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq })
 })
 
-/** Recomputes the hashes of all entries from `first` on, as an attacker can who has the database but not the key. */
+/** Recomputes the hashes of all entries from `first` on, as an attacker with the database but without the key could. */
 async function hashAnew({ platform }: Backend, first: number) {
   const rows = await platform.db.selectFrom('audit_entry').selectAll().orderBy('seq').execute()
   let previous = rows[first - 2]?.hash ?? ''
@@ -130,7 +130,7 @@ test('verification detects a chain that was rewritten without the key, even if t
 test("entries older than the introduction of the key stay verifiable, and can't be rewritten or moved undetected", async () => {
   const backend = await withEntries()
   const { db } = backend.platform
-  // The state that an older version left.
+  // The state left behind by an older version.
   await sql`alter table audit_entry disable trigger all`.execute(db)
   await hashAnew(backend, 1)
   await sql`alter table audit_entry enable trigger all`.execute(db)

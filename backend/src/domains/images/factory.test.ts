@@ -189,7 +189,7 @@ describe('failures of the image factory', () => {
     expect(calls).toHaveLength(1)
   })
 
-  test('a factory that does not answer times out once', async () => {
+  test('a call to a factory that does not answer times out without a retry', async () => {
     const { url, calls, client } = await answering(() => undefined, short)
     const { kind, message } = await failing(client.register('customization: {}\n'))
     expect({ kind, message }).toEqual({ kind: 'unreachable', message: `The image factory at ${url} did not answer within 0.2 s` })

@@ -112,7 +112,7 @@ test('the schematic and the kernel command line contain the given arguments and 
   expect(line.filter((arg) => arg.startsWith('console='))).toEqual(['console=ttyS0,115200'])
   expect(line.filter((arg) => arg.includes('selinux'))).toEqual([])
   expect(line.at(-1)).toBe(announcement)
-  // iPXE would replace the variables.
+  // iPXE would expand unescaped variables.
   expect(answer!.pxe_script).not.toContain('${')
   expect(answer!.pxe_script).toContain(`/join/${join.token}?uuid=%24%7Buuid%7D&serial=%24%7Bserial%7D&mac=%24%7Bmac%7D\n`)
 })

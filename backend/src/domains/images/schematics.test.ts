@@ -1,6 +1,6 @@
 /**
- * What is written here as a schematic is what a factory would write after reading it: two programs that share no code, ours and the simulated
- * factory's, on arguments as odd as a person can type.
+ * Steelyard serialises a schematic to the same text as a factory that has parsed it. This compares two programs that share no code, Steelyard and
+ * the simulated factory, on arguments as unusual as a user can type.
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

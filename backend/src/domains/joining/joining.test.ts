@@ -237,7 +237,7 @@ describe('false announcements', () => {
 
   test('knowing UUID and serial of an existing machine is not enough: the machine must show the host name', async () => {
     const { id, token } = await make('no-name')
-    // In maintenance for long, without a given name.
+    // This machine has been in maintenance for a while, without the one-time host name.
     const machine = simulator.servers[2]!
     const server = (await serverOf(machine))!
     const other = await make('other')
@@ -335,7 +335,7 @@ describe('two machines with one UUID', () => {
   })
 })
 
-test('sixty servers that boot at once are registered within 60 s, each once with its own name', { timeout: 90_000 }, async () => {
+test('sixty servers that boot concurrently are registered within 60 s, each exactly once and with its own name', { timeout: 90_000 }, async () => {
   const { id, token } = await make('sixty')
   const machines = await boot(token, { count: 60 })
   const came = await until(

@@ -35,7 +35,7 @@ test('any process derives the same token text again for images', async () => {
   expect((await made('different')).token).not.toBe(token)
 })
 
-test('the key is sealed, and two processes that create it at once share it', async () => {
+test('the key of join tokens is sealed, and two processes that create it concurrently end up with one key', async () => {
   const fresh = await startBackend()
   const other = await startBackend({ beside: fresh })
   const admins = await Promise.all([fresh.signIn(), other.signIn()])

@@ -87,7 +87,7 @@ test('an operator’s edit of the shown text keeps what was masked', async () =>
   expect(stored.toString()).toBe(body.replace('hunter3', 'hunter5'))
 })
 
-test('users who may read secrets see in a preview that one would change; other users can’t guess a secret through previews', async () => {
+test('a preview shows users with access to secrets that a secret would change; other users can’t guess secrets through previews', async () => {
   const id = await build()
   await create(id, { weight: 1 })
   const changed = async (who: typeof viewer, value: string) => {

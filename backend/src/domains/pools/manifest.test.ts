@@ -111,7 +111,7 @@ test('an older Cilium gets the API version that it supports; without layer 2 ann
   })
 })
 
-test('if the load balancer is unknown, the manifests of both can be copied; without subnets there is no manifest', () => {
+test('if the load balancer is unknown, the manifests for Cilium and MetalLB can be copied; without subnets there is no manifest', () => {
   const text = manifestText([subnet()], null, links)
   expect(text).toContain('# For Cilium\n')
   expect(text).toContain('# For MetalLB\n')

@@ -38,7 +38,7 @@ test('a forced removal removes a subnet at once, even if it is draining; the pre
   expect(change.before).toContain(`subnet-${s.id}`)
   const slow = await world.assign(c.id, [])
   await engine.run(10_000)
-  // It is draining, and its Service still has an address, which force would take away.
+  // The subnet is draining, and a Service still has one of its addresses, which a forced removal would take away.
   const draining = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })).answer!
   expect(draining.losing).toEqual([{ subnet_id: s.id, service: 'web/shop', address }])
   const id = await world.assign(c.id, [], true)

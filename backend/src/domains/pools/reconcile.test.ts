@@ -213,7 +213,7 @@ test('subnets of a cluster that is down wait with a reason and continue later, a
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('MetalLB is used if Cilium is only the network, and stays in use if both can balance', async () => {
+test('MetalLB is used if Cilium is only the CNI, and stays in use if both are load balancers', async () => {
   const c = await world.cluster()
   c.fake.providers = ['cilium', 'metallb']
   const s = await world.subnet()

@@ -150,7 +150,7 @@ test('held servers are only read: nothing is sent to them, even if changes are d
   expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not looked at since$/)
 })
 
-test('no operation starts on a held cluster, and a cancel is accepted but also waits', async () => {
+test('no operation starts on a held cluster; a cancel is accepted and waits until the cluster is resumed', async () => {
   const before = told()
   const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })

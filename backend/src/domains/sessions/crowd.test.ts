@@ -33,7 +33,7 @@ test('while 210 addresses guess passwords at once, the right password from an un
   let asked = 0
   const answered: number[] = []
   const guessing = Array.from({ length: 210 }, async (_, n) => {
-    // This process opens all connections. Opened at once, they would delay what is measured.
+    // This process opens all connections. Opening them all at once would delay the measured requests.
     await new Promise((resolve) => setTimeout(resolve, 2 * n))
     for (let round = 0; !over.signal.aborted; round++) {
       asked += 1

@@ -28,7 +28,7 @@ test('a missing value is reported at its field, and only the selected kind of fi
   })
 })
 
-test('a machine that can not be taken over is named with its reason', () => {
+test("a machine that can't be taken over is named with the reason", () => {
   const server = { name: 'a', address: null, role: null, uuid: null, serial: null, product: null, talos_version: null, known: null, problem: null }
   const checks = [{ check: 'machines', ok: false, message: '1 machine did not answer' }]
   expect(standsInTheWay({ servers: [server, { ...server, name: 'b', problem: 'connection refused' }], checks })).toBe('b: connection refused')

@@ -23,7 +23,7 @@ import {
 const cidr = (text: string): Cidr => parseCidr(text)!
 const value = (text: string): bigint => parseAddress(text)!.value
 
-/** Random runs that make up the whole of a CIDR. */
+/** Random runs that together cover a CIDR. */
 function randomRuns(of: Cidr, most: number, random: () => number): DrawnRun[] {
   const whole = wholeOf(of)
   const runs: DrawnRun[] = []

@@ -117,7 +117,7 @@ const refused = async (body: NewClusterAsked) => {
   return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
 }
 
-test('two control planes, an overlapping CIDR, a taken name and a taken server are each refused with an own error, and nothing stays reserved', async () => {
+test('two control planes, an overlapping CIDR, a name in use and a server in use are each refused with their own error, and nothing stays reserved', async () => {
   const nodes = world.take(3)
   expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
     status: 422,

@@ -148,7 +148,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
 
       const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
       expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
-      // The log of the boot that installed, not of the later one in maintenance.
+      // The log is from the boot that installed Talos, not from the later boot in maintenance.
       expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
       expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
 
@@ -207,7 +207,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     const end = await world.ended(operation.id)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
-    // From here the release waits to see whether the server applies this configuration.
+    // From here on, the release waits until it is known whether the server applies this configuration.
     expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
   })
 })
@@ -223,7 +223,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
     expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(ill.name) })
     expect(machine.disk.state.counters.applies).toBe(0)
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
-    // The control planes are Ready without waiting for it.
+    // The control planes become Ready without waiting for the failed server.
     expect(end.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done')).toHaveLength(3)
 
     await world.until(
@@ -257,7 +257,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
     expect(after).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
     expect(after.servers.map((s) => s.name)).toContain(spare!.name)
     expect(world.etcds(cluster.name)).toBe(bundles)
-    // It never got a configuration, so it is free at once.
+    // The replaced server never received a configuration, so it is free at once.
     expect(await world.server(ill.id)).toMatchObject({ cluster: null, operation_id: null })
     await clearFaults(world.machine(ill))
   })

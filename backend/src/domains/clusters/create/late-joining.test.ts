@@ -26,7 +26,7 @@ test('servers that join late report the reason and fail after half an hour; a re
   )
   await clearFaults(world.machine(controlPlane!))
 
-  // Another dies after etcd has added it and before its etcd has started.
+  // Another control plane dies after etcd has added it as a member and before its own etcd has started.
   const [first, second, spare] = world.take(3)
   const slow = world.nodes[6]!
   const nodes = [first!, second!, slow]

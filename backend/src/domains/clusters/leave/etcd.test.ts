@@ -13,7 +13,7 @@ test('a control plane may leave if the others keep a majority', () => {
   // The broken member itself leaves, so the others remove it.
   expect(canLeaveEtcd(etcd(3, [1]), 'web-1', 'prod')).toEqual({ ok: true })
   expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-4', 'prod')).toEqual({ ok: true })
-  // It has left already.
+  // web-3 has left etcd already.
   expect(canLeaveEtcd(etcd(2), 'web-3', 'prod')).toEqual({ ok: true })
   // A learner has no vote.
   expect(canLeaveEtcd(etcd(4, [3, 4], [3, 4]), 'web-3', 'prod')).toEqual({ ok: true })

@@ -154,7 +154,7 @@ describe.concurrent('leaving a cluster', () => {
       60_000,
     )
     expect(degraded.reason).toContain(nodes[1]!.name)
-    // Kubernetes is asked as well as the machine: a node that is dead there is not Ready.
+    // The status also depends on Kubernetes: a server whose node is dead there is not Ready.
     expect(await world.server(nodes[1]!.id)).toMatchObject({
       status: 'ready',
       kubernetes: { ready: false, reason: expect.stringContaining('NodeStatusUnknown') },

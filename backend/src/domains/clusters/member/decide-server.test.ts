@@ -148,7 +148,7 @@ test('a wait that exceeds its limit fails with its reason, but waiting for other
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
   const waiting: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 9000), at_since: new Date(now - 10 * patienceMs.etcd!) }
   expect(decideServer(waiting, around, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // Its own time limit starts when the others are done.
+  // The server's own time limit starts when the other servers are done.
   const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: new Date(now - 60_000) } }
   expect(decideServer(waiting, begun, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
   expect(decideServer(waiting, { ...begun, now: now + patienceMs.etcd! }, secured('booting'))).toMatchObject({ act: 'fail', at: 'etcd' })
@@ -224,7 +224,7 @@ test('a server of a running cluster is reset gracefully, a limited number of tim
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
   expect(decideServer({ ...leaving, resets: mostResets - 1 }, around, running)).toMatchObject({ act: 'reset', graceful: true })
   expect(decideServer({ ...leaving, resets: mostResets }, around, running)).toMatchObject({ act: 'fail' })
-  // Its etcd doesn't run, so it can't leave gracefully, and the others remove it.
+  // The server's etcd doesn't run, so the server can't leave gracefully, and the others remove it.
   expect(decideServer(leaving, around, secured('running', { etcd: preparing }))).toMatchObject({ act: 'reset', graceful: false })
   expect(decideServer({ ...leaving, role: 'worker' }, around, secured('running', {}))).toMatchObject({ act: 'reset', graceful: true })
   const told = {
@@ -252,7 +252,7 @@ test('after an installation that failed halfway the disk is wiped before the nex
       disk: 'sda',
       reason: 'web-1 is half installed: task "upgrade" failed: exit code 1. The disk is wiped before the next attempt',
     })
-  // The same for a server that somebody else left in this state, but not while it may still start, and for a limited time.
+  // The same applies to a server that somebody else left in this state, for a limited time, but not while its etcd may still start.
   expect(decideServer(fresh, around, half)).toMatchObject({ act: 'mend', how: 'wipe' })
   expect(decideServer({ ...failed, left_at: null }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
@@ -270,7 +270,7 @@ test('a server that runs Talos from memory does not count as installed', () => {
   expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
   expect(decideServer(sent, around, from('none'))).toMatchObject({ act: 'mend', at: 'install', how: 'restart' })
   expect(decideServer(sent, around, from('whole'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // Its services have not started yet. It must not count as about to install.
+  // The machine's services have not started yet. The machine must not count as about to install.
   const early = { ...from('none'), services: {} } as Extract<Seen, { kind: 'secured' }>
   expect(decideServer(sent, around, early)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })

@@ -86,7 +86,7 @@ test(
     expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
     // The backend's clock is ahead, so its certificates aren't valid yet for the machine, and the test doesn't wait for the cluster.
     await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
-    // It runs its configuration, independent of Kubernetes.
+    // The server runs its configuration, whatever Kubernetes reports.
     expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
 

@@ -131,7 +131,7 @@ describe.concurrent('removing a server from a cluster', () => {
     const force = (node: Server) => admin.call(serverRemove, { params: { id: node.id }, query: { force: 'true' } })
     expect((await force(worker)).problem).toMatchObject({ code: 'transition_refused', error: `${worker.name} answers: reset it instead` })
     expect((await admin.call(serverRemove, { params: { id: worker.id } })).problem).toMatchObject({ code: 'server_in_cluster' })
-    // It is contacted once more even after failed contacts.
+    // The server is contacted once more before a forced removal, even after failed contacts.
     await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
     await world.until(
       () => world.server(second.id),
@@ -140,7 +140,7 @@ describe.concurrent('removing a server from a cluster', () => {
     await clearFaults(world.machine(second))
     expect((await force(second)).problem).toMatchObject({ code: 'transition_refused', error: `${second.name} answers: reset it instead` })
 
-    // A reset that the server never received ends with it.
+    // If the server never received a reset, the forced removal ends that reset.
     await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
     const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
@@ -270,7 +270,7 @@ test('a removal fails if the server stays silent after its wipe, and a retry con
   const nodes = world.take(3)
   const cluster = await ready(nodes)
   const worker = nodes[2]!
-  // It joined a day ago, and its reconciler has not run since.
+  // The server joined a day ago, and its reconciler has not run since.
   const { db } = world.backend.platform
   const asked = world.backend.clock.now()
   await db
@@ -288,7 +288,7 @@ test('a removal fails if the server stays silent after its wipe, and a retry con
     () => world.operation(operation.id),
     (o) => o.steps.some((s) => s.key.startsWith('release/') && s.status === 'waiting'),
   )
-  // "Last seen" is the time of the order, not of the joining.
+  // "Last seen" is the time at which the reset was sent, not the time of joining.
   const { seen_at } = await db.selectFrom('cluster_server').select('seen_at').where('node_id', '=', worker.id).executeTakeFirstOrThrow()
   expect(seen_at!.getTime()).toBeGreaterThanOrEqual(asked)
   await admin.call(operationCancel, { params: { id: operation.id } })

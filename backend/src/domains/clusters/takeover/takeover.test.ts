@@ -121,7 +121,7 @@ test('the endpoints of a talosconfig may include a DNS name if another endpoint 
   expect(await preview({ talosconfig: of('api.example.org') })).toMatchObject({ status: 422, problem: { error: sentence, fields: { addresses: sentence } } })
 })
 
-test("a cluster with a silent machine is shown and can't be taken over", async () => {
+test("the preview shows a cluster with a silent machine, which can't be taken over", async () => {
   const worker = machineOf(nodes[1]!)
   await addFault(worker, { kind: 'refuse', port: 'apid' })
   const { answer } = await preview()
@@ -268,7 +268,7 @@ test('if others rotate the certificate authority, this is reported, and importin
   await backend.publish()
   const events = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.type)
   expect(events).toEqual(expect.arrayContaining(['cluster.imported', 'cluster.locked_out', 'cluster.secrets_imported']))
-  // It was running before.
+  // The cluster was ready before, so it doesn't become ready now.
   expect(events).not.toContain('cluster.ready')
   const known = (await admin.call(serverList, { query: {} })).answer!.items
   await world.until(

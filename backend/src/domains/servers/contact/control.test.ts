@@ -49,7 +49,7 @@ const backend = await startBackend({
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => ({ yaml: generated, context }),
       renderedConfig: async () => rendered,
-      // The same object, because its users hold it already.
+      // The object is changed in place, because other parts have a reference to it already.
       outside: Object.assign(domains.clusterCore.access.outside, {
         configs: async () =>
           rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
@@ -266,7 +266,7 @@ test('if the process dies after it sent a reboot, the next one follows that rebo
   const at = new Date(backend.clock.now())
   const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
   await backend.platform.db.insertInto('effect').values(effect).execute()
-  // It was back before the next contact.
+  // The server was back before the next contact.
   await backend.engine.run(70_000)
   expect(await untilEnded(told.id)).toMatchObject({ status: 'done' })
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
@@ -320,7 +320,7 @@ test('a reboot with unknown result fails if the server is not seen to restart', 
 test('a single contact without a response does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
-  // The order is lost too, so the machine never restarts.
+  // The request is lost too, so the machine never restarts.
   await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
   const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }

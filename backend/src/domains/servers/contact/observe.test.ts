@@ -185,7 +185,7 @@ test('changes of transactions that commit out of order are not missed', async ()
     await mayEnd.promise
   })
   await begun.promise
-  // Started later, committed earlier, and read by the list.
+  // This transaction starts later and commits earlier, and the list reads its change.
   const quick = await build({ name: 'quick-one-001' })
   const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
   expect(await names()).toContain('quick-one-001')

@@ -87,10 +87,10 @@ test('a disk with content or a removable disk is never preselected, and must be 
     { serial: 'S1', content: 'ext4 "data"' },
     { serial: 'U1', content: 'empty' },
   ])
-  // What is sent names the disks that were ticked, and no others.
+  // The request names only the disks that the user has ticked.
   const one = confirmedOf(chosenDisks(chosen, [full]), new Set([keyOf(asked[0]!)]))
   expect(bodyOf(chosen, one).confirmed_disks).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
-  // Another content than the one that was ticked is asked about anew.
+  // If the content has changed since, the disk must be confirmed again.
   const changed = { ...full, resources: { ...full.resources, disks: disks.map((d) => (d.id === 'sdb' ? { ...d, content: 'xfs' } : d)) } }
   expect(confirmedOf(chosenDisks(chosen, [changed]), new Set([keyOf(asked[0]!)]))).toEqual([])
 })
@@ -113,12 +113,12 @@ test('the smallest servers are proposed as control planes, and a role set by the
   expect(proposalText(all, fleet)).toBe(
     'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
   )
-  // Chosen one by one, it comes to the same; two make one control plane.
+  // Selecting the servers one by one gives the same result. Two servers make one control plane.
   let one: Draft['servers'] = {}
   for (const s of fleet) one = taking([s], one, fleet)
   expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
   expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
-  // The largest by hand: two of the small ones are enough beside it, also once another server is left out.
+  // If the user makes the largest a control plane, two small ones are added, even after another server is deselected.
   const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
   expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
   expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])
@@ -139,7 +139,7 @@ test('if Talos is installed on a disk already, only that disk can be the install
   const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
   expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
   expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
-  // Chosen before it was known.
+  // The disk was selected before the installed Talos was known.
   expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
     reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
   })

@@ -60,7 +60,7 @@ test('a choice applies to every selected server that supports it, and shows to h
   pick('Patch', 'The same new patch')
   const sent = () => bodyOf({ ...blank, servers: chosen }).servers.map((s) => s.patch)
   expect(sent()).toEqual([edge, edge, edge])
-  // A draft stored in the browser still has it.
+  // A draft stored in the browser keeps the patch.
   expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify({ ...blank, servers: chosen }))).data?.servers['a']?.patch).toEqual(edge)
   pick('Patch', 'No new patch')
   expect(sent()).toEqual([undefined, undefined, undefined])

@@ -5,7 +5,7 @@ import { importCommands, summaryOf } from './subnet-import.ts'
 const origin = 'https://steelyard.example'
 const csv = "name,cidr\nit's,198.18.1.0/24"
 
-/** What a shell makes of a command line: its arguments and what it gets on standard input. */
+/** Runs a command line in a shell. Returns the arguments and the standard input that the command gets. */
 function run(command: string): { args: string[]; stdin: string } {
   const tell = 'steelyard() { printf "%s\\n" "$@"; echo; cat; }; curl() { printf "%s\\n" "$@"; echo; }; '
   const [args = '', stdin = ''] = execFileSync('sh', ['-c', tell + command], { encoding: 'utf8', env: {} }).split(/\n\n([^]*)/)
