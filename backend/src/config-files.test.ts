@@ -40,7 +40,7 @@ test('if a setting names a bad file, the problem is reported under that setting,
   ])
 })
 
-test('a private key that other users of the machine can read is refused', async () => {
+test('a TLS private key that other users of the machine can read is refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
   chmodSync(key, 0o644)

@@ -65,7 +65,7 @@ async function sendAgain(one: Write): Promise<{ status: number; text: string; ms
 /** The worst moments (claimed and nothing done; committed and not answered), and random ones. */
 const points = ['claim:after', 'answer:after', undefined]
 
-test(`the same key after kill −9: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
+test(`calls repeated with the same key after kill −9 are done once: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
   const wrong: string[] = []
   for (let kill = 0; kill < kills; kill++) {
     const point = points[kill % points.length]

@@ -84,7 +84,7 @@ test('bootstrap is counted, refused on workers, and succeeds once', async () => 
   expect(workers[0]!.disk.state.counters).toMatchObject({ bootstraps: 0, bootstrapCalls: 1 })
 })
 
-test('two bootstraps on empty control planes make two etcds, and the counters show it', async () => {
+test('two bootstraps on empty control planes create two etcd clusters, and the counters show two', async () => {
   const simulator = await fleet({ scenario: rack(2), speed: 5 })
   const bundle = await secrets()
   const [a, b] = simulator.servers
@@ -310,7 +310,7 @@ test('Talos is upgraded by image through both APIs', async () => {
   await until('it runs the newest', () => machine!.talosVersion === 'v1.13.9' && machine!.stage.stage === 'running')
 })
 
-test('a bootstrap that was killed half-way leaves no etcd', async () => {
+test('a bootstrap that was killed halfway leaves no etcd', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(1), dataDir })
   const bundle = await secrets()

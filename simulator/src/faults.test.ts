@@ -86,7 +86,7 @@ test('the fault `close-after-apply` closes the connection right after the reply'
   expect(machine!.disk.state.faults).toEqual([])
 })
 
-test('a bootstrap whose reply is lost makes one etcd, and the second bootstrap is refused', async () => {
+test('a bootstrap whose reply is lost creates one etcd, and a second bootstrap is refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const bundle = await secrets()

@@ -184,7 +184,7 @@ describe('a hostile answer', () => {
     await expect((await reach(server)).version()).rejects.toMatchObject({ name: 'TalosError' })
   })
 
-  test('a reset and the end of the connection are reported', async () => {
+  test('a stream reset and a closed connection are reported', async () => {
     for (const code of [0, 1, 2, 7, 8, 11]) {
       const client = await reach(await startRawServer(peers.leaf, (stream) => stream.close(code)))
       const begun = performance.now()

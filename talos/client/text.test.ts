@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { messageText, text } from './text.ts'
 
-test('white space of a message stays; invisible and direction-changing characters become visible', () => {
+test('white space in a message is kept; invisible and direction-changing characters become visible', () => {
   expect(text('a\tb\r\nc\u2028d')).toBe('a b c\ufffdd')
   expect(text('said\u001b[2J')).toBe('said\ufffd[2J')
   expect(messageText('a\tb\r\nc\u2028d\u202ee')).toBe('a  b\nc\ufffdd\ufffde')
 })
 
-test('a nested list of one error becomes that error, behind its heading', () => {
+test('a nested list with one error is replaced by its heading and that error', () => {
   const nested = '1 error occurred:\n\t* v1alpha1.Config: 1 error occurred:\n\t* install disk is required\n\n\n\n'
   expect(messageText(nested)).toBe('v1alpha1.Config: install disk is required')
 })

@@ -43,7 +43,7 @@ function problems(act: () => unknown): { layer: string | undefined; problems: re
 }
 
 describe('documents', () => {
-  test('documents match by kind and name; a new one is appended', () => {
+  test('documents match by kind and name, and a new document is appended', () => {
     const base = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n`
     const patch = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nup: false\n'
     expect(merged(base, patch).slice(1)).toEqual([
@@ -58,7 +58,7 @@ describe('documents', () => {
     ])
   })
 
-  test('a patch with the same document twice is refused', () => {
+  test('a patch that contains the same document twice is refused', () => {
     const twice = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\n'
     expect(problems(() => merged(main('{}'), twice))).toEqual({ layer: 'layer-0', problems: [{ message: 'LinkConfig a is there twice', line: 5, column: 1 }] })
     expect(problems(() => merged(main('{}'), 'machine: {token: a}\n---\nmachine: {token: b}')).problems).toHaveLength(1)
@@ -96,7 +96,7 @@ describe('scalars', () => {
     expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: b}')).toEqual({ token: 'b', kubelet: { image: 'x' } })
   })
 
-  test('an empty text or a zero changes nothing', () => {
+  test('an empty string or a zero changes nothing', () => {
     const base = main('{token: a, network: {interfaces: [{interface: e, mtu: 1500}]}}')
     expect(machineOf(base, 'machine: {token: "", network: {interfaces: [{interface: e, mtu: 0}]}}')).toEqual({
       token: 'a',
@@ -104,7 +104,7 @@ describe('scalars', () => {
     })
   })
 
-  test('a boolean replaces the existing one, false too', () => {
+  test('a boolean replaces the existing value, even if false', () => {
     expect(machineOf(main('{kubelet: {registerWithFQDN: true}}'), 'machine: {kubelet: {registerWithFQDN: false}}')).toEqual({
       kubelet: { registerWithFQDN: false },
     })
@@ -113,7 +113,7 @@ describe('scalars', () => {
     })
   })
 
-  test('optional words and numbers of newer documents replace the existing ones, empty ones too', () => {
+  test('optional strings and numbers of newer documents replace the existing values, even if empty', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`
     expect(merged(base, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: node-1\n')[1]).toEqual({
       apiVersion: 'v1alpha1',
@@ -178,7 +178,7 @@ describe('lists', () => {
     })
   })
 
-  test('interfaces merge by name, else by selector, else they are new', () => {
+  test('interfaces merge by name, otherwise by selector; any other interface is appended', () => {
     const base = main('{network: {interfaces: [{interface: eth0, mtu: 1500}, {deviceSelector: {driver: ice}, dhcp: true}, {interface: eth1}]}}')
     const patch = `machine: {network: {interfaces: [
       {interface: eth0, addresses: [10.0.0.1/24]}, {deviceSelector: {driver: ice}, mtu: 9000}, {deviceSelector: {driver: mlx5_core}}, {interface: eth2}]}}`
@@ -260,14 +260,14 @@ describe('maps and free values', () => {
     expect(machineOf(main('{sysctls: {a: "1", b: "2"}}'), 'machine: {sysctls: {b: "3", c: "4"}}')).toEqual({ sysctls: { a: '1', b: '3', c: '4' } })
   })
 
-  test('texts that look like numbers or booleans stay texts', () => {
+  test('strings that look like numbers or booleans stay strings', () => {
     const { yaml } = mergePatches(main('{}'), [{ name: 'p', body: 'machine: {sysctls: {net.core.somaxconn: 65535, x: 012, y: true}}' }])
     expect(yaml).toContain('net.core.somaxconn: "65535"')
     expect(yaml).toContain('x: "012"')
     expect(yaml).toContain('"y": "true"')
   })
 
-  test('an argument is replaced, whether text or list', () => {
+  test('an argument is replaced, whether it is a string or a list', () => {
     const base = main('{}', '{apiServer: {extraArgs: {a: x, b: [1, 2], c: y}}}')
     expect(merged(base, 'cluster: {apiServer: {extraArgs: {a: [p, q], b: z}}}')[0]).toMatchObject({
       cluster: { apiServer: { extraArgs: { a: ['p', 'q'], b: 'z', c: 'y' } } },
@@ -314,7 +314,7 @@ describe('$patch: delete', () => {
     expect(machineOf(base, 'machine: {kubelet: {$patch: delete}}')).toEqual({ token: 'a', nodeLabels: { x: '1', y: '2' } })
   })
 
-  test('a deletion unsets a field that an empty value can’t', () => {
+  test('a deletion removes a field that an empty value can’t remove', () => {
     expect(merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: {$patch: delete}\nhostname: node-1\n')[1]).toEqual({
       apiVersion: 'v1alpha1',
       kind: 'HostnameConfig',
@@ -322,7 +322,7 @@ describe('$patch: delete', () => {
     })
   })
 
-  test('a list’s element is deleted by its first other key', () => {
+  test('a list element is deleted by the first key beside $patch', () => {
     const base = main(
       '{network: {interfaces: [{interface: eth0, dhcp: true}, {interface: eth1}]}}',
       '{apiServer: {admissionControl: [{name: PodSecurity, configuration: {a: 1}}]}}',
@@ -335,7 +335,7 @@ describe('$patch: delete', () => {
     ).toEqual([{ version: 'v1alpha1', machine: { network: { interfaces: [{ interface: 'eth1' }] } } }])
   })
 
-  test('deletions come before the rest of their document, so an element can be replaced', () => {
+  test('deletions are applied before the rest of their document, so a list element can be replaced', () => {
     const base = main('{network: {interfaces: [{interface: eth0, dhcp: true}]}}')
     expect(machineOf(base, 'machine: {network: {interfaces: [{interface: eth0, $patch: delete}, {interface: eth0, dummy: true}]}}')).toEqual({
       network: { interfaces: [{ interface: 'eth0', dummy: true }] },
@@ -413,12 +413,12 @@ describe('a generated configuration', () => {
     })
   })
 
-  test('a generated configuration is written as it was read', () => {
+  test('a generated configuration is written unchanged after parsing', () => {
     expect(mergePatches(config, []).yaml).toBe(config)
     expect(mergePatches(config, [{ name: 'empty', body: 'machine: {}' }]).yaml).toBe(config)
   })
 
-  test('merging a replacing patch twice is the same as once', () => {
+  test('merging a patch that only replaces values twice gives the same result as once', () => {
     assert(
       property(dictionary(stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }), (sysctls) => {
         const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }

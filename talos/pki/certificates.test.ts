@@ -65,7 +65,7 @@ describe('secrets file', () => {
     expect(readSecrets(writeSecrets(bundle))).toEqual(bundle)
   })
 
-  test('a bundle with a key for AES-CBC is read, and its key gets into the configuration of control planes', () => {
+  test('a bundle with an AES-CBC encryption key is read, and the key is used in the configuration of control planes', () => {
     const { bootstrapToken, secretboxEncryptionSecret: key } = bundle.secrets
     const older = { ...bundle, secrets: { bootstrapToken, aescbcEncryptionSecret: key! } }
     expect(readSecrets(writeSecrets(older))).toEqual(older)
@@ -150,7 +150,7 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
     expect(verify(os.crt, server.crt, 'sslserver')).toContain(': OK')
   })
 
-  test('OpenSSL accepts certificates of an authority whose key identifier isn’t a SHA-1, as Go makes them since 1.25', async () => {
+  test('OpenSSL accepts certificates of an authority whose key identifier isn’t a SHA-1 hash, as created by Go since 1.25', async () => {
     const key = await generateKey('ed25519')
     const { privateKey, publicKey, algorithm } = signingKeys(key)
     const keyId = createHash('sha256')

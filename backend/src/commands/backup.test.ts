@@ -155,7 +155,7 @@ async function contentsOf(name: string, wanted: readonly string[]): Promise<Map<
   return found
 }
 
-test('a truncated or changed file is refused before anything is touched', async () => {
+test('a truncated or changed file is refused before anything is changed', async () => {
   const to = await target()
   const whole = readFileSync(file)
   const spoilt = path.join(folder, 'spoilt')

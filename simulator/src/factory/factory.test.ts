@@ -49,7 +49,7 @@ test.each([
   expect(await kept.text()).toBe(made.schematic)
 })
 
-test("ambiguous YAML texts are quoted like Steelyard's", () => {
+test('ambiguous YAML strings are quoted as Steelyard does', () => {
   const awkward = [
     'yes',
     '1',
@@ -85,7 +85,7 @@ test("ambiguous YAML texts are quoted like Steelyard's", () => {
     expect(readSchematic(JSON.stringify({ customization: { meta: [{ key: 10, value }] } })).text).toBe(schematicText({ meta: [{ key: 10, value }] }))
 })
 
-test('refuses what the real factory refuses', async () => {
+test('invalid schematics are refused as by the real factory', async () => {
   const { url } = await factory()
   const refused = async (body: string): Promise<string> => {
     const answer = await post(url, body)
@@ -135,7 +135,7 @@ test('lists versions and extensions, and refuses images with an extension that t
   expect([lacking.status, await lacking.text()]).toEqual([400, 'official extension "siderolabs/intel-npu" is not available for Talos version v1.12.11\n'])
 })
 
-test('files say that they are simulated, and scripts have the kernel arguments', async () => {
+test('downloaded files state that they are simulated, and scripts contain the kernel arguments', async () => {
   const { url } = await factory()
   const argument = 'talos.config=http://10.0.0.5:8080/join/x?uuid=${uuid}'
   const { id } = (await (await post(url, JSON.stringify({ customization: { extraKernelArgs: [argument, '-console', '-selinux=1', '-pti=off'] } }))).json()) as {

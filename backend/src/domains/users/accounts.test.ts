@@ -51,7 +51,7 @@ test('renaming, changing the role, disabling and enabling are audited, and repea
   expect((await audited(user.userId)).filter((action) => action === 'user.updated')).toHaveLength(4)
 })
 
-test('a change based on an older version is refused', async () => {
+test('a change of a user based on an older version is refused', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   await admin.call(userUpdate, { params: { id: user.userId }, body: { name: 'One' } }, { ifMatch: 1 })
   expect((await admin.call(userUpdate, { params: { id: user.userId }, body: { name: 'Two' } }, { ifMatch: 1 })).status).toBe(412)

@@ -108,7 +108,7 @@ test('Services get addresses of a Cilium pool; a disabled pool gives no new ones
   await until('all are without', () => hand.show().services.every(({ addresses }) => addresses.length === 0))
 })
 
-test('the younger of two overlapping Cilium pools is in conflict until the other is gone', async () => {
+test('the younger of two overlapping Cilium pools is in conflict until the other is deleted', async () => {
   const { ask, hand } = await setup()
   await apply(ask, `${POOLS}/older`, { blocks: [{ cidr: '203.0.113.0/30' }], allowFirstLastIPs: 'No' })
   await until('it is full', () => JSON.stringify(hand.show().pools[0]?.status ?? {}).includes('"cilium.io/IPsAvailable":"0"'))

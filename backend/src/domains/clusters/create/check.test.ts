@@ -94,7 +94,7 @@ test('the review warns that the API endpoint depends on one server and its DHCP 
   expect(judge(one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }), around(three)).warnings.join()).not.toContain('DHCP')
 })
 
-test('without a Kubernetes version, the one that the Talos version was released with is chosen', () => {
+test('by default the Kubernetes version is the one with which the Talos version was released', () => {
   expect(judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved).toMatchObject({
     talos_version: 'v1.12.11',
     kubernetes_version: '1.35.4',

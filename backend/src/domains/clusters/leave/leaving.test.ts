@@ -22,7 +22,7 @@ const ready = async (nodes: readonly Server[]) => {
 
 describe.concurrent('leaving a cluster', () => {
   test(
-    'deleting a cluster returns its servers to maintenance: workers first, then control planes one by one, the last one without leaving etcd',
+    'deleting a cluster resets workers first, then control planes one by one, the last one not gracefully; all servers end in maintenance',
     { timeout: 90_000 },
     async () => {
       const nodes = world.take(5)
