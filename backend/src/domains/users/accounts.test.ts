@@ -106,7 +106,7 @@ test('if two admins concurrently remove each other’s admin role, one stays adm
   }
 })
 
-test.each(['disable', 'remove', 'demote'] as const)("the change "%s" of a user takes effect within 5 s in another process, and ends the user's open streams there", async (how) => {
+test.each(['disable', 'remove', 'demote'] as const)('the call to %s a user takes effect within 5 s in another process, and ends open streams of that user there', async (how) => {
   const beside = await startBackend({ beside: backend })
   const user = await backend.signIn({ role: 'operator' })
   expect(await stands(user, beside)).toBe(true)
