@@ -26,7 +26,7 @@ test('a search pattern matches its text literally', async () => {
   }
 })
 
-test('two transactions that lock in opposite order both succeed', async () => {
+test('two transactions that lock rows in opposite order both succeed, because a deadlock is retried', async () => {
   await sql`create table pair (id integer primary key, n integer not null default 0)`.execute(db)
   await sql`insert into pair (id) values (1), (2)`.execute(db)
   let locked = 0

@@ -70,7 +70,7 @@ test.each([
   }
 })
 
-test('a shutdown releases everything at once', async () => {
+test('a clean shutdown releases all servers of the process at once', async () => {
   const stop = new AbortController()
   const ending = processOf('ending')
   const running = ending.run(stop.signal)

@@ -83,7 +83,7 @@ test('while a cancel is pending, unchanged progress writes nothing', async () =>
   expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'cancelling', reason: 'x' })
 })
 
-test('a step that does not change writes nothing', async () => {
+test('an unchanged step writes nothing', async () => {
   const { id } = await begin()
   const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
   await write((tx) => operations.step(tx, id, 'ask', { status: 'waiting', reason: 'x' }))
@@ -194,7 +194,7 @@ test('the arguments of an operation are read back typed, with defaults for argum
   >()
 })
 
-test('steps can be added while an operation runs, each once', async () => {
+test('steps can be added while an operation runs, each only once', async () => {
   const { id } = await begin()
   const more = [
     { key: 'wait', title: 'Another title' },

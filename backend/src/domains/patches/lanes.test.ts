@@ -14,7 +14,7 @@ test('users are served in turn, regardless of how much each sent', () => {
   expect(all(line)).toEqual(['a1', 'b1', 'ours', 'a2', 'a3'])
 })
 
-test('a user can fill only their own queue; all users together can fill the total', () => {
+test('a user can fill only their own share of the queue; all users together can fill the whole queue', () => {
   const line = lanes<number>({ most: 4, mostOfOne: 3 })
   for (const i of [1, 2, 3]) line.push('a', i)
   expect(() => line.push('a', 4)).toThrow(

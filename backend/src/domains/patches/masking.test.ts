@@ -31,7 +31,7 @@ test('a text without secrets is shown unchanged', () => {
   expect(maskText(text, 'may_read_secrets').text).toBe(text)
 })
 
-test('saving the masked text again changes nothing', () => {
+test('saving the masked text unchanged keeps all secrets', () => {
   const back = unmask(maskText(wireguard, 'may_read_secrets').text, wireguard, 'may_read_secrets')
   expect(maskText(back, 'may_read_secrets').text).toBe(maskText(wireguard, 'may_read_secrets').text)
   expect(back).toContain('YEs4Hn9VdVRWVzXEkEJ0cw5xJGTHrNaqPBBPZ5FqVWA=')

@@ -116,7 +116,7 @@ test('a new name must follow the rules, and a name in use is refused with the sa
   expect(unknown.status).toBe(422)
 })
 
-test('of twenty renames to one name at once, exactly one wins', async () => {
+test('of twenty concurrent renames to one name, exactly one succeeds', async () => {
   const servers = await addTwo()
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, i) => operator.call(serverUpdate, { params: { id: servers[i % 2]!.id }, body: { name: `race-${Math.floor(i / 4)}` } })),

@@ -88,7 +88,7 @@ test('a refresh without rotate returns only an access token, and the refresh tok
   }
 })
 
-test('a refresh with rotate replaces the refresh token; a repeat within the grace period gets the same successor', async () => {
+test('a refresh with rotate replaces the refresh token; a repeat within the grace period gets the same successor token', async () => {
   const { refreshToken } = await backend.signIn()
   const first = await refresh(refreshToken, true)
   backend.clock.advance(9_000)
@@ -98,7 +98,7 @@ test('a refresh with rotate replaces the refresh token; a repeat within the grac
   expect((await refresh(first.answer!.refresh_token!, true)).status).toBe(200)
 })
 
-test('ten refreshes at once give one successor', async () => {
+test('ten concurrent refreshes get the same successor token', async () => {
   const { refreshToken } = await backend.signIn()
   const all = await Promise.all(Array.from({ length: 10 }, () => refresh(refreshToken, true)))
   expect(all.map((a) => a.status)).toEqual(Array.from({ length: 10 }, () => 200))

@@ -38,7 +38,7 @@ test('an address may have at most fifty open sockets, and closing one frees its 
   expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)
 })
 
-test('loopback and trusted proxies are not limited, because many people share them', () => {
+test('loopback and trusted proxies are not limited, because many users share these addresses', () => {
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [readNetwork('10.0.0.0/8')!] })
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3']) expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)

@@ -108,7 +108,7 @@ test('by default the Kubernetes version is the one with which the Talos version 
 test.each([
   [['worker'] as const, 'Choose at least one control plane'],
   [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, losing one costs as much as with 1'],
-])('%j is refused: %s', (roles, sentence) => {
+])('the roles %j are refused: %s', (roles, sentence) => {
   expect(wrong(asked(roles), around(three))).toContain(sentence)
 })
 
@@ -195,7 +195,7 @@ test.each<[Partial<NewClusterAsked>, string]>([
   [{ pod_cidr: '203.0.112.0/22' }, 'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)'],
   [{ pod_cidr: '10.244.0.0/25' }, 'The pod network must be a /24 or larger: every node takes a /24 of it'],
   [{ service_cidr: '172.0.0.0/11' }, 'The service network must be a /12 or smaller'],
-])('%j is refused: %s', (more, sentence) => {
+])('the networks %j are refused: %s', (more, sentence) => {
   expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
 })
 

@@ -21,7 +21,7 @@ const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, 
 const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
 const installs = (node: Server) => world.machine(node).disk.state.counters.installs
 
-test('the content of disks is shown with the server', () => {
+test('the API returns the content of disks with the server', () => {
   expect(full.resources.disks.map(contentOf)).toEqual(['LVM physical volume', 'Ceph OSD'])
   expect(half.resources.disks.map(contentOf)).toEqual(['empty', '2 partitions: 1 ZFS member "tank", 2 unknown content'])
   expect(stick.resources.disks).toMatchObject([{ transport: 'usb', content: 'empty' }])

@@ -105,7 +105,7 @@ test('if the server chosen for etcd fails and its state is unknown, no other ser
   expect(describeCluster(stuck)).toMatchObject({ status: 'failed' })
 })
 
-test('the status shows what the creation waits for', () => {
+test("the cluster's status shows what the creation waits for", () => {
   expect(describeCluster(cluster(five(), {}, { hasBundle: false })).status).toBe('pending')
   expect(describeCluster(cluster(five()))).toEqual({ status: 'configuring', reason: 'Sending web-1, web-2 and web-3 their configuration' })
   expect(describeCluster(cluster(five({ send_intent_at: now })))).toEqual({
