@@ -222,7 +222,7 @@ test('a command line selects the newest image with matching arguments', async ()
   expect(items.map(({ spec }) => spec.metadata?.name)).toEqual(['gvisor', 'lldpd', 'schematic', 'modules.dep'])
 })
 
-test('two hundred machines boot at once', async () => {
+test('two hundred machines can boot concurrently', async () => {
   const open = await door(says(STABLE))
   const simulator = await fleet({ scenario: rack(1) })
   const machines = await simulator.boot({ kernel_command_line: announcing(open), count: 200 })

@@ -249,7 +249,7 @@ test('events, logs and kernel messages can be followed', async () => {
   await expect(Array.fromAsync(client.logs({ service: 'nonsense' }))).rejects.toMatchObject({ kind: 'not_found' })
 })
 
-test('a Talos 1.12 cluster comes up the same way', async () => {
+test('a cluster of Talos 1.12 becomes ready in the same way', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.12.11'] } })
   const { bundle, workers } = await cluster(simulator, 1, 1)
   expect((await (await openSecure(workers[0]!, bundle)).version()).tag).toBe('v1.12.11')

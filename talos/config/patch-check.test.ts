@@ -78,7 +78,7 @@ describe('YAML', () => {
     expect(refusedIn(body)).toBeLessThan(1000)
   })
 
-  test('no text makes the check throw', () => {
+  test('the check never throws, whatever the text', () => {
     const pieces = constantFrom(
       'machine:',
       'cluster:',

@@ -173,7 +173,7 @@ describe('a response', () => {
     expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
   })
 
-  test('from an unreachable server is reported as missing', async () => {
+  test('that never comes is reported as an unreachable server', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     const gone = createServer().listen(0, '127.0.0.1')

@@ -108,7 +108,7 @@ test('subnet edit sends only the given fields', async () => {
   expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Say what to change') as string })
 })
 
-test('subnet map shows runs of addresses', async () => {
+test('subnet map prints ranges of addresses with the same use', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetAddresses, () => ({
     cidr: '198.18.4.0/30',

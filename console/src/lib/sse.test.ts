@@ -20,7 +20,7 @@ test('an incomplete message is not delivered', () => {
   expect(readAll('id: 1\ndata: half')).toEqual([])
 })
 
-test('chunks may break anywhere', () => {
+test('messages are parsed wherever the stream is split into chunks', () => {
   const stream = 'id: 1\r\nevent: a.b\r\ndata: one\r\n\r\nid: 2\ndata: two\n\nid: 3\rdata: three\r\r\n'
   const whole = readAll(stream)
   expect(whole.map((m) => m.data)).toEqual(['one', 'two', 'three'])

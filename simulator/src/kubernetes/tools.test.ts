@@ -62,7 +62,7 @@ test("a control plane has mirror pods of its static pods, which can't be deleted
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({ status: { containerStatuses: [{ ready: false }] } })
 })
 
-test('lists and objects have a table form, custom kinds with the columns of their definition', async () => {
+test('lists and objects can be requested as a table; custom kinds have the columns of their definition', async () => {
   const { ask, machine } = await setup()
   const table = async (path: string) => {
     const { columnDefinitions, rows, kind } = (await ask('GET', path, undefined, undefined, TABLE)).body as {

@@ -31,7 +31,7 @@ test('a ready cluster that needs a person is not shown as healthy', () => {
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
-test('without clusters, the reason is that there are none, not that each has its offer', () => {
+test('without clusters, the reason why no keys can be shown is that there are none, not that each has its offer', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
   expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })

@@ -14,7 +14,7 @@ test('an entry with a capability is hidden from users without it', () => {
   expect(visible(entries, ['marketplace:read', 'users:manage'])).toEqual(entries)
 })
 
-test('pages below an entry belong to it', () => {
+test('a menu entry is active on all pages below it', () => {
   const servers = menu.find((entry) => entry.label === 'Servers')!
   expect([isAt(servers, '/infra/servers'), isAt(servers, '/infra/servers/7/create-patch'), isAt(servers, '/infra/servers-old')]).toEqual([true, true, false])
 })

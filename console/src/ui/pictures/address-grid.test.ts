@@ -103,7 +103,7 @@ test('arrow keys move within a row or column, Home and End to the ends of the ro
   expect([stepFrom(20, 'Home', { ...at, ends: true }), stepFrom(20, 'End', { ...at, ends: true }), stepFrom(20, 'Tab', at)]).toEqual([0, 63, null])
 })
 
-test('large numbers are readable', () => {
+test('large numbers are shown with separators or as powers of two', () => {
   expect([amount(254n), amount(65_536n), amount(2n ** 64n), amount(2n ** 64n - 2n), amount(2n ** 32n - 2n)]).toEqual([
     '254',
     '65\u202f536',
