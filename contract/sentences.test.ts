@@ -16,7 +16,12 @@ test.each<[string, z.core.$ZodType, unknown, Record<string, string>]>([
   ['another type', authorize.body, { email: 5, password: null }, { email: 'Expected string, received number', password: 'Expected string, received null' }],
   ['not an object', authorize.body, null, { '': 'Expected object, received null' }],
   ['an unknown choice', NewUser, { email: 'a@b', name: 'a', role: 'boss', password: 'x'.repeat(12) }, { role: 'Expected one of viewer, operator, admin' }],
-  ['an unknown choice of numbers', datacenterCreate.body, { country_code: 'PL', city_code: 'POZ', city_name: 'P', tier: 5 }, { tier: 'Expected one of 1, 2, 3, 4' }],
+  [
+    'an unknown choice of numbers',
+    datacenterCreate.body,
+    { country_code: 'PL', city_code: 'POZ', city_name: 'P', tier: 5 },
+    { tier: 'Expected one of 1, 2, 3, 4' },
+  ],
   [
     'not a UUID',
     NewCluster,

@@ -97,7 +97,9 @@ test.each([
   ['169.0.0.0/8', '169.0.0.0/8 contains link-local range 169.254.0.0/16; enter smaller subnets'],
   ['fc00::/6', 'fc00::/6 contains link-local range fe80::/10; enter smaller subnets'],
   ['::/0', '::/0 contains loopback range ::/127; enter smaller subnets'],
-])('the CIDR %j is refused: %s', (entered, reason, corrected: string | null = null) => expect(readSubnetCidr(entered)).toEqual({ ok: false, reason, corrected }))
+])('the CIDR %j is refused: %s', (entered, reason, corrected: string | null = null) =>
+  expect(readSubnetCidr(entered)).toEqual({ ok: false, reason, corrected }),
+)
 
 test.each([
   ['203.0.113.0/24', '203.0.113.0/24'],

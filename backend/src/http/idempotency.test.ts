@@ -166,23 +166,26 @@ test.each<[string, Operation, () => object | Promise<object>]>([
     }),
   ],
   ['servers', serverAdd, () => ({ body: { addresses: ['127.20.0.9'] } })],
-])('if the process is killed between the commit and the response for %s, a repeat with the same key gets the first response', async (what, operation, input) => {
-  const asked = await input()
-  const send = (on: Backend) => {
-    const { params = {}, body } = asked as { params?: Record<string, string>; body?: object }
-    const url = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name]!)
-    const headers = {
-      authorization: `Bearer ${admin.accessToken}`,
-      'content-type': 'application/json',
-      'idempotency-key': `killed ${what}`.replaceAll(/[^a-z]/g, '-'),
+])(
+  'if the process is killed between the commit and the response for %s, a repeat with the same key gets the first response',
+  async (what, operation, input) => {
+    const asked = await input()
+    const send = (on: Backend) => {
+      const { params = {}, body } = asked as { params?: Record<string, string>; body?: object }
+      const url = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name]!)
+      const headers = {
+        authorization: `Bearer ${admin.accessToken}`,
+        'content-type': 'application/json',
+        'idempotency-key': `killed ${what}`.replaceAll(/[^a-z]/g, '-'),
+      }
+      return on.app.inject({ method: operation.method, url, headers, ...(body && { payload: JSON.stringify(body) }) })
     }
-    return on.app.inject({ method: operation.method, url, headers, ...(body && { payload: JSON.stringify(body) }) })
-  }
-  expect((await send(doomed)).statusCode).toBe(500)
-  const [first, again] = [await send(backend), await send(backend)]
-  expect(first.statusCode).toBe(operation.status)
-  expect(again.body).toBe(first.body)
-})
+    expect((await send(doomed)).statusCode).toBe(500)
+    const [first, again] = [await send(backend), await send(backend)]
+    expect(first.statusCode).toBe(operation.status)
+    expect(again.body).toBe(first.body)
+  },
+)
 
 test('ten thousand writes of preferences with keys store no responses', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })

@@ -26,14 +26,17 @@ test('the server has a route for every call of the contract', () => {
   expect(missing).toEqual([])
 })
 
-test.each(guarded.map((o) => [o.name, o] as const))('%s returns 401 without a token and with an invalid, changed or refresh token', async (_name, operation) => {
-  const other = `${users.admin.accessToken.slice(0, -4)}AAAA`
-  for (const token of [undefined, 'garbage', other, users.admin.refreshToken]) {
-    const response = await ask(operation, token)
-    expect(response.statusCode).toBe(401)
-    expect(response.json()).toMatchObject({ code: 'session_expired', request_id: expect.any(String) as string })
-  }
-})
+test.each(guarded.map((o) => [o.name, o] as const))(
+  '%s returns 401 without a token and with an invalid, changed or refresh token',
+  async (_name, operation) => {
+    const other = `${users.admin.accessToken.slice(0, -4)}AAAA`
+    for (const token of [undefined, 'garbage', other, users.admin.refreshToken]) {
+      const response = await ask(operation, token)
+      expect(response.statusCode).toBe(401)
+      expect(response.json()).toMatchObject({ code: 'session_expired', request_id: expect.any(String) as string })
+    }
+  },
+)
 
 const cases = guarded.filter((o) => !streams.has(o.media)).flatMap((o) => roles.map((role) => [o.name, role, o] as const))
 const allowed = ([, role, operation]: (typeof cases)[number]) => permits(scopesOf[role], operation.scope).ok

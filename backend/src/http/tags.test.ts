@@ -15,9 +15,12 @@ test.each<[header: string | undefined, versions: number[] | undefined]>([
   expect(versionsOf(header)).toEqual(versions)
 })
 
-test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])('If-Match: %s is refused, because it is not a list of tags', (header) => {
-  expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
-})
+test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])(
+  'If-Match: %s is refused, because it is not a list of tags',
+  (header) => {
+    expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
+  },
+)
 
 test('one matching version in If-Match is enough', () => {
   expect(isVersion([2, 3], 3)).toBe(true)

@@ -106,26 +106,29 @@ test('if two admins concurrently remove each other’s admin role, one stays adm
   }
 })
 
-test.each(['disable', 'remove', 'demote'] as const)('the call to %s a user takes effect within 5 s in another process, and ends open streams of that user there', async (how) => {
-  const beside = await startBackend({ beside: backend })
-  const user = await backend.signIn({ role: 'operator' })
-  expect(await stands(user, beside)).toBe(true)
-  const url = await beside.listen()
-  const stream = await openStream(url, user)
-  expect(stream.status).toBe(200)
-  const params = { id: user.userId }
-  if (how === 'disable') await admin.call(userUpdate, { params, body: { disabled: true } })
-  else if (how === 'remove') await admin.call(userRemove, { params })
-  else await admin.call(userUpdate, { params, body: { role: 'viewer' } })
-  expect(await stream.ended).toBeLessThan(5_000)
-  const answer = await beside.call(serverList, {}, { headers: { authorization: `Bearer ${user.accessToken}` } })
-  expect(answer.status).toBe(how === 'demote' ? 200 : 401)
-  if (how !== 'demote') return
-  const again = await openStream(url, user)
-  expect(again.status).toBe(200)
-  await admin.call(userRemove, { params })
-  await again.ended
-})
+test.each(['disable', 'remove', 'demote'] as const)(
+  'the call to %s a user takes effect within 5 s in another process, and ends open streams of that user there',
+  async (how) => {
+    const beside = await startBackend({ beside: backend })
+    const user = await backend.signIn({ role: 'operator' })
+    expect(await stands(user, beside)).toBe(true)
+    const url = await beside.listen()
+    const stream = await openStream(url, user)
+    expect(stream.status).toBe(200)
+    const params = { id: user.userId }
+    if (how === 'disable') await admin.call(userUpdate, { params, body: { disabled: true } })
+    else if (how === 'remove') await admin.call(userRemove, { params })
+    else await admin.call(userUpdate, { params, body: { role: 'viewer' } })
+    expect(await stream.ended).toBeLessThan(5_000)
+    const answer = await beside.call(serverList, {}, { headers: { authorization: `Bearer ${user.accessToken}` } })
+    expect(answer.status).toBe(how === 'demote' ? 200 : 401)
+    if (how !== 'demote') return
+    const again = await openStream(url, user)
+    expect(again.status).toBe(200)
+    await admin.call(userRemove, { params })
+    await again.ended
+  },
+)
 
 test('a reset link sets a password once; only a hash of the token is stored, and the link has the token in its fragment', async () => {
   const user = await backend.signIn({ role: 'viewer' })

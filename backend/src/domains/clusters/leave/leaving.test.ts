@@ -123,25 +123,29 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])('a creation cancelled after a share of %f of its steps ends with every server free and in maintenance', { timeout: 90_000 }, async (share) => {
-    const nodes = world.take(3)
-    const { cluster, operation } = await world.create(nodes)
-    await world.until(
-      () => world.operation(operation.id),
-      ({ steps }) => steps.filter(({ status }) => status === 'done').length >= Math.floor(share * steps.length),
-    )
-    const asked = await admin.call(operationCancel, { params: { id: operation.id } })
-    expect(asked.status).toBe(200)
-    expect((await world.ended(operation.id, 80_000)).status).toBe('cancelled')
-    await expectFree(nodes)
-    for (const node of nodes)
+  test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])(
+    'a creation cancelled after a share of %f of its steps ends with every server free and in maintenance',
+    { timeout: 90_000 },
+    async (share) => {
+      const nodes = world.take(3)
+      const { cluster, operation } = await world.create(nodes)
       await world.until(
-        async () => world.machine(node).stage.stage,
-        (stage) => stage === 'maintenance',
+        () => world.operation(operation.id),
+        ({ steps }) => steps.filter(({ status }) => status === 'done').length >= Math.floor(share * steps.length),
       )
-    expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
-    expect(world.etcds(cluster.name)).toBeLessThanOrEqual(1)
-  })
+      const asked = await admin.call(operationCancel, { params: { id: operation.id } })
+      expect(asked.status).toBe(200)
+      expect((await world.ended(operation.id, 80_000)).status).toBe('cancelled')
+      await expectFree(nodes)
+      for (const node of nodes)
+        await world.until(
+          async () => world.machine(node).stage.stage,
+          (stage) => stage === 'maintenance',
+        )
+      expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
+      expect(world.etcds(cluster.name)).toBeLessThanOrEqual(1)
+    },
+  )
 
   test('a ready cluster that loses a server is degraded with the reason, and becomes ready again when the server is back', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)

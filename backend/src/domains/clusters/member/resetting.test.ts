@@ -67,33 +67,37 @@ describe.concurrent('removing a server from a cluster', () => {
     expect(items.map((e) => e.type)).toEqual(expect.arrayContaining(['server.reset_requested', 'server.reset']))
   })
 
-  test('one of three control planes leaves etcd before its reset; the operation warns that two members stay, and the cluster keeps answering', { timeout: 90_000 }, async () => {
-    const nodes = world.take(4)
-    const cluster = await ready(nodes)
-    const first = nodes[0]!
-    // Of two concurrent removals one control plane leaves, and the other call is refused for now.
-    const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
-    expect(both.map((r) => r.status).toSorted((a, b) => a - b)).toEqual([202, 409])
-    const asked = both.find((r) => r.status === 202)!
-    const [second, third] = asked === both[0] ? [nodes[2]!, nodes[1]!] : [nodes[1]!, nodes[2]!]
-    expect(asked.answer!.operation.steps.find((s) => s.key === `forget-member/${third.id}`)!.title).toContain('2 control planes stay, an even number')
-    expect((await reset(second)).problem).toMatchObject({ code: 'operation_running', error: expect.stringContaining('one after another') })
-    const end = await world.ended(asked.answer!.operation.id)
-    expect(end).toMatchObject({ status: 'done', reason: expect.stringContaining('an even number') })
-    expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
-    expect(world.nodeNames(first)).not.toContain(third.name)
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
+  test(
+    'one of three control planes leaves etcd before its reset; the operation warns that two members stay, and the cluster keeps answering',
+    { timeout: 90_000 },
+    async () => {
+      const nodes = world.take(4)
+      const cluster = await ready(nodes)
+      const first = nodes[0]!
+      // Of two concurrent removals one control plane leaves, and the other call is refused for now.
+      const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
+      expect(both.map((r) => r.status).toSorted((a, b) => a - b)).toEqual([202, 409])
+      const asked = both.find((r) => r.status === 202)!
+      const [second, third] = asked === both[0] ? [nodes[2]!, nodes[1]!] : [nodes[1]!, nodes[2]!]
+      expect(asked.answer!.operation.steps.find((s) => s.key === `forget-member/${third.id}`)!.title).toContain('2 control planes stay, an even number')
+      expect((await reset(second)).problem).toMatchObject({ code: 'operation_running', error: expect.stringContaining('one after another') })
+      const end = await world.ended(asked.answer!.operation.id)
+      expect(end).toMatchObject({ status: 'done', reason: expect.stringContaining('an even number') })
+      expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
+      expect(world.nodeNames(first)).not.toContain(third.name)
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
 
-    // Of two members one is gone: the other can't leave, and neither can be removed.
-    await dark(second)
-    const costly = await reset(first)
-    expect(costly.problem).toMatchObject({
-      code: 'transition_refused',
-      error: expect.stringMatching(/needs 1 of them healthy, but only 0 are|no control plane/i),
-    })
-    const forced = await admin.call(serverRemove, { params: { id: second.id }, query: { force: 'true' } })
-    expect(forced.problem).toMatchObject({ code: 'transition_refused' })
-  })
+      // Of two members one is gone: the other can't leave, and neither can be removed.
+      await dark(second)
+      const costly = await reset(first)
+      expect(costly.problem).toMatchObject({
+        code: 'transition_refused',
+        error: expect.stringMatching(/needs 1 of them healthy, but only 0 are|no control plane/i),
+      })
+      const forced = await admin.call(serverRemove, { params: { id: second.id }, query: { force: 'true' } })
+      expect(forced.problem).toMatchObject({ code: 'transition_refused' })
+    },
+  )
 
   test('a removal that would cost the majority is refused with the numbers; the other members remove a dead member', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)

@@ -238,26 +238,30 @@ test('if a server is renamed while a cluster reserves it, the new name appears e
   expect((await world.ended(created.answer!.operation.id)).status).toBe('done')
 })
 
-test('a server that failed before all servers were Ready stays failed until a person retries, and is then ready like the others', { timeout: 60_000 }, async () => {
-  const nodes = world.take(3)
-  const [, early, late] = nodes as [Server, Server, Server]
-  await addFault(world.machine(late), { kind: 'refuse' })
-  const { cluster, operation } = await world.create(nodes)
-  await world.until(
-    () => world.server(early.id),
-    (s) => s.status === 'ready',
-  )
-  // Like a server whose half hour ends just before it is Ready.
-  const failed = { failed_at: new Date(), failure: 'Not done after 30 min', node_ready_at: null }
-  await db.updateTable('cluster_server').set(failed).where('node_id', '=', early.id).execute()
-  await clearFaults(world.machine(late))
-  expect(await world.ended(operation.id)).toMatchObject({ status: 'failed', reason: `${early.name}: Not done after 30 min` })
-  await admin.call(operationRetry, { params: { id: operation.id } })
-  expect((await world.ended(operation.id)).status).toBe('done')
-  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
-  const left = await db.selectFrom('cluster_server').select('name').where('cluster_id', '=', cluster.id).where('node_ready_at', 'is', null).execute()
-  expect(left).toEqual([])
-})
+test(
+  'a server that failed before all servers were Ready stays failed until a person retries, and is then ready like the others',
+  { timeout: 60_000 },
+  async () => {
+    const nodes = world.take(3)
+    const [, early, late] = nodes as [Server, Server, Server]
+    await addFault(world.machine(late), { kind: 'refuse' })
+    const { cluster, operation } = await world.create(nodes)
+    await world.until(
+      () => world.server(early.id),
+      (s) => s.status === 'ready',
+    )
+    // Like a server whose half hour ends just before it is Ready.
+    const failed = { failed_at: new Date(), failure: 'Not done after 30 min', node_ready_at: null }
+    await db.updateTable('cluster_server').set(failed).where('node_id', '=', early.id).execute()
+    await clearFaults(world.machine(late))
+    expect(await world.ended(operation.id)).toMatchObject({ status: 'failed', reason: `${early.name}: Not done after 30 min` })
+    await admin.call(operationRetry, { params: { id: operation.id } })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    const left = await db.selectFrom('cluster_server').select('name').where('cluster_id', '=', cluster.id).where('node_ready_at', 'is', null).execute()
+    expect(left).toEqual([])
+  },
+)
 
 test('a failed server can be replaced by any free server, even one that failed in this cluster before', async () => {
   const nodes = world.take(3)
