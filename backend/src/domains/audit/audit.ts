@@ -1,4 +1,4 @@
-/** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed, added or put in another order. */
+/** The audit log: who did what to which object, when, from where, and the result. Append-only; `verify` detects edited, removed, added and reordered entries. */
 import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod/mini'
 import { type AuditEntry, auditList, auditSentence } from '#contract/audit.ts'
@@ -19,10 +19,10 @@ export type ChainVerdict =
       readonly ok: true
       readonly entries: number
       readonly head: ChainHead
-      /** Number of entries before the keyed chain began. */
+      /** Number of entries from before the keyed chain. */
       readonly unkeyed: number
     }
-  /** `seq`: the first wrong entry. `reason` continues "Entry 4". */
+  /** `seq`: number of the first wrong entry. `reason`: the rest of a sentence that begins with "Entry 4". */
   | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 const readBatch = 2_000
@@ -40,7 +40,7 @@ const present = (row: store.AuditRow): AuditEntry => ({
   hash: row.hash,
 })
 
-/** The entry as it was hashed: every column but the number and the hashes. */
+/** The hashed part of an entry: every column except its number and the hashes. */
 const fields = ({ seq: _seq, hash: _hash, previous_hash: _previous, at, ...rest }: store.AuditRow): AuditFields => ({ ...rest, at: at.toISOString() })
 
 export function auditRoutes(app: FastifyInstance, audit: Audit): void {
@@ -53,7 +53,7 @@ export const audit = ({ db, vault }: { db: Db; vault: Vault }) => ({
     return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
   },
 
-  /** The newest entries about one object, as events for people. */
+  /** The newest entries about one object, converted to events for users. */
   events: async ({ kind, id }: { kind: string; id: string }, limit: number): Promise<z.output<typeof ClusterEvent>[]> =>
     (await store.ofTarget(db, kind, id, limit)).map(({ seq, at, action, actor_name, outcome, after }) => {
       const sentence = auditSentence(action, after as Record<string, unknown> | null)
@@ -61,7 +61,7 @@ export const audit = ({ db, vault }: { db: Db; vault: Vault }) => ({
       return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name }
     }),
 
-  /** Goes through the whole chain, as it is at one moment. `noted`: a head that was written down elsewhere, which has to be in it. */
+  /** Verifies the whole chain in one database snapshot. `noted`: a head recorded outside of the database, which the chain must contain. */
   verify: (noted?: ChainHead): Promise<ChainVerdict> =>
     db
       .transaction()

@@ -121,7 +121,7 @@ async function download(
 const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'kubeconfig', async (row) => {
     const user = isAdmin(caller) ? 'admin' : 'operator'
-    // The cluster's own audit log shows this name. A common name has at most 64 characters (RFC 5280, ub-common-name).
+    // The user's name appears in the cluster's own audit log. A common name has at most 64 characters (RFC 5280, ub-common-name).
     const commonName = caller.email.length <= 64 ? caller.email : caller.userId
     const organizations = [user === 'admin' ? 'system:masters' : operatorGroup]
     const credentials = await parts.secrets.mintKubernetes(id, { commonName, organizations }, downloadLifetimeMs)
@@ -131,7 +131,7 @@ const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string)
 const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'talosconfig', async (row) => {
     const credentials = await parts.secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-    // No nodes, like Talos's own: otherwise a bare `talosctl reset` would reset the whole cluster.
+    // Names no nodes, like a talosconfig that Talos generates: otherwise `talosctl reset` without `--nodes` would reset the whole cluster.
     return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(parts, id) })
   })
 
@@ -176,7 +176,7 @@ export function clusters(parts: ClusterParts) {
     summary: () => clusterSummary(parts),
     /** Number of clusters by datacenter id. */
     countByDatacenter: async (on: Db | Tx) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
-    /** Resumes a cluster that was held after a restore. The time of the hold doesn't count as waiting. */
+    /** Resumes a cluster that was held after a restore. The time on hold doesn't count towards time limits. */
     async goOn(tx: Tx, caller: Caller, id: string): Promise<void> {
       for (const m of await store.unsettled(tx, id)) await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })
       await updateCluster(parts, tx, caller, id, { reason: null })

@@ -1,6 +1,6 @@
 /**
- * The parts of the clusters domain that servers, patches and pools use too. They are made before those domains and need only
- * `clusterUse` and `patchRendering` of them, so that the domains are put together in one direction.
+ * The parts of the clusters domain that servers, patches and pools use too. They are constructed before those domains and need only
+ * their `clusterUse` and `patchRendering`, which avoids a dependency cycle between the domains.
  */
 import type { TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -60,7 +60,7 @@ export function forPools(parts: CoreParts) {
       service_cidr: row.service_cidr,
       /** VLAN of the workload, or null. */
       vlan_id: row.vlan_id,
-      /** Its servers by name, with the workload link if known. */
+      /** The cluster's servers by name, with their workload links if known. */
       nodes: members.map((m) => ({ id: m.node_id, name: m.name, interface: m.interface })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     }
   }
@@ -71,7 +71,7 @@ export function forPools(parts: CoreParts) {
     lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
     /** Bumps the cluster's version after a change of its subnets and emits the event. Returns the version. */
     touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
-    /** Its Kubernetes API, with credentials of its own authority. */
+    /** The cluster's Kubernetes API, with credentials from the cluster's own authority. */
     async api(id: string): Promise<Kubernetes> {
       const row = await store.row(db, id)
       if (!row || row.deleted_at !== null) throw new Error(`There is no cluster ${id}`)

@@ -1,4 +1,4 @@
-/** A cluster's Kubernetes API, and the objects that Steelyard keeps in it. */
+/** A cluster's Kubernetes API, and the objects that Steelyard maintains in the cluster. */
 import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import { isWanted, type MemberRow, type State } from './store.ts'
@@ -13,10 +13,10 @@ export async function kubernetesOf(parts: CoreParts, { row, members }: Pick<Stat
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 
-/** Group of users with `secrets:read` who are no admins. Only its binding grants them access. */
+/** Kubernetes group of users with `secrets:read` who aren't admins. Only the group's binding grants them access. */
 export const operatorGroup = 'steelyard:operators'
 
-/** The Secret with the cluster's key, for software that acts for its offer. */
+/** The Secret with the cluster's key, for software that acts for the cluster's offer. */
 export const clusterKeySecret = (key: { address: string; privateKeyHex: string }) => ({
   path: '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key',
   object: {

@@ -14,7 +14,7 @@ const byVersion = (a: string, b: string): number => a.replace(/^v/, '').localeCo
 /** The lowest of versions with or without the `v`. */
 export const lowest = (versions: readonly string[]): string | undefined => versions.toSorted(byVersion)[0]
 
-/** The lowest known versions of the cluster's servers, because an upgrade in progress is not complete. Null until all have joined. */
+/** The lowest known versions of the cluster's servers: during an upgrade the old versions count until it is complete. Null until all servers have joined. */
 async function versionsNow(parts: CoreParts, row: store.ClusterRow): Promise<{ talos: string; kubernetes: string } | null> {
   const members = (await store.members(parts.db, row.id)).filter(store.isWanted)
   if (members.length === 0 || members.some((m) => m.node_ready_at === null)) return null
@@ -30,10 +30,10 @@ const isLiving = (row: store.ClusterRow | undefined): row is store.ClusterRow =>
   row !== undefined && row.deleted_at === null && row.wanted === 'ready' && row.ready_at !== null
 
 export type Outside = ReturnType<typeof outside>
-/** The configurations of a server, to compare what others have changed with. */
+/** The configurations of a server, for comparison with what others have changed. */
 export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
 
-/** For the detection of drift, and for the decisions of people about it. */
+/** For the detection of drift and for users' decisions about it. */
 export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())
@@ -63,7 +63,7 @@ export function outside(parts: CoreParts) {
       return {
         /** The configuration that the machine is believed to hold, for comparison. */
         held: await opened(on, clusterId, known),
-        /** The one before, which it may still hold until a restart. */
+        /** The configuration before it, which the machine may still have until a restart. */
         before: before ? await opened(on, clusterId, before) : null,
         /** The wanted configuration. */
         newest: await opened(on, clusterId, newest),
@@ -94,7 +94,7 @@ export function outside(parts: CoreParts) {
       await putBase(tx, clusterId, nodeId, change(await secrets.openBase(tx, clusterId, row.sealed)))
     },
 
-    /** Takes over images that others have set, so that rendered configurations have them too. */
+    /** Adopts images that others have set, so that rendered configurations name them too. */
     async noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void> {
       const install = images.install === undefined ? {} : { install_image: images.install }
       await store.updateMember(tx, clusterId, nodeId, { images: JSON.stringify(images), ...install })

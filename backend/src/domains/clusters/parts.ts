@@ -17,7 +17,7 @@ import type { Subnets } from '../subnets/subnets.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
-/** What the parts use that servers, patches and pools use too. */
+/** What the shared parts in `core.ts` use. */
 export interface CoreParts extends Platform {
   readonly operations: Operations
   readonly servers: ForClusters
@@ -32,14 +32,14 @@ export interface ClusterParts extends CoreParts {
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly audit: Pick<Audit, 'events'>
-  /** Called in the transaction that removes a cluster, so that other domains get their objects back. */
+  /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
 }
 
 const missing = (id: string) => new Problem('not_found', `Cluster ${id} not found`)
 
-/** The cluster as it is shown. @throws Problem not_found */
+/** The cluster as the contract shows it. @throws Problem not_found */
 export async function demandCluster(on: Db | Tx, id: string): Promise<store.ListedCluster> {
   const row = await store.find(on, id)
   if (!row) throw missing(id)
@@ -53,7 +53,7 @@ export async function lockCluster(tx: Tx, id: string): Promise<store.ClusterRow>
   return row
 }
 
-/** Facts of the servers of members, in their order. @throws Problem `not_found` for a removed server */
+/** Facts of the members' servers, in the order of `members`. @throws Problem `not_found` for a removed server */
 export const factsOf = ({ servers }: Pick<CoreParts, 'servers'>, on: Db | Tx, members: readonly { node_id: string }[]): Promise<ServerFacts[]> =>
   servers.forPlan(
     on,

@@ -43,7 +43,7 @@ export function replacementSteps(leavers: readonly PlannedServer[], servers: rea
   return [...leavers.flatMap((s) => stepsOf(s, leavingWithAll)), ...creationSteps(servers)]
 }
 
-/** Deletion: workers first, then control planes one by one. A forced one contacts no server. */
+/** Deletion: workers first, then control planes one by one. A forced deletion contacts no server. */
 export function deletionSteps(servers: readonly PlannedServer[], forced: boolean): PlannedStep[] {
   if (forced) return [whole('forget')]
   return [

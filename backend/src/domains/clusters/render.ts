@@ -17,7 +17,7 @@ import { selectorWwid } from './create/disks.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import * as store from './store.ts'
 
-/** The schematic without customization, that of Talos's own images (Image Factory). */
+/** The Image Factory's schematic without customization, from which Talos's own images are built. */
 const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
 /** The installer image with the schematic that the server booted, so that extensions and kernel arguments survive the installation. */
@@ -89,7 +89,7 @@ export async function storeConfig({ clock, secrets }: CoreParts, tx: Tx, cluster
   return store.putConfig(tx, { cluster_id: clusterId, node_id: nodeId, sealed, hash, created_at: new Date(clock.now()) })
 }
 
-/** Throws if the patches don't give a valid configuration, which means that they have changed since the creation checked them. */
+/** Throws if the patches don't give a valid configuration, which means that the patches have changed since the creation checked them. */
 async function renderNext(parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> {
   const from = await generated(parts, tx, clusterId, nodeId)
   if (!from) return null
@@ -98,7 +98,7 @@ async function renderNext(parts: CoreParts, tx: Tx, clusterId: string, nodeId: s
   return { yaml }
 }
 
-/** Renders and stores a server's configuration if there is none yet. */
+/** Renders and stores a server's configuration if it has none yet. */
 export const renderOnce = (parts: CoreParts, job: Job, clusterId: string, nodeId: string): Promise<void> =>
   job.effect(`config/${nodeId}`, () =>
     job.fence.write(async (tx) => {

@@ -22,7 +22,7 @@ const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>) {
-  /** Prepared private keys of authorities for simulated servers, which needn't wait for RSA-4096. */
+  /** Prepared private keys of authorities for simulated servers, so that these needn't wait for RSA-4096. */
   const keys = config.simulatedKeysFile === undefined ? undefined : (JSON.parse(readFileSync(config.simulatedKeysFile, 'utf8')) as ReadyKeys)
   let preview: Promise<SecretsBundle> | undefined
   const own = new Map<string, { from: number; until: number; of: number | undefined; minted: Promise<Credentials | null> }>()
@@ -40,7 +40,7 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     return read
   }
 
-  /** Mints a certificate once per life, also for concurrent callers, and again after an import of other secrets, perhaps by another process. */
+  /** Mints a certificate once per lifetime, even for concurrent callers, and again after an import of new secrets, which may happen in another process. */
   const kept = async (what: string, clusterId: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
     const key = `${what} ${clusterId}`
     const of = (await store.secretAt(db, clusterId, 'bundle'))?.getTime()
@@ -77,7 +77,7 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
   }
 
   return {
-    /** Secrets for previews, which show none. Made once, because generating the keys takes a second. */
+    /** Secrets for previews, in which they aren't shown. Generated only once, because generating the keys takes a second. */
     forPreview: () => (preview ??= generateKey('p256').then((key) => generateSecrets({ now: new Date(clock.now()), keys: { k8sServiceAccount: key } }))),
     generate: (talosVersion: string) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
     sealBundle: (tx: Tx, clusterId: string, secrets: SecretsBundle) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),

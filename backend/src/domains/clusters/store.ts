@@ -19,7 +19,7 @@ export interface ListedCluster extends ClusterRow {
   readonly datacenter_code: string
   readonly country_code: string
   readonly members: readonly ListedMember[]
-  /** Those that have left, or are leaving a cluster that stays. */
+  /** Members that have left, or are leaving a cluster that stays. */
   readonly formerMembers: readonly ListedMember[]
 }
 
@@ -46,7 +46,7 @@ async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Pr
           .execute()
   const byCluster = Map.groupBy(members, (m) => m.cluster_id)
   return rows.map((row) => {
-    // None of a cluster that is being deleted is wanted in it: what it still has are those that have not been released.
+    // In a cluster that is being deleted no member has `wanted` 'joined', so members that aren't released yet count as present.
     const { here = [], former = [] } = Object.groupBy(byCluster.get(row.id) ?? [], (m) =>
       m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed') ? 'here' : 'former',
     )
@@ -76,7 +76,7 @@ export async function page(db: Db, query: Input<typeof clusterList>['query']): P
   return { rows: await withMembers(db, rows), total }
 }
 
-/** A cluster that is not deleted, as it is shown. */
+/** A cluster that isn't deleted, with its members. */
 export async function find(on: On, id: string): Promise<ListedCluster | undefined> {
   const row = await listed(on).where('cluster.id', '=', id).executeTakeFirst()
   return row && (await withMembers(on, [row]))[0]
@@ -87,8 +87,8 @@ export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
   tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
 
 /**
- * First in every transaction of the reconcilers: those of a cluster and of its servers wake each other, and would otherwise wait for each
- * other's wake-ups in a circle.
+ * Called first in every transaction of a reconciler: the reconcilers of a cluster and of its servers wake each other, and would otherwise dead-lock
+ * on each other's wake-ups.
  */
 export const hold = (tx: Tx, id: string) =>
   tx.selectFrom('cluster').select(['wanted', 'forced', 'operation_id', 'deleted_at']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
@@ -103,7 +103,7 @@ export async function isNameTaken(on: On, name: string): Promise<boolean> {
 export const endpoints = (on: On, datacenterId: string) =>
   on.selectFrom('cluster').select(['id', 'name', 'endpoint', 'virtual_ip']).where('datacenter_id', '=', datacenterId).where('deleted_at', 'is', null).execute()
 
-/** How many clusters stand in each datacenter. */
+/** Number of clusters in each datacenter. */
 export const countByDatacenter = (on: On) =>
   on
     .selectFrom('cluster')
@@ -120,7 +120,7 @@ export const countByStatus = (on: On) =>
     .groupBy('status')
     .execute()
 
-/** Those that are not as they should be: failed ones first, then those whose machines refuse Steelyard. */
+/** Clusters with problems: failed ones first, then those whose machines refuse Steelyard. */
 export const ailing = (on: On) =>
   on
     .selectFrom('cluster')
@@ -132,17 +132,17 @@ export const ailing = (on: On) =>
     .orderBy('updated_at', 'desc')
     .execute()
 
-/** Those of these clusters that are there, by name. */
+/** The clusters with these ids that aren't deleted, by name. */
 export const named = async (on: On, ids: readonly string[]): Promise<{ id: string; name: string }[]> =>
   ids.length === 0 ? [] : on.selectFrom('cluster').select(['id', 'name']).where('deleted_at', 'is', null).where('id', 'in', ids).orderBy('name').execute()
 
-/** Servers that are in a cluster now, of all clusters. */
+/** Servers that are currently in a cluster, of all clusters. */
 export const presentMembers = (on: On) => on.selectFrom('cluster_server').select(['cluster_id', 'node_id', 'name']).where('released_at', 'is', null).execute()
 
 export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
   tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
 
-/** Every change that readers can see counts the version up. */
+/** Every change that readers can see increments the version. */
 export const update = (tx: Tx, id: string, change: Updateable<Tables['cluster']>): Promise<ClusterRow> =>
   tx
     .updateTable('cluster')
@@ -160,13 +160,13 @@ export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['clust
 /** Whether a server belongs to its cluster: neither leaving nor released. */
 export const isWanted = (m: Pick<MemberRow, 'wanted' | 'released_at'>): boolean => m.wanted === 'joined' && m.released_at === null
 
-/** Everyone who is or was to be in the cluster, in the order of the plan. */
+/** All current and former members of the cluster, in the order of the plan. */
 export const members = (on: On, clusterId: string, only?: readonly string[]): Promise<MemberRow[]> => {
   const all = on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId)
   return (only ? all.where('node_id', 'in', only) : all).orderBy('role').orderBy('position').execute()
 }
 
-/** Servers that are on their way into their cluster or out of it. */
+/** Servers that are joining or leaving their clusters. */
 export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string }[]> =>
   on
     .selectFrom('cluster_server')
@@ -179,14 +179,14 @@ export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string 
 export const member = (on: On, clusterId: string, nodeId: string): Promise<MemberRow | undefined> =>
   on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
 
-/** The cluster that has a server, also while it is on its way in or out. */
+/** The cluster of a server, also while the server joins or leaves. */
 export const memberOf = (on: On, nodeId: string): Promise<MemberRow | undefined> =>
   on.selectFrom('cluster_server').selectAll().where('node_id', '=', nodeId).where('released_at', 'is', null).executeTakeFirst()
 
 export const updateMember = (tx: Tx, clusterId: string, nodeId: string, change: Updateable<Tables['cluster_server']>) =>
   tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
 
-/** With its configurations. */
+/** Deletes a member with its configurations. */
 export const dropMember = (tx: Tx, clusterId: string, nodeId: string) =>
   tx.deleteFrom('cluster_server').where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
 
@@ -200,7 +200,7 @@ export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: U
     .onConflict((c) => c.columns(['cluster_id', 'kind']).doUpdateSet({ sealed, created_at: at }))
     .execute()
 
-/** When a secret was kept; null where there is none. */
+/** When a secret was stored; null if there is none. */
 export const secretAt = async (on: On, clusterId: string, kind: SecretKind): Promise<Date | null> =>
   (await on.selectFrom('cluster_secret').select('created_at').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.created_at ??
   null
@@ -209,7 +209,7 @@ export async function secret(on: On, clusterId: string, kind: SecretKind): Promi
   return (await on.selectFrom('cluster_secret').select('sealed').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.sealed
 }
 
-/** Keeps the bytes of a configuration as the next generation of a server's, and answers its number. */
+/** Stores the bytes of a configuration as the server's next generation and returns its number. */
 export async function putConfig(tx: Tx, config: Omit<Insertable<Tables['cluster_server_config']>, 'generation'>): Promise<number> {
   const last = await tx
     .selectFrom('cluster_server_config')
@@ -252,7 +252,7 @@ export const holdConfig = (tx: Tx, clusterId: string, nodeId: string, generation
     .where('generation', '=', generation)
     .execute()
 
-/** The configuration that a server was taken over with, sealed: the base of its patches. */
+/** The configuration that a server had at its takeover, sealed: the base of its patches. */
 export const base = (on: On, clusterId: string, nodeId: string) =>
   on.selectFrom('cluster_server_base').select(['sealed']).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
 
@@ -266,7 +266,7 @@ export const putBase = (tx: Tx, row: Insertable<Tables['cluster_server_base']>) 
 export const bootstrap = (on: On, clusterId: string): Promise<BootstrapRow | undefined> =>
   on.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
 
-/** The first to write it decides; everybody else reads what was decided. */
+/** The first caller's choice is stored; every later caller gets the stored choice. */
 export async function chooseBootstrap(tx: Tx, choice: { cluster_id: string; node_id: string; node_uuid: string; intent_at: Date }): Promise<BootstrapRow> {
   await tx
     .insertInto('cluster_bootstrap')
@@ -286,11 +286,11 @@ export const noteBootstrapCall = (tx: Tx, clusterId: string, at: Date) =>
 export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
   tx.updateTable('cluster_bootstrap').set({ confirmed_at: at }).where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
 
-/** Clusters that the reconciler looks after: for a start that finds wake-ups missing. */
+/** Clusters that the reconciler is responsible for, to find missing wake-ups at start. */
 export const livingIds = async (on: On): Promise<string[]> =>
   (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
 
-/** A cluster as its reconcilers read it. */
+/** A cluster in the form that its reconcilers read. */
 export interface State {
   readonly row: ClusterRow
   readonly members: readonly MemberRow[]

@@ -35,7 +35,7 @@ export async function escrow(turn: ClusterTurn): Promise<void> {
 /** etcd lists its members seconds after its start. Without members after this time, in ms, the bootstrap is repeated on the same server. */
 const bootstrapAgainMs = 15_000
 
-/** Whether any control plane lists members of etcd. */
+/** Whether any control plane reports etcd members. */
 async function hasMembers({ parts, job, state }: ClusterTurn): Promise<boolean> {
   const credentials = (await parts.secrets.talosAdmin(state.row.id))!
   const asked = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
@@ -55,8 +55,8 @@ async function hasMembers({ parts, job, state }: ClusterTurn): Promise<boolean> 
 
 /**
  * Bootstraps etcd exactly once per cluster. Talos refuses a second bootstrap on the same server, but not on another control plane. A row written before
- * the call selects the server and doesn't change while the result is unknown. The proof that etcd exists is its own member list, because a restart of the
- * server can undo an answered call.
+ * the call selects the server and doesn't change while the result is unknown. The proof that etcd exists is etcd's own member list, because a restart of the
+ * server can undo a call that was answered successfully.
  */
 export async function bootstrap(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
@@ -101,7 +101,7 @@ async function choose(turn: ClusterTurn): Promise<store.BootstrapRow | undefined
   })
 }
 
-/** Workers can start once one control plane runs etcd, trustd and the API server. */
+/** Workers can start after one control plane runs etcd, trustd and the API server. */
 export async function checkControlPlane(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
   const credentials = (await parts.secrets.talosAdmin(state.row.id))!
@@ -134,7 +134,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
   const nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
   const joining = state.members.filter(store.isWanted)
-  // Kubernetes may report a control plane Ready before etcd has accepted it, because its kubelet uses another API server.
+  // Kubernetes may report a control plane Ready before etcd has accepted it, because its kubelet uses another control plane's API server.
   const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
   const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
   if (fresh.length > 0) {
@@ -150,7 +150,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
       }
     })
   }
-  // Includes a server that is Ready but was not seen to answer: its own steps end first. Only a retry restarts a failed server.
+  // A server that is Ready but hasn't answered yet is late too: its own steps end first. A failed server is late until a retry.
   const late = joining.filter((m) => !hasAnswered(m) || m.failed_at !== null || nodes.get(m.name)?.ready !== true)
   if (late.length === 0) {
     await write(turn, async (tx) => {
@@ -193,7 +193,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })
     await end(turn, tx, 'done')
     await parts.engine.wake(tx, sweepQueue, state.row.id)
-    // A cluster that was taken over ran before.
+    // A cluster that was taken over has run before.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {
       action: 'cluster.ready',
@@ -205,9 +205,9 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
 
 interface Late {
   readonly name: string
-  /** Its dialled address. */
+  /** The address that Steelyard dials. */
   readonly address: string
-  /** It has answered over its secured API. */
+  /** The server has answered over its secured API. */
   readonly secured: boolean
 }
 

@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly datacenter: { readonly id: string; readonly code: string } | null
   readonly nameTaken: boolean
   readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
-  /** Addresses in use, with their users: servers' dialled and reported addresses, and endpoints of other clusters. */
+  /** Addresses in use and what uses them: servers' dialled and reported addresses, and endpoints of other clusters. */
   readonly used: readonly { readonly address: string; readonly by: string; readonly node_id?: string }[]
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   /** The eligibility checks of a server for its role in this cluster. */
@@ -60,9 +60,9 @@ export interface Finding {
   readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
 }
 
-/** `v1.13.9`: as Talos writes it. */
+/** `v1.13.9`: Talos's notation. */
 const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
-/** `1.36.3`: as Kubernetes is written here. */
+/** `1.36.3`: this project's notation of Kubernetes versions. */
 const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
 
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
@@ -194,7 +194,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     let isWithoutDisk = false
     if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
-      // A missing disk is a wrong request, which is reported below.
+      // A missing disk is an invalid request, which is reported below.
       const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
       const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
       for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
@@ -204,7 +204,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     }
     if (around.datacenter && c.datacenter_id !== around.datacenter.id)
       refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
-    // Reported already as an ineligible server instead of a wrong request.
+    // A server without a disk has been reported already, as ineligible and not as an invalid request.
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
@@ -322,7 +322,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** Warnings about an endpoint that is one server's address: it depends on that server and on its DHCP lease, unless a patch configures the link. */
+/** Warning about an endpoint that is one server's address: it depends on that server and, unless a patch configures the link, on the server's DHCP lease. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''

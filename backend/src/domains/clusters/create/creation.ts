@@ -136,7 +136,7 @@ export async function createCluster(parts: ClusterParts, caller: Caller, asked: 
   }
 }
 
-/** Two concurrent calls may both pass the checks. The database decides, and its error becomes a sentence; other errors stay. */
+/** Two concurrent calls may both pass the checks. A database constraint then refuses one of them; its error becomes a Problem. Other errors are unchanged. */
 export function takenProblem(error: unknown): unknown {
   const constraint = violatedConstraint(error)
   const { taken } = nameSentences('Cluster')
@@ -161,7 +161,7 @@ export async function previewCluster(parts: ClusterParts, asked: NewCluster): Pr
   }
 }
 
-/** Broken rules are a 422 with every field. Conflicts with the current state are a 409 with the first sentence. */
+/** Violated rules give a 422 with every field. Conflicts with the current state give a 409 with the first message. */
 function refuse(findings: readonly Finding[]): void {
   const bad = findings.filter((f) => !f.ok)
   if (bad.length === 0) return

@@ -9,7 +9,7 @@ import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
 import type { PlannedDisk } from '../../servers/present.ts'
 import type { MemberRow } from '../store.ts'
 
-/** WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share it). */
+/** WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share its WWID). */
 export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {
   const own = (wwid: string) => disks.filter((d) => d.wwid === wwid).length === 1
   return Object.fromEntries(disks.flatMap(({ device, wwid }) => (wwid !== null && devices.includes(device) && own(wwid) ? [[device, wwid]] : [])))
@@ -32,7 +32,7 @@ export const agreedOf = (disks: readonly DiskFacts[], devices: readonly string[]
       .map((d) => [devicePath(d.id), { model: d.model ?? null, serial: d.serial ?? null, wwid: d.wwid ?? null, content: contentOf(d) }]),
   )
 
-/** Columns of the chosen disks of a server. */
+/** Column values for the chosen disks of a server. */
 export const diskColumns = (disks: readonly PlannedDisk[], install: string, workload: readonly string[] = []) => ({
   install_disk: install,
   workload_disks: [...workload],
@@ -58,7 +58,7 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
   return `${name} names its disks anew since it restarted: what was ${device} is ${at} now. Restart it, or put another server in its place`
 }
 
-/** For servers chosen before disk confirmations existed: nothing was confirmed. */
+/** For servers that were chosen before Steelyard had disk confirmations: nothing was confirmed. */
 const nobodyAgreed: Agreed = { model: null, serial: null, wwid: null, content: emptyContent }
 
 interface Wiping {
@@ -76,7 +76,7 @@ const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly s
 ]
 
 /**
- * The present chosen disks that differ from the confirmation in identity or content, with their paths as chosen and now. Empty disks need no
+ * The chosen disks that are present and differ from the confirmation in identity or content, with their chosen and current paths. Empty disks need no
  * confirmation.
  */
 export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping) {
@@ -92,7 +92,7 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
   })
 }
 
-/** Why the chosen disks must not be wiped now: one is missing, replaced, or has other content than confirmed. */
+/** Why the chosen disks must not be wiped now: one of them is missing, was replaced, or its content isn't the confirmed content. */
 export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)

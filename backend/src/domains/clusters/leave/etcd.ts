@@ -1,4 +1,4 @@
-/** etcd and Kubernetes of a cluster that loses a server: who is a member, who may leave, and the removal of those that are gone. */
+/** etcd and Kubernetes of a cluster that loses a server: which servers are members, which may leave, and the removal of lost servers. */
 import { Problem } from '#contract/errors.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
@@ -11,7 +11,7 @@ import { controlPlanesOf, kubernetesOf, nodePath } from '../kubernetes.ts'
 import { listed } from '../sentences.ts'
 import type { MemberRow, State } from '../store.ts'
 
-/** Limit in ms for each call and for all calls to one control plane. A slower one counts as silent. */
+/** Limits in ms for each call and for all calls to one control plane. A slower control plane counts as silent. */
 const etcdDeadlineMs = 5_000
 const etcdWholeMs = 8_000
 
@@ -44,7 +44,7 @@ async function namesByAddress({ servers }: CoreParts, members: readonly MemberRo
   return names
 }
 
-/** What a control plane says about etcd; nothing if it doesn't answer. */
+/** What a control plane reports about etcd; nothing if it doesn't answer. */
 async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal) {
   try {
     return await secure(
@@ -64,8 +64,8 @@ async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal) {
 }
 
 /**
- * Members of etcd and which of them are healthy; null if no control plane can tell. `except` is not asked. A member that was added and has never started
- * has no name in etcd: it is given that of the server at its address.
+ * Members of etcd and which of them are healthy; null if no control plane reports them. `except` is not queried. A member that was added but never started
+ * has no name in etcd: here it gets the name of the server at its address.
  */
 export async function etcdMembers(parts: CoreParts, members: readonly MemberRow[], signal: AbortSignal, except?: string): Promise<EtcdMembers | null> {
   const asked = members.filter((m) => isSecured(m) && m.node_id !== except)
@@ -88,7 +88,7 @@ async function removeEtcdMember(parts: CoreParts, members: readonly MemberRow[],
       return await secure(parts, m, (client) => client.etcdRemoveMember(etcdId), signal)
     } catch (error) {
       if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-      // Removed a moment ago, by the machine itself or by a call whose answer was lost.
+      // The member was removed a moment ago, by the machine itself or by a call whose response was lost.
       if (error instanceof TalosError && error.kind === 'not_found') return
       last = error
     }
@@ -122,7 +122,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
   return yes
 }
 
-/** Why etcd can't lose a server now according to its control planes, or null. Workers are no members. */
+/** Why etcd can't lose a server now according to the control planes, or null. Workers aren't members of etcd. */
 export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m: MemberRow, cluster: string, signal: AbortSignal): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)
@@ -141,8 +141,8 @@ export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: 
 }
 
 /**
- * Removes a lost server from etcd. Safe to repeat. Returns null if it is no member (or it is alive and `onlyDead` is set), else why it still
- * is one.
+ * Removes a lost server from etcd. Safe to repeat. Returns null if it is no longer a member (or if it is alive and `onlyDead` is set), else why it
+ * still is a member.
  */
 export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m: MemberRow, { onlyDead } = { onlyDead: false }): Promise<string | null> {
   if (m.role !== 'control_plane') return null
@@ -161,7 +161,7 @@ export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m
   }
 }
 
-/** Removes a lost server from Kubernetes. Safe to repeat. Returns null if it is no node, else why it still is one. */
+/** Removes a lost server from Kubernetes. Safe to repeat. Returns null if it is no longer a node, else why it still is. */
 export async function removeFromKubernetes(parts: CoreParts, job: Job, state: State, m: MemberRow): Promise<string | null> {
   try {
     const client = await kubernetesOf(parts, state)

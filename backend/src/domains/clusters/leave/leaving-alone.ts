@@ -1,4 +1,4 @@
-/** A single server that leaves its cluster has its own operation, which can be cancelled and retried. */
+/** A single server that leaves its cluster. It has its own operation, which can be cancelled and retried. */
 import { afterLeaving } from '#contract/clusters/clusters.ts'
 import { hasEnded } from '#contract/operations.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -10,7 +10,7 @@ import * as store from '../store.ts'
 import { holdMember } from '../whole/cluster-run.ts'
 import { whyNotNow } from './etcd.ts'
 
-/** Changes the server and its operation, and tells its cluster. */
+/** Changes the server and its operation, and wakes its cluster. */
 async function changeLeaving({ parts, job, m }: MemberTurn, tx: Tx, operationId: string | null, change: MemberChange): Promise<void> {
   await store.updateMember(tx, m.cluster_id, m.node_id, { ...change, at_since: new Date(job.now()), failed_at: null, failure: null })
   await parts.servers.hold(tx, m.node_id, operationId)
@@ -45,7 +45,7 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
 export const keepsDisks = async ({ operations }: Pick<CoreParts, 'operations'>, on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
   m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
 
-/** Follows a cancel or retry of the server's own operation. `rest`: nothing to do until a user asks for it. */
+/** Follows a cancel or retry of the server's own operation. `rest`: nothing to do until the next request of a user. */
 export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again' | 'rest'> {
   const { parts, job, m } = turn
   const id = m.operation_id

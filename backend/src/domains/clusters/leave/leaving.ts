@@ -34,7 +34,7 @@ function refuse(verdict: Verdict, facts: Pick<ServerFacts, 'operation_id'>): voi
   throw new Problem(facts.operation_id === null ? 'transition_refused' : 'operation_running', verdict.reason)
 }
 
-/** A server as the rules of the contract read it. */
+/** A server in the form that the contract's rules take. */
 const shown = (facts: ServerFacts) => ({
   ...facts,
   nodeAddresses: [facts.address, ...facts.addresses.map((a) => a.split('/', 1)[0]!)],
@@ -56,7 +56,7 @@ async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signa
   }
 }
 
-/** Refuses where etcd can't lose the server, according to the control planes now. @throws Problem */
+/** @throws Problem if the control planes currently report that etcd can't lose the server */
 async function demandSpare(parts: CoreParts, m: store.MemberRow, cluster: string, signal: AbortSignal): Promise<void> {
   const refusal = await whyStay(parts, await store.members(parts.db, m.cluster_id), m, cluster, signal)
   if (refusal !== null) throw new Problem('transition_refused', refusal)
@@ -130,7 +130,7 @@ export async function forgetServer(
   if (!place || !cluster) return null
   const [first] = await servers.forPlan(db, [nodeId])
   refuse(canForceRemoveServer(shown(first!), cluster), { operation_id: null })
-  // The last contacts failed. Ask once more.
+  // The last contacts failed. Query the server once more.
   const seen = await lookAt(parts, place, signal)
   if (seen.kind === 'secured' || seen.kind === 'maintenance') throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
   await demandSpare(parts, place, cluster.name, signal)

@@ -18,7 +18,7 @@ import { correct, fail, type MemberTurn, note, orderDeadlineMs, reread, demandSt
  */
 async function giveConfiguration(client: TalosClient, turn: MemberTurn, yaml: string, isInstalled: boolean): Promise<string | null> {
   const { m } = turn
-  // The last check before the installer wipes: a confirmed disk may be gone or have other content.
+  // The last check before the installer wipes: a confirmed disk may be gone, or its content may have changed.
   const disks = await readDisks(client)
   const problem = (isInstalled ? null : installProblem(m, disks)) ?? wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   await demandStillWanted(turn)
@@ -26,7 +26,7 @@ async function giveConfiguration(client: TalosClient, turn: MemberTurn, yaml: st
   return problem
 }
 
-/** A permanent refusal fails the server. Other errors are retried after a look at its state. */
+/** A permanent refusal fails the server. Other errors are retried after the server's state was read again. */
 async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<Outcome> {
   const { job, m } = turn
   if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented'))
@@ -53,13 +53,13 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
     send_intent_at: new Date(job.now()),
     sent_at: null,
     left_at: null,
-    // The server was seen a moment ago; the next call may get no answer.
+    // The server answered a moment ago; the next call may get no answer.
     seen_at: new Date(job.now()),
     sends: m.sends + 1,
     was_installed: m.was_installed ?? wasInstalled,
   }
   const isNoted = await note(turn, 'apply', running(why), intent, async (tx) => {
-    // It accepted a configuration before, so that installation failed.
+    // The server accepted a configuration before, so the installation after it has failed.
     if (m.sent_at !== null) await parts.record(tx, system, installFailed(m, state.row.name))
   })
   if (!isNoted) return 'again'

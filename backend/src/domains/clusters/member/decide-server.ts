@@ -34,9 +34,9 @@ export type Seen =
       readonly services: Readonly<Record<string, SeenService>>
       /** What is installed on its disk; null if not queried. */
       readonly installation: Installation | null
-      /** Talos's unmet conditions. */
+      /** Conditions that Talos reports as unmet. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
-      /** Whether this look queried the trouble; the value is at most a few seconds old. */
+      /** Whether this look queried the trouble. If not, `trouble` may be the result of an earlier query. */
       readonly askedTrouble: boolean
       /** What fails on the server, if queried. */
       readonly trouble: string | null
@@ -64,7 +64,7 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
     /** Leaving: why it has to wait, or null. */
     waitTurn: waitTurn(m, { row, members, bootstrap }),
-    /** Leaving: whether other control planes stay for now, so that it must leave etcd gracefully. */
+    /** Leaving: whether other control planes stay for now, so that the server must leave etcd gracefully. */
     othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
     /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
     clusterStays: row.wanted === 'ready',
@@ -83,7 +83,7 @@ export type ServerAct =
   | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
-  /** Nothing left to do: it was released, or has failed. */
+  /** Nothing left to do: the server was released or has failed. */
   | { readonly act: 'rest'; readonly at: Place }
 
 const wait = (at: Place, reason: string): ServerAct => ({ act: 'wait', at, reason })
@@ -106,7 +106,7 @@ export const patienceMs: Partial<Record<Place, number>> = {
 export const settleMs = 10_000
 /** A server that returns to maintenance this often can't be installed. */
 export const mostSends = 5
-/** A reset starts at once. A server that still runs after this time, in ms, is told again. */
+/** A reset starts at once. A server that still runs after this time, in ms, gets the order again. */
 export const resetAgainMs = 90_000
 /** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
@@ -146,7 +146,7 @@ export function patiently(server: MemberRow, around: Around, act: ServerAct): Se
   return waited < patience ? act : fail(act.at, `Not done after ${lasting(waited)}. ${act.reason}`)
 }
 
-/** When the other servers were done with what this one waited for; its own time counts from then. Null: it still waits for them. */
+/** Since when this server no longer waits for other servers; its own time limit counts from then. Null: it still waits for them. */
 function othersDoneAt(server: MemberRow, around: Around, at: Place): Date | null {
   if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
   return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : new Date(0)
@@ -162,7 +162,7 @@ function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
     case 'stranger':
       return fail(sent ? server.at : 'apply', seen.reason)
     case 'foreign':
-      // Right after accepting the configuration it may still show the maintenance certificate, and nothing is installed yet.
+      // Right after accepting the configuration the server may still show the maintenance certificate, and nothing is installed yet.
       return sent
         ? wait(
             server.at === 'boot' || server.secured_at !== null ? 'boot' : 'install',
@@ -194,8 +194,9 @@ function attempt(server: MemberRow, trouble: string | null): string {
 }
 
 /**
- * Whether its disk is half installed. Talos counts it as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
- * nothing to boot from, or META was created after the configuration was sent but the server has no configuration, as it would after a complete installation.
+ * Whether a server's disk is half installed. Talos counts such a disk as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
+ * either the disk has nothing to boot from, or META was created after the configuration was sent, but the server has no configuration. After a complete
+ * installation it would have one.
  */
 const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
   state === 'half' || (state === 'whole' && server.sends > 0 && server.was_installed === false && server.secured_at === null)
@@ -214,7 +215,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
   if (stage !== 'maintenance') return wait('install', `Taking its configuration: ${stage}`)
-  // Not known to be accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or has not started.
+  // Unknown whether the configuration was accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or hasn't started.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)
@@ -259,14 +260,14 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
       reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is restarted, to be installed`,
     }
   if (!isStarted) {
-    // It boots twice: before the installation and, after a restart, from its disk.
+    // The server boots twice: before the installation and, after a restart, from its disk.
     const at = server.secured_at === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
     return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
   }
   const etcd = seen.services['etcd']
   if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
     return wait('join', `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}`)
-  // The machine's own problem comes first, whatever it waits for.
+  // The machine's own problem comes before whatever the machine waits for.
   return wait('etcd', `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}`)
 }
 
@@ -302,7 +303,7 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
     case 'foreign':
       return fail('reset', `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`)
     case 'maintenance':
-      // It may be applying a configuration that was just sent.
+      // The server may be applying a configuration that was just sent.
       if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.send_intent_at!) < settleMs))
         return wait('reset', 'Waiting to see whether it takes the configuration that it was sent')
       return server.operation_id !== null ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }

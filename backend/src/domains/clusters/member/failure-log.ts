@@ -23,8 +23,8 @@ type Kept = Partial<Pick<MemberRow, 'trouble' | 'failure_log' | 'failure_log_at'
 const kept = (lines: readonly string[]): string => withoutTokens(lines.join('\n')).slice(-mostCharacters)
 
 /**
- * Columns with the trouble and log of a boot that may fail; empty if nothing is new. In a first attempt lines are stored only once they show trouble, later
- * always, because the moment of the failure may be missed.
+ * Columns with the trouble and log of a boot that may fail; empty if nothing is new. In a first attempt lines are stored only if they show trouble, in later
+ * attempts always, because the moment of the failure may be missed.
  */
 export function troubleOf(
   m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
@@ -54,7 +54,7 @@ export const failureAnswer = ({ failure, trouble, failure_log, failure_log_at }:
   log: failure_log === null || failure_log_at === null ? null : { at: failure_log_at.toISOString(), lines: failure_log.split('\n') },
 })
 
-/** Event of a failed installation that is repeated. */
+/** Event of a failed installation that will be repeated. */
 export const installFailed = (m: MemberRow, clusterName: string): Change => ({
   action: 'server.install_failed',
   target: { kind: 'server', id: m.node_id, name: m.name },

@@ -12,7 +12,7 @@ import type { Seen } from './decide-server.ts'
 import type { MemberTurn } from './run.ts'
 
 type Trouble = Pick<Extract<Seen, { kind: 'secured' }>, 'trouble' | 'isInstallSkipped' | 'last'>
-/** By wake-up: attempt, stage, time and result of the last query of a server's trouble. In memory only. */
+/** Attempt, stage, time and result of the last query of a server's trouble, by wake-up key. In memory only. */
 export type AskedTroubles = Map<string, { readonly sends: number; readonly stage: string; readonly at: number; readonly trouble: Trouble }>
 
 /** Age of an installation, in ms, after which its trouble is queried; after a failed one at once. */
@@ -47,7 +47,7 @@ export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn
 }
 
 interface Expected {
-  /** It has a configuration, so the secured API is tried first. */
+  /** The server has a configuration, so the secured API is tried first. */
   readonly expectSecured: boolean
   /** Whether to query the trouble, by the stage that the server shows. */
   readonly askTrouble?: (stage: string) => boolean
@@ -55,13 +55,13 @@ interface Expected {
   readonly askInstallation?: boolean
 }
 
-/** @throws only where the caller's signal is aborted */
+/** @throws only if the caller's signal is aborted */
 export async function look(connection: ServerConnection, credentials: Credentials | null, expected: Expected, signal: AbortSignal): Promise<Seen> {
   try {
     if (expected.expectSecured && credentials) {
       const seen = await lookSecured(connection, credentials, expected, signal)
       if (seen.kind !== 'foreign') return seen
-      // Another certificate: the server is in maintenance or belongs to somebody else.
+      // The certificate isn't the cluster's: the server is in maintenance or belongs to somebody else.
       return (await connection.presence({ signal })) === 'maintenance' ? await lookInMaintenance(connection, signal) : seen
     }
     if ((await connection.presence({ signal })) === 'maintenance') return await lookInMaintenance(connection, signal)
@@ -118,7 +118,7 @@ async function machineStatus(client: TalosClient): Promise<{ stage: string; unme
   return { stage: stageOf(status.stage), unmet: unmetOf(status.status?.unmetConditions ?? []) }
 }
 
-/** Converts an error to what it says about the server. An abort by this program says nothing. */
+/** Converts an error to an observation of the server. An abort by this program isn't an observation. */
 export function unseen(error: unknown, signal: AbortSignal): Extract<Seen, { kind: 'dark' | 'stranger' }> {
   if (signal.aborted) throw signal.reason
   if (error instanceof Problem && error.code === 'identity_changed') return { kind: 'stranger', reason: error.message }

@@ -14,7 +14,7 @@ import { unseen } from './look.ts'
 import { demandStillWanted, fail, type MemberTurn, note, orderDeadlineMs, reread } from './run.ts'
 
 type Mend = Extract<ServerAct, { act: 'mend' }>
-/** By wake-up: number and time of wipes that don't show yet. In memory only. */
+/** Number and time of wipes that don't show on the server yet, by wake-up key. In memory only. */
 export type Mends = Map<string, { readonly times: number; readonly at: number }>
 
 /** How long a wipe takes to show, in ms, and how often it is repeated. */

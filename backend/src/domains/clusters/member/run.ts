@@ -22,7 +22,7 @@ export const orderDeadlineMs = 60_000
 /** Interval of recording unchanged looks, in ms. */
 const noteSeenEveryMs = 5_000
 
-/** Columns of a look, which no other reconciler waits for. */
+/** Columns that record a look. No other reconciler waits for them. */
 const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
 /** The changed columns after a look. */
@@ -53,7 +53,7 @@ export const reread = async (turn: MemberTurn): Promise<MemberTurn> => ({
 export const operationOf = ({ state, m }: MemberTurn): string | null => m.operation_id ?? state.row.operation_id
 
 /**
- * Checked right before an order, because connecting takes time. A reset that is being cancelled is not ordered any more, unless an
+ * Checked right before an order, because connecting takes time. A reset that is being cancelled is no longer ordered, unless an
  * earlier order may have arrived (`m` is the row from before this one). @throws Overtaken
  */
 export async function demandStillWanted({ parts: { db, operations }, m }: MemberTurn): Promise<void> {
@@ -77,7 +77,7 @@ export function note(turn: MemberTurn, at: Place, shown: Shown, change: MemberCh
   return job.fence.write(async (tx) => {
     const now = await holdMember(tx, m)
     if (!now) return false
-    // Sent again: the server was in maintenance right before.
+    // The configuration was sent again: the server was in maintenance right before.
     if (change.secured_at || change.sends !== undefined) await parts.servers.noteRunning(tx, m.node_id, Boolean(change.secured_at))
     if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
     const isJoined = at === 'join' && now.node_ready_at !== null

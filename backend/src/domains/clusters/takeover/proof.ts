@@ -71,7 +71,7 @@ export const bundleOf = (config: string, name: string): SecretsBundle =>
 
 const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
 
-/** Names of differing parts; empty if both are of the same cluster and time. */
+/** Names of the parts that differ; empty if both bundles are of the same cluster and of the same time. */
 export function differences(one: SecretsBundle, other: SecretsBundle): string[] {
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
   const pairs: [string, string, string][] = [

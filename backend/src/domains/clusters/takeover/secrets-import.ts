@@ -43,7 +43,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 
-  // What each machine holds by now: its new keys are what it is compared with from here on. One that doesn't answer shows them as drift until it does.
+  // Reads each machine's current configuration: from now on drift is judged against its new keys. A machine that doesn't answer shows drift until it answers.
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
   const found = new Map<string, Found>()
   await Promise.all(
@@ -66,10 +66,10 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
       if (!holds || !configs) continue
       await kept.keep(tx, clusterId, m.node_id, withSecretsOf(configs.held.yaml, holds.stored))
       await kept.rebase(tx, clusterId, m.node_id, (base) => withSecretsOf(base, holds.stored))
-      // Stored only; it is sent with the next patch.
+      // The configuration is only stored; it is sent with the next patch.
       await renderAgain(parts, tx, clusterId, m.node_id)
     }
-    // The escrow file is rewritten with the new secrets.
+    // Makes the reconciler rewrite the escrow file with the new secrets.
     const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
     await parts.record(tx, caller, {
       action: 'cluster.secrets_imported',

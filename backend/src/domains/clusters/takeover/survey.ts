@@ -22,9 +22,9 @@ export interface SurveyedMachine {
   readonly name: string
   readonly address: string | null
   readonly told: Told | null
-  /** Whether Kubernetes reports it Ready; if not, why. */
+  /** Whether Kubernetes reports the node Ready; if not, why. */
   readonly node: Pick<KubernetesNode, 'ready' | 'reason'>
-  /** Why it reported nothing. */
+  /** Why the machine reported nothing. */
   readonly problem: string | null
 }
 
@@ -63,8 +63,8 @@ function virtualAddresses(config: string): string[] {
 }
 
 /**
- * One call, or several, over a machine's API with the cluster's own credentials.
- * @throws Problem `invalid` where it belongs to another cluster, `server_unreachable` where it doesn't answer
+ * Runs one or more calls over a machine's API with the cluster's own credentials.
+ * @throws Problem `invalid` if the machine belongs to another cluster, `server_unreachable` if it doesn't answer
  */
 export async function askAt<T>(
   { servers }: Pick<SurveyParts, 'servers'>,
@@ -181,7 +181,7 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
     const verdict = parts.dial.check(address, apidPort)
     return verdict.ok ? [] : [{ address, reason: verdict.reason }]
   })
-  // Endpoints of a talosconfig may be names or load balancer addresses. One that may be dialled is enough.
+  // Endpoints of a talosconfig may be names or load balancer addresses. One address that may be dialled is enough.
   if (refused.length > 0 && (asked.length > 0 || refused.length === addresses.length)) {
     const sentence = asked.length > 0 ? refused[0]!.reason : `${refused[0]!.reason}. Give the address of a control plane`
     throw new Problem('dial_refused', sentence, { addresses: sentence })

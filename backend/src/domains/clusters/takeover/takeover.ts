@@ -34,7 +34,7 @@ interface Looked {
 
 const isName = (name: string): boolean => z.safeParse(nameOf('Cluster'), name).success
 
-/** Pods don't reach addresses that lie in their own networks. A cluster that runs can't change those, so this is no reason to refuse it. */
+/** Pods can't reach subnets that overlap the cluster's own networks. A running cluster can't change its networks, so an overlap only gives a warning. */
 const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { name: string; cidr: string }[]): string[] =>
   [
     { what: 'pod', cidr: podCidr || defaultPodCidr },
@@ -223,7 +223,7 @@ async function take(
 /** What a takeover would do, and what prevents it. @throws Problem */
 export const previewTakeover = async (parts: ClusterParts, asked: Asked): Promise<Takeover> => (await look(parts, asked)).takeover
 
-/** `seen`: the digest of the cluster that the user looked at. @throws Problem */
+/** `seen`: digest of the survey that the user was shown. @throws Problem */
 export async function takeOver(
   parts: ClusterParts,
   caller: Caller,

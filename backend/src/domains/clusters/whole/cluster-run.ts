@@ -1,5 +1,5 @@
 /**
- * What the reconcilers of a cluster and of its servers share: turns, steps of operations, and writes only while users still want the same. API calls lock
+ * Shared by the reconcilers of a cluster and of its servers: turns, steps of operations, and writes that require an unchanged wanted state. API calls lock
  * the cluster's row and don't use the fence, so each write of a run locks that row too, and compares what it read with the current wanted state.
  */
 import { hasEnded, type Step } from '#contract/operations.ts'
@@ -22,18 +22,18 @@ export class Overtaken extends Error {
   }
 }
 
-/** First in a transaction of the cluster's reconciler. @throws Overtaken */
+/** Called first in a transaction of the cluster's reconciler. @throws Overtaken */
 export async function holdCluster(tx: Tx, read: store.ClusterRow): Promise<void> {
   const now = await store.hold(tx, read.id)
   const isUnchanged = now?.deleted_at === null && now.wanted === read.wanted && now.forced === read.forced && now.operation_id === read.operation_id
   if (!isUnchanged) throw new Overtaken(read.name)
 }
 
-/** Whether users still want the same of a server. */
+/** Whether the wanted state of a server is unchanged. */
 export const isSameMember = (read: store.MemberRow, now: store.MemberRow | undefined): now is store.MemberRow =>
   now !== undefined && now.at !== 'done' && now.wanted === read.wanted && now.operation_id === read.operation_id
 
-/** First in a transaction of a server's reconciler: its current row, or undefined if it was overtaken. */
+/** Called first in a transaction of a server's reconciler. Returns the server's current row, or undefined if it was overtaken. */
 export async function holdMember(tx: Tx, read: store.MemberRow): Promise<store.MemberRow | undefined> {
   await store.hold(tx, read.cluster_id)
   const now = await store.member(tx, read.cluster_id, read.node_id)
@@ -47,7 +47,7 @@ export const running = (reason: string | null = null): Shown => ({ status: 'runn
 export const waiting = (reason: string): Shown => ({ status: 'waiting', reason })
 export const failed = (reason: string): Shown => ({ status: 'failed', reason })
 
-/** Steps of a server at a place: earlier ones are done, later ones are to do. */
+/** Status of a server's steps when the server is at a place: earlier steps are done, later ones are to do. */
 export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown: Shown, wasInstalled: boolean): ReadonlyMap<string, Shown> {
   const path: readonly Place[] = leaving.some((p) => p === at) || at === 'done' ? leaving : placesOf(role)
   const place = at === 'done' ? path.length : path.indexOf(at)
@@ -58,7 +58,7 @@ export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown:
   return steps
 }
 
-/** Updates the steps that differ; none after the operation's end. */
+/** Updates the steps that differ; after the operation's end it updates none. */
 export async function showSteps(operations: Operations, tx: Tx, operationId: string | null, steps: ReadonlyMap<string, Shown>): Promise<void> {
   const operation = operationId === null ? undefined : await operations.read(tx, operationId)
   if (!operation || hasEnded(operation)) return
@@ -75,7 +75,7 @@ function differs(step: Step, wanted: Shown): boolean {
   return !(step.status === 'done' && wanted.status === 'todo')
 }
 
-/** Interval while waiting for other events, in ms. They wake the server; this catches missed ones. */
+/** Interval while waiting for other events, in ms. Events wake the server; the interval catches missed ones. */
 export const idleMs = 30_000
 /** Interval until the next look, in ms: it grows with the time in the same step. */
 export const pollMs = (sinceMs: number): number =>
@@ -142,7 +142,7 @@ export async function end({ parts: { operations }, state: { row } }: ClusterTurn
   if ((await operations.state(tx, row.operation_id))?.cancel_requested_at) throw new Overtaken(row.name)
 }
 
-/** Starts a retry: failures are cleared, and observations from before the failure, because they are out of date. */
+/** Starts a retry: clears failures, and also observations from before the failure, because they are out of date. */
 const beginAgain = (turn: ClusterTurn, round: number): Promise<void> =>
   write(turn, async (tx) => {
     const { row, members } = turn.state

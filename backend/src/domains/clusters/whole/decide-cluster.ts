@@ -24,7 +24,7 @@ export function decideCluster({ row, members, bootstrap, hasBundle }: State): Cl
   if (row.wanted === 'removed') return row.forced || members.every((m) => m.released_at !== null) ? 'forget' : 'wait-release'
   if (!hasBundle) return 'secrets'
   if (row.escrowed_at === null) return 'escrow'
-  // A cluster that was taken over is ready before it has Steelyard's key.
+  // A cluster that was taken over is ready already, although it doesn't have Steelyard's key yet.
   if (row.ready_at === null) {
     if (bootstrap === undefined) return members.some(couldBootstrap) ? 'bootstrap' : 'wait-control-plane'
     if (bootstrap.confirmed_at === null) return 'bootstrap'
@@ -55,11 +55,11 @@ export function waitTurn(member: MemberRow, { row, members, bootstrap }: Pick<St
   return before.length > 0 ? `Control planes leave etcd one by one: ${names(before)} first` : null
 }
 
-/** Failed members that block the cluster. Servers replaced during a creation don't. */
+/** Failed members that block the cluster. Servers that were replaced during a creation don't block it. */
 const failedOf = ({ row, members }: State): MemberRow[] =>
   members.filter((m) => m.failed_at !== null && m.released_at === null && (row.wanted === 'removed' || m.wanted === 'joined'))
 
-/** Whether the creation is stuck: a server failed, and every other one is as far as it can get without it. */
+/** Whether the creation is stuck: a server failed, and no other server can get any further without it. */
 export function isStuck(state: State): boolean {
   const { row, members, bootstrap } = state
   const failed = failedOf(state)
@@ -68,7 +68,7 @@ export function isStuck(state: State): boolean {
   const others = members.filter((m) => m.wanted === 'joined' && m.failed_at === null)
   const isSettled = (m: MemberRow) =>
     row.control_plane_at !== null ? m.node_ready_at !== null : m.role === 'worker' ? m.at === 'apply' : m.secured_at !== null
-  // Without a control plane for the bootstrap, or if the chosen one failed, no other server can continue.
+  // If there is no control plane for the bootstrap, or the chosen one failed, no other server can continue.
   const isUnconfirmed = bootstrap === undefined || bootstrap.confirmed_at === null
   const chosenFailed = isUnconfirmed && failed.some((m) => m.node_id === bootstrap?.node_id)
   if (row.control_plane_at === null && isUnconfirmed && !chosenFailed && others.some(couldBootstrap)) return false

@@ -1,4 +1,4 @@
-/** Repeated failures of a cluster outside of operations, shown at the cluster and not only in the log. */
+/** Shows repeated failures of a cluster outside of operations at the cluster, and not only in the log. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
