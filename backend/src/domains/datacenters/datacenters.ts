@@ -1,4 +1,4 @@
-/** What can be done with datacenters. Each change is one transaction: rows, audit entry and event together. */
+/** Use cases of datacenters. Each change is one transaction with rows, audit entry and event. */
 import type { FastifyInstance } from 'fastify'
 import {
   canRemoveDatacenter,
@@ -35,7 +35,7 @@ export function datacenterRoutes(app: FastifyInstance, datacenters: Datacenters)
   on(datacenterRemove, ({ caller, params, ifMatch }) => datacenters.remove(caller, params.id, ifMatch).then(() => undefined))
 }
 
-/** The contents of a datacenter, counted by the domains that own them. */
+/** The contents of a datacenter. Each domain counts its own objects. */
 export interface Content {
   readonly servers: number
   readonly clusters: number
@@ -44,7 +44,7 @@ export interface Content {
 }
 export const nothing: Content = { servers: 0, clusters: 0, subnets: 0, compute_units: { total: 0, free: 0 } }
 
-/** Row → contract. The only place where a datacenter's columns become its fields. */
+/** Converts a row to the contract's datacenter. */
 const present = ({ index: _index, ...row }: store.DatacenterRow, content: Content): Datacenter => ({
   ...row,
   tier: row.tier as Datacenter['tier'],
@@ -69,7 +69,7 @@ const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
 }
 const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({ kind: 'datacenter', id, name: code })
 const codeOf = (city: { readonly country_code: string; readonly city_code: string }, index: number): string => `${city.country_code}-${city.city_code}-${index}`
-/** An emptied text becomes null. */
+/** Converts empty texts to null. */
 const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
   ...input,
   ...(input.facility === '' && { facility: null }),
@@ -78,13 +78,13 @@ const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
 })
 const sentence = 'Enter both latitude and longitude, or neither'
 
-/** @param parts `contents`: counts of objects by datacenter id, from their domains */
+/** @param parts `contents`: counts of objects by datacenter id, from the domains that own the objects */
 export function datacenters({ db, clock, record, contents }: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
   const now = () => new Date(clock.now())
   const taken = (error: unknown, code: string): unknown =>
     violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
 
-  /** @throws Problem conflict where the city has counted as far as indexes go */
+  /** @throws Problem conflict if the city's highest index is already assigned */
   const indexOf = async (tx: Tx, city: { readonly country_code: string; readonly city_code: string }, wanted: number | undefined): Promise<number> => {
     const index = await store.nextIndex(tx, city, wanted)
     if (index <= lastIndex) return index
@@ -111,7 +111,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     /** @throws Problem not_found */
     get: async (id: string): Promise<Datacenter> => present(existing(await store.get(db, id), 'datacenter'), (await contents()).get(id) ?? nothing),
 
-    /** @throws Problem conflict where the code is taken */
+    /** @throws Problem conflict if the code is taken */
     async create(caller: Caller, { index: wanted, ...input }: DatacenterInput): Promise<Datacenter> {
       let code = ''
       try {
@@ -127,7 +127,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       }
     },
 
-    /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use if its code would change while it has objects */
+    /** @throws Problem not_found, stale, invalid, conflict; datacenter_in_use if the code of a datacenter with objects would change */
     async update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter> {
       const inside = (await contents()).get(id) ?? nothing
       let code = ''
@@ -174,7 +174,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       })
     },
 
-    /** For other domains. Null if missing. Locked against removal until the transaction ends. */
+    /** For other domains: the datacenter, locked against removal until the transaction ends. Null if it doesn't exist. */
     find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> => (await store.hold(on, id)) ?? null,
 
     names: () => store.all(db),

@@ -11,16 +11,16 @@ export const all = (db: Db): Promise<DatacenterRow[]> => db.selectFrom('datacent
 
 export const get = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).executeTakeFirst()
-/** The same, locked against removal until the transaction ends. */
+/** The datacenter, locked against removal until the transaction ends. */
 export const hold = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).forKeyShare().executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
   tx.selectFrom('datacenter').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
 /**
- * What refers to a datacenter whose row is locked, counted here across all tables and not by their domains: whatever is given a place takes a share
- * of the datacenter's row (its foreign key), which the lock excludes, so that nothing comes in between this and the end of the transaction. `additions` are operations under way that add servers to it; `join_tokens` those that can still
- * be used and put servers there.
+ * Counts what refers to a datacenter whose row is locked, here across all tables instead of in the domains: every row that refers to the datacenter takes a
+ * share lock on the datacenter's row (by its foreign key), which this lock excludes, so that no reference is added before the transaction ends.
+ * `additions`: running operations that add servers to the datacenter. `join_tokens`: tokens that can still be used and assign servers to it.
  */
 export async function referring(tx: Tx, id: string, at: Date) {
   const { rows } = await sql<Record<'servers' | 'clusters' | 'subnets' | 'additions' | 'join_tokens', number>>`select
@@ -33,13 +33,13 @@ export async function referring(tx: Tx, id: string, at: Date) {
   return rows[0]!
 }
 
-/** Clears the datacenter of removed servers and deleted clusters, which would hold it for ever. The audit log still knows it. */
+/** Sets the datacenter of removed servers and deleted clusters to null, because they would block its deletion for ever. The audit log still has it. */
 export async function forgetIn(tx: Tx, id: string): Promise<void> {
   await sql`update server set datacenter_id = null where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
   await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)
 }
 
-/** Increments the city's index in its own row, whose lock serialises callers, so that a removed code is never reused. */
+/** Increments the city's last index, so that the code of a removed datacenter is never reused. The lock on the city's row serialises callers. */
 export async function nextIndex(tx: Tx, city: { country_code: string; city_code: string }, wanted: number | undefined): Promise<number> {
   const { last_index } = await tx
     .insertInto('city_index')
@@ -69,7 +69,7 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['datacenter
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** Lists of removed servers show its code, and ask only for servers that were written since. */
+/** Writes removed servers again after the datacenter's code has changed: lists of them show the code and reload only rows that were written. */
 export const touchRemovedIn = (tx: Tx, id: string) =>
   sql`update server set datacenter_id = datacenter_id where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
 

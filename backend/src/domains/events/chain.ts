@@ -1,6 +1,6 @@
 /**
- * The hashes of the audit log. Each is an HMAC (RFC 2104) over the entry, its number and the hash before it, under a key that lies in the database
- * only sealed. So the database alone is not enough to write a chain that holds.
+ * The hashes of the audit log. Each is an HMAC (RFC 2104) over the entry, its number and the previous hash. The key is stored in the database
+ * only sealed, so the database alone is not enough to forge a valid chain.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
@@ -8,15 +8,15 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import type { Vault } from '../../vault/vault.ts'
 
-/** What is hashed of an entry, in addition to its number and the hash before it. */
+/** The hashed fields of an entry, in addition to its number and the previous hash. */
 export type AuditFields = Omit<Selectable<Tables['audit_entry']>, 'seq' | 'hash' | 'previous_hash' | 'at'> & { readonly at: string }
 
-/** An entry by its number, and its hash. */
+/** Number and hash of an entry. */
 export type ChainHead = Readonly<Pick<Selectable<Tables['audit_entry']>, 'seq' | 'hash'>>
 
 export interface Chain {
   readonly key: Buffer
-  /** The last entry before the chain was keyed; number 0 and an empty hash if there is none. */
+  /** The last entry before the keyed chain; number 0 and an empty hash if there is none. */
   readonly after: ChainHead
 }
 
@@ -41,14 +41,14 @@ export const keyedHash = (key: Uint8Array, previous: string, seq: number, entry:
     .update(textOf(previous, seq, entry))
     .digest('hex')
 
-/** SHA-256, hex: how entries were hashed before there was a key. */
+/** SHA-256, hex: the hash of entries from before the keyed chain. */
 export const unkeyedHash = (previous: string, seq: number, entry: AuditFields): string =>
   createHash('sha256')
     .update(textOf(previous, seq, entry))
     .digest('hex')
 
 /**
- * A key for the entries after `after`, and the sealed text to store. It contains the end of the unkeyed entries: otherwise all entries could be
+ * Makes a key for the entries after `after`, and the sealed text to store. The sealed text contains the last unkeyed entry: otherwise all entries could be
  * rewritten without a key.
  */
 export async function beginChain(vault: Vault, tx: Tx, after: ChainHead): Promise<{ chain: Chain; sealed: Uint8Array }> {
@@ -57,7 +57,7 @@ export async function beginChain(vault: Vault, tx: Tx, after: ChainHead): Promis
   return { chain: { key, after }, sealed: await vault.seal(tx, { ...place, bytes: Buffer.from(text) }) }
 }
 
-/** @throws SealBroken where the sealed text was changed, or the key file is another */
+/** @throws SealBroken if the sealed text was changed, or was sealed with another key file */
 export async function openChain(vault: Vault, on: Db | Tx, sealed: Uint8Array): Promise<Chain> {
   const { key, after } = JSON.parse((await vault.open(on, { ...place, sealed })).toString('utf8')) as { key: string; after: ChainHead }
   return { key: Buffer.from(key, 'base64'), after }

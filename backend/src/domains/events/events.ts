@@ -1,4 +1,4 @@
-/** The live stream: published events in the order of their numbers. Each reader gets those that they may read. */
+/** The live stream: published events in the order of their numbers. Each reader gets only the events that it may read. */
 import type { FastifyInstance } from 'fastify'
 import { isDatabaseGone } from '../../db/db.ts'
 import { Problem } from '#contract/errors.ts'
@@ -14,12 +14,12 @@ export const eventRoutes = (app: FastifyInstance, events: Events): void =>
   serveStream(app)(eventStream, ({ caller, lastEventId, signal }) => events.stream(signedIn(caller), lastEventId, signal))
 
 const keptMs = 24 * 3600_000
-/** Events that may wait for one reader; past that it is sent `resync`. */
+/** Maximum number of events that wait for one reader; past this limit the reader gets `resync`. */
 const mostWaiting = 256
 const mostReplayed = 1_000
 const pollMs = 1_000
 const readBatch = 1_000
-/** A stream ends when the database has been silent for so long, because nothing can arrive on it; its reader then polls. */
+/** A stream ends after the database has been silent for this time, because no events can arrive; its reader then polls. */
 const silentMs = 5_000
 
 interface Reader {
@@ -42,7 +42,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   let timer: NodeJS.Timeout | undefined
   let unlisten: () => void = () => undefined
 
-  /** The text is the event as the stream says it, once for all readers. */
+  /** Events after `from`. `text` is the event in the stream's wire format, serialised once and shared by all readers. */
   const after = async (from: number, limit: number) => {
     const rows = await db.selectFrom('event').selectAll().where('id', '>', from).orderBy('id').limit(limit).execute()
     return rows.map(({ id, at, name, scope, data }) => ({ id, scope, text: textOf(id, name, { id, at: at.toISOString(), ...data }) }))
@@ -66,7 +66,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
     reader.wake()
   }
 
-  /** Reads new events, one read at a time, and hands them to every reader of this process. */
+  /** Reads new events, one read at a time, and passes them to every reader of this process. */
   const read = async (): Promise<void> => {
     again = true
     if (reading) return
@@ -94,21 +94,21 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
   const resync = (id: number): string => textOf(id, 'resync', { id, at: new Date(clock.now()).toISOString() })
 
-  /** The events after `lastId`; undefined where they are no longer known. */
+  /** The events after `lastId`; undefined if some of them are no longer stored. */
   const replay = async (lastId: number, upTo: number, may: Reader['may']): Promise<string[] | undefined> => {
     if (lastId > upTo) return undefined
     if (lastId === upTo) return []
     const found = await after(lastId, mostReplayed + 1)
-    // A gap right after it: the events in between were removed.
+    // A gap right after `lastId`: the events in between were removed.
     if (found.length > mostReplayed || found[0]?.id !== lastId + 1) return undefined
     return found.filter((event) => event.id <= upTo && may(event.scope)).map((event) => event.text)
   }
 
   return {
     /**
-     * Server-sent events after `lastId`, or from now on. A reader that is too slow or asks for deleted events gets `resync`:
-     * it then refetches its data. The stream ends while the database is away.
-     * @throws Problem unavailable where the database is away
+     * Server-sent events after `lastId`, or from now on. A reader that is too slow, or that requests deleted events, gets `resync`
+     * and refetches its data. The stream ends if the database is unavailable.
+     * @throws Problem unavailable if the database is unavailable
      */
     async *stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string> {
       const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
@@ -118,7 +118,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       const stop = () => reader.wake()
       signal.addEventListener('abort', stop, { once: true })
       try {
-        // The reader is registered first, so that new events wait in it. `last` is the newest event that all readers have.
+        // The reader was registered first, so that new events wait in its queue. `last` is the newest event that all readers have.
         const upTo = ready ? last : await head()
         const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
         yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`

@@ -1,5 +1,5 @@
 /**
- * Numbers committed events and passes them on. An advisory lock allows one publisher at a time: a sequence taken at insert would become visible out of
+ * Numbers committed events and publishes them. An advisory lock allows one publisher at a time: numbers assigned at insert would become visible out of
  * order, and a resuming reader would miss late events with smaller numbers. The same pass chains the audit log.
  */
 import type { Insertable } from 'kysely'
@@ -16,7 +16,7 @@ const batch = 500
 const pollMs = 1_000
 const headHashMs = 60_000
 
-/** The entry that marks where the keyed chain begins. */
+/** The entry that marks the beginning of the keyed chain. */
 const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   const target = { kind: 'installation', id: '' }
   const entry = auditOf(system, { action: 'audit.keyed', target, after: { unkeyed_entries: after.seq, head: after.hash } })
@@ -28,7 +28,7 @@ export type Publisher = ReturnType<typeof publisher>
 export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>) {
   let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
 
-  /** The key of the chain. It is made when the first entry is chained; entries that were written before then keep their unkeyed hashes. */
+  /** The key of the chain. It is generated when the first entry is chained; older entries keep their unkeyed hashes. */
   const chainOf = async (tx: Tx, head: { chain_sealed: Uint8Array | null; last_audit: number; last_hash: string }): Promise<Chain> => {
     if (head.chain_sealed && known && Buffer.compare(known.sealed, head.chain_sealed) === 0) return known.chain
     if (head.chain_sealed) {
@@ -42,7 +42,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
   }
 
   const publishBatch = async (tx: Tx): Promise<number> => {
-    // Held until the transaction ends. A process without the lock leaves the work to its holder.
+    // The lock is held until the transaction ends. A process that doesn't get it leaves the work to the process that has it.
     if (!(await tryLock(tx, 'steelyard publisher'))) return 0
     const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
     if (waiting.length === 0) return 0
@@ -127,7 +127,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
 
   let unlisten: () => void = () => undefined
   return {
-    /** Publishes what waits, and answers how much that was. `start` calls it by itself; tests call it directly. */
+    /** Publishes everything in the outbox and returns the number of rows. `start` has it called whenever there are new rows; tests call it directly. */
     publish,
     start(): void {
       unlisten = listener.on(outboxChannel, () => wake())
@@ -138,7 +138,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
       unlisten()
       wake()
       await loop
-      // Publishes what the last requests wrote before the process ends.
+      // Publishes what the last requests have written, before the process ends.
       await publish().catch(() => undefined)
     },
   }

@@ -1,4 +1,4 @@
-/** Checks of a wanted image, here and at the factory. Every refusal is a Problem with a sentence. */
+/** Checks of a wanted image, by Steelyard and by the image factory. Every refusal is a Problem with a message. */
 import { Problem } from '#contract/errors.ts'
 import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
@@ -11,18 +11,18 @@ import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
 import { commandLineOf, kernelArgsOf } from './present.ts'
 
-/** `v1.13.9` from either spelling; undefined for a version that Steelyard makes no clusters of. */
+/** Normalises a Talos version to `v1.13.9`; undefined for a version that Steelyard doesn't create clusters with. */
 export function supportedVersion(given: string): string | undefined {
   const version = given.startsWith('v') ? given : `v${given}`
   return supportedMinor(version) && version
 }
 export const unsupported = (given: string): string => `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
 
-/** A factory's error as a Problem, for calls that need the factory. */
+/** Converts an error of the factory to a Problem, for calls that need the factory. */
 export const asProblem = (error: unknown): unknown =>
   error instanceof FactoryError ? new Problem(error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable', error.message) : error
 
-/** Extensions whose old names the factory still builds (image-factory `internal/profile/profile.go` ExtensionNameAlias); its lists have the new ones. */
+/** Extensions that the factory still builds by old names (image-factory `internal/profile/profile.go` ExtensionNameAlias); its lists have the new names. */
 const renamed: Readonly<Record<string, string>> = {
   'siderolabs/v4l-uvc': 'siderolabs/v4l-uvc-drivers',
   'siderolabs/usb-modem': 'siderolabs/usb-modem-drivers',
@@ -38,7 +38,7 @@ const renamed: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks that the factory builds this version with these extensions. Answers null, or why that isn't known.
+ * Checks that the factory builds this version with these extensions. Returns null, or why the factory couldn't be queried.
  * @throws Problem factory_refused that names the version or the extensions
  */
 export async function offered(factory: Factory, version: string, extensions: readonly string[]): Promise<string | null> {
@@ -70,8 +70,8 @@ export function notBuilt(version: string): Problem {
 }
 
 /**
- * The token and the datacenter that an image is prepared with.
- * @throws Problem not_found; conflict where the token can't be used; invalid where the two don't agree
+ * The join token and the datacenter of an image.
+ * @throws Problem not_found; conflict if the token can't be used; invalid if token and datacenter contradict each other
  */
 export async function placed(
   on: Db | Tx,
@@ -94,7 +94,7 @@ export async function placed(
   return { token, datacenter: datacenter ?? its }
 }
 
-/** @throws Problem invalid where the kernel would cut the line off */
+/** @throws Problem invalid if the kernel command line is so long that the kernel would truncate it */
 export function checkLength(
   image: Parameters<typeof commandLineOf>[0] & { readonly kernel_args: readonly string[]; readonly public_url: string },
   token: TokenForImage | null,

@@ -1,12 +1,12 @@
 /**
- * A call to the image factory, bounded in time, size and attempts, with a sentence for every failure. The answer
- * comes from a foreign program, so its length, characters and form are not trusted.
+ * A call to the image factory, limited in time, size and attempts, with a message for every failure. The response
+ * comes from an external program, so its length, characters and format are not trusted.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
 
-/** `unreachable`: nothing that can be used came back, now. `refused`: it answered that it will not. */
+/** `unreachable`: for now the factory gave no usable response. `refused`: the factory answered that it refuses the request. */
 export class FactoryError extends Error {
   override readonly name = 'FactoryError'
   readonly kind: 'unreachable' | 'refused'
@@ -17,14 +17,14 @@ export class FactoryError extends Error {
 }
 
 export interface CallLimits {
-  /** One try. */
+  /** Time limit of one attempt. */
   readonly callMs: number
-  /** All tries and the pauses between them. */
+  /** Time limit of all attempts and the pauses between them. */
   readonly overallMs: number
   readonly tries: number
-  /** Pause before the second try; it doubles. */
+  /** Pause before the second attempt; each further pause is twice as long. */
   readonly pauseMs: number
-  /** Concurrent calls; each holds a waiting request. */
+  /** Maximum number of concurrent calls. A request waits for each of them. */
   readonly atOnce: number
 }
 export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
@@ -32,7 +32,7 @@ export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, trie
 interface Question {
   /** Begins with a slash. */
   readonly path: string
-  /** YAML; with it the call is a POST, which the factory takes any number of times. */
+  /** YAML. With a body the call is a POST, which the factory accepts any number of times. */
   readonly body?: string
   readonly status: 200 | 201
   readonly mostBytes: number
@@ -44,11 +44,11 @@ interface Answered {
 }
 
 const mostWords = 200
-/** The factory may repeat a schematic with its join token, and this text goes into answers, the log and the database. */
+/** Cleans a text of the factory, which may repeat a schematic with its join token: the text goes into responses, the log and the database. */
 const words = (text: string): string => printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 
-/** The call may be repeated, after `afterMs` at the earliest. */
+/** The call may be repeated after `afterMs` at the earliest. */
 class TryAgain extends Error {
   readonly error: FactoryError
   readonly afterMs: number
@@ -73,7 +73,7 @@ const passing = new Set([
 ])
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
 
-/** `Retry-After` in seconds; a date, or what can't be read, counts as absent. */
+/** `Retry-After` in seconds; a date or an invalid value counts as absent. */
 const retryAfterMs = (answer: Response): number => {
   const header = answer.headers.get('retry-after') ?? ''
   return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
@@ -85,7 +85,7 @@ async function bytesOf(answer: Response, most: number): Promise<Uint8Array | und
   if (answer.body === null) return new Uint8Array()
   for await (const part of answer.body) {
     length += (part as Uint8Array).length
-    // Leaving the loop closes the connection: the rest is never read.
+    // Leaving the loop closes the connection: the rest of the response is never read.
     if (length > most) return undefined
     parts.push(part as Uint8Array)
   }
@@ -93,8 +93,8 @@ async function bytesOf(answer: Response, most: number): Promise<Uint8Array | und
 }
 
 /**
- * Answers a function that asks the factory. It throws FactoryError only.
- * @param url the factory's, without a slash at the end
+ * Returns a function that calls the factory and throws only FactoryError.
+ * @param url of the factory, without a trailing slash
  */
 export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
   const place = `The image factory at ${url}`
@@ -121,7 +121,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
         method: body === undefined ? 'GET' : 'POST',
         headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) },
         ...(body !== undefined && { body }),
-        // A redirect could send the schematic anywhere.
+        // A redirect could send the schematic to any other server.
         redirect: 'manual',
         signal: AbortSignal.any([AbortSignal.timeout(limits.callMs), overall]),
       })

@@ -16,17 +16,17 @@ import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
 export interface Listed<T> {
   readonly items: readonly T[]
   readonly simulated: boolean
-  /** Why the factory wasn't called or didn't answer; null if the list is current. */
+  /** Why the factory wasn't called or gave no answer; null if the list is current. */
   readonly reason: string | null
 }
 
 export type Factory = ReturnType<typeof factory>
 
-/** Versions that are offered where the factory can't be asked. */
+/** Versions that are offered if the factory can't be queried. */
 export const ownVersions: readonly string[] = minors.map((m) => m.version).toReversed()
 
 const keepMs = 10 * 60_000
-/** Minimum interval of calls while it doesn't answer, in ms, because each may take its whole time limit. */
+/** Minimum interval of calls while the factory doesn't answer, in ms, because each call may take its whole time limit. */
 const leaveAloneMs = 15_000
 const mostVersionsKept = 64
 const mostListBytes = 1024 ** 2
@@ -49,7 +49,7 @@ const rank = (version: string): number[] => {
   const [, major, minor, patch, kind, number] = versionPattern.exec(version) ?? []
   return [Number(major), Number(minor), Number(patch), kind === undefined ? 3 : ['alpha', 'beta', 'rc'].indexOf(kind), Number(number ?? 0)]
 }
-/** Below 0: `a` is older. A prerelease comes before its release. Both as the factory writes them. */
+/** Negative if `a` is older. A prerelease comes before its release. Both versions are in the factory's notation. */
 export function compareVersions(a: string, b: string): number {
   const [x, y] = [rank(a), rank(b)]
   const at = x.findIndex((n, i) => n !== y[i])
@@ -60,7 +60,7 @@ const newestFirst = (a: string, b: string): number => compareVersions(b, a)
 const line = (text: string, most: number): string => printable(text.replaceAll(/\s+/g, ' ').trim(), most)
 const tierPattern = new RegExp(`^\\[(${extensionTiers.join('|')})\\]\\s*`)
 
-/** Splits the tier off the description. */
+/** Converts an extension, with the tier separated from the description. */
 function extensionOf({ name, ref, author, description }: z.output<typeof ExtensionAnswer>): Extension {
   const said = line(description, 2000)
   const tier = tierPattern.exec(said)
@@ -73,10 +73,10 @@ function extensionOf({ name, ref, author, description }: z.output<typeof Extensi
   }
 }
 
-/** The last call that got no answer; undefined after an answered one. */
+/** The last call that got no answer; undefined after a call that was answered. */
 type Silence = () => { readonly reason: string; readonly at: number } | undefined
 
-/** A cached list, fetched once for any number of callers. A list from before the factory fell silent counts as old. */
+/** A cached list, fetched once for any number of concurrent callers. While the factory doesn't answer, a list fetched before that counts as outdated. */
 function kept<T>(
   { clock, log }: FactoryParts,
   silence: Silence,
@@ -107,7 +107,7 @@ function kept<T>(
   }
 }
 
-/** `url`: without a slash at the end. */
+/** `url`: without a trailing slash. */
 type FactoryParts = Pick<Platform, 'clock' | 'log'> & { readonly url: string; readonly limits?: CallLimits }
 
 export function factory(parts: FactoryParts) {
@@ -116,7 +116,7 @@ export function factory(parts: FactoryParts) {
   let silent: ReturnType<Silence>
   const silence: Silence = () => silent
   const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
-  /** Asks, and reads the answer by a schema; `what` is the fault of one that doesn't fit it. */
+  /** Calls the factory and parses the response by a schema; `what` is the message for a response that doesn't match it. */
   const ask = async <S extends z.ZodMiniType>(question: Parameters<typeof call>[0], schema: S, what: string) => {
     const { json, simulated } = await call(question).catch((error: unknown) => {
       if (error instanceof FactoryError && error.kind === 'unreachable') silent = { reason: error.message, at: clock.now() }
@@ -146,7 +146,7 @@ export function factory(parts: FactoryParts) {
         const items = [...new Map(named.map((e) => [e.name, e])).values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
         return { items, simulated }
       })
-    // Moves the list to the end: the least recently used one comes first.
+    // Moves the list to the end: the least recently used list comes first.
     byVersion.delete(version)
     byVersion.set(version, list)
     if (byVersion.size > mostVersionsKept) byVersion.delete(byVersion.keys().next().value!)
@@ -161,11 +161,11 @@ export function factory(parts: FactoryParts) {
      * @throws FactoryError if there is no list, not even an old one
      */
     versions,
-    /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
+    /** Extensions for `v1.13.9`, by name. @throws FactoryError as `versions`, and `refused` if the factory doesn't have this version */
     extensions,
     /**
-     * Registers a schematic. Check the id that it answers by `knownAs`: a lower-case hexadecimal SHA-256, as the factory says.
-     * `text` is the schematic as the factory writes it, null from those that don't tell.
+     * Registers a schematic. Check the returned id with `knownAs`: a lower-case hexadecimal SHA-256, as returned by the factory.
+     * `text` is the schematic as serialised by the factory; null if the factory doesn't return it.
      * @throws FactoryError
      */
     async register(schematic: string) {
@@ -176,8 +176,8 @@ export function factory(parts: FactoryParts) {
 }
 
 /**
- * The factory's id of our schematic; null if that id stands for another one. The same schematic may have
- * another id than ours, because quoting depends on the factory's YAML library, and the factory's text counts.
+ * The factory's id of our schematic; null if that id belongs to another schematic. The factory's id of the same schematic may
+ * differ from ours, because the id is a hash of the YAML text, and quoting depends on the factory's YAML library.
  */
 export function knownAs(
   ours: { readonly text: string; readonly id: string },

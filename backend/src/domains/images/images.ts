@@ -1,6 +1,6 @@
 /**
- * Images that servers boot. Steelyard keeps what an image is made from; the factory holds its files. Steelyard writes the schematic and computes its id.
- * An image counts as good once the factory answers the same id; until then it is kept with the reason.
+ * Images that servers boot. Steelyard stores the inputs of an image; the factory has its files. Steelyard writes the schematic and computes its id.
+ * An image counts as registered after the factory has returned the same id; until then it is stored with the reason why not.
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -49,14 +49,14 @@ export function imageRoutes(app: FastifyInstance, domain: ReturnType<typeof imag
   on(imageFactoryGet, () => domain.factory())
   on(extensionList, ({ query }) => domain.extensions(query))
   on(imageList, ({ caller, query }) => domain.list(caller, query))
-  // The answer depends on the token and the settings, which change without a new version of the image.
+  // The response depends on the join token and the settings, which change without a new version of the image.
   serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => domain.get(caller, params.id))
   on(imageCreate, ({ caller, body }) => domain.create(caller, body))
   on(imageRegister, ({ caller, params }) => domain.register(caller, params.id))
   on(imageRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
 }
 
-/** Callers who may make join tokens may see them. */
+/** Callers who may create join tokens may see them. */
 const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
 const targetOf = ({ id, talos_version, arch, format }: Image) => ({ kind: 'image', id, name: `Talos ${talos_version} ${arch} ${format}` })
 
@@ -75,7 +75,7 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     row.token_id ? joining.tokenFor(on, row.token_id) : null
   const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), config, reveal)
 
-  /** Registers an image with the factory, if it offers what the image is made of. @throws Problem factory_refused */
+  /** Registers an image with the factory, if the factory offers the image's version and extensions. @throws Problem factory_refused */
   const register = async (image: Parameters<typeof schematicOf>[0] & { readonly talos_version: string }, token: TokenForImage | null): Promise<Outcome> => {
     const reason = await offered(factory, image.talos_version, image.extensions)
     if (reason !== null) return { reason }
@@ -146,14 +146,14 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     async create(caller: Caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage): Promise<Image> {
       const talos_version = supportedVersion(given)
       if (talos_version === undefined) throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
-      // Sorted and once each, so that the same choice is the same schematic.
+      // Sorted and without duplicates, so that the same choice gives the same schematic.
       const extensions = [...new Set(chosen)].toSorted()
       const wanted = { ...input, talos_version, extensions, public_url: config.publicUrl, factory_url: factory.url }
       const { token } = await placed(db, { datacenters, joining }, { token_id, datacenter_id })
       checkLength(wanted, token)
       const outcome = await register(wanted, token)
       return inTransaction(db, async (tx) => {
-        // The factory took its time: the token may have been revoked, the datacenter removed.
+        // During the call to the factory the token may have been revoked or the datacenter removed.
         const { datacenter } = await placed(tx, { datacenters, joining }, { token_id, datacenter_id })
         const at = now()
         const answered =
@@ -175,7 +175,7 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       /** An image that was registered before stays registered, because the factory keeps schematics. */
       const failed = async (problem: Problem): Promise<never> => {
         await inTransaction(db, async (tx) => {
-          // Locked: somebody else's try may have gone through meanwhile.
+          // Read with a lock: a concurrent registration may have succeeded meanwhile.
           const current = await store.lock(tx, id)
           if (!current || current.registered_at !== null || current.reason === problem.message) return
           await store.update(tx, id, { reason: problem.message }, now())

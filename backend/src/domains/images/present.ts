@@ -8,9 +8,9 @@ import { onlyHere } from '../../network.ts'
 import type { TokenForImage } from '../joining/tokens.ts'
 import type { ImageRow } from './store.ts'
 
-/** Where an image's files are, and what boots it over the network: image-factory `docs/api.md`, `internal/frontend/http/{standard,secureboot}.ipxe`. */
+/** URLs of an image's files, and its network boot script: image-factory `docs/api.md`, `internal/frontend/http/{standard,secureboot}.ipxe`. */
 interface Built extends Pick<Image, 'talos_version' | 'arch' | 'secureboot' | 'schematic_id'> {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly factory_url: string
 }
 
@@ -38,10 +38,10 @@ function pxeScript(image: Built, commandLine: string): string {
   return ['#!ipxe', '', 'imgfree', ...boot, 'boot', ''].join('\n')
 }
 
-/** Stands for the token where the caller may not make one. */
+/** Replaces the join token for callers who may not create tokens. */
 const masked = '…'
 
-/** All arguments that a schematic carries: a person's, then the announcement. */
+/** All kernel arguments of a schematic: the user's, then the one for joining. */
 export const kernelArgsOf = (image: { readonly kernel_args: readonly string[]; readonly public_url: string }, token: string | undefined): string[] => [
   ...image.kernel_args,
   ...(token === undefined ? [] : [joinArgument(image.public_url, token)]),
@@ -65,7 +65,7 @@ function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, ima
   ].filter((warning) => typeof warning === 'string')
 }
 
-/** @param reveal whether the join token is shown in clear */
+/** @param reveal whether the join token is shown in plaintext */
 export function present(row: ImageRow, token: TokenForImage | null, config: Config, reveal: boolean): Image {
   const shown = token === null ? undefined : reveal ? token.text : masked
   const args = kernelArgsOf(row, shown)

@@ -1,4 +1,4 @@
-/** SQL for images. Nothing else knows this table; names of datacenters and tokens are read beside it. */
+/** SQL for images. Nothing else uses this table. Names of datacenters and tokens are joined from their tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { imageList } from '#contract/images.ts'
 import type { Input } from '#contract/operation.ts'

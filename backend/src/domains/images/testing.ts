@@ -1,4 +1,4 @@
-/** For tests: a backend beside a simulated image factory, with one person of each role. */
+/** For tests: a backend with a simulated image factory, and one user of each role. */
 import { afterAll, afterEach } from 'vitest'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { imageCreate, type NewImage } from '#contract/images.ts'
@@ -9,7 +9,7 @@ import { startBackend } from '../../testing/backend.ts'
 
 export const image = (more: Partial<NewImage> = {}) => ({ talos_version: 'v1.13.9', ...more })
 
-/** The factory's faults end with each test. */
+/** Builds the backend and the factory. Simulated faults of the factory end after each test. */
 export async function imageWorld() {
   const simulated = await startFactory()
   afterAll(() => simulated.stop())
@@ -30,9 +30,9 @@ export async function imageWorld() {
     simulated,
     backend,
     people: await signIn(),
-    /** What the backend wrote to its log. */
+    /** The backend's log. */
     lines,
-    /** Time passes: what is known of the factory is old, and everybody signs in again. */
+    /** Advances the clock, by default until cached lists of the factory are outdated, and signs all users in again. */
     later: async (ms = 11 * 60_000): Promise<void> => {
       backend.clock.advance(ms)
       world.people = await signIn()

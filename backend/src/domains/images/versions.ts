@@ -1,6 +1,6 @@
 /**
- * Which versions are offered: the image factory says which Talos versions there are, `talos/versions.ts` what Steelyard makes configurations for and which
- * Kubernetes runs there. A factory that doesn't answer, is slow or answers nonsense leaves its last list, or the shipped one.
+ * Which versions are offered: the image factory lists Talos versions, `talos/versions.ts` the Talos versions that Steelyard can generate configurations for and
+ * their Kubernetes versions. If the factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the built-in one.
  */
 import type { Answer, Input } from '#contract/operation.ts'
 import type { OfferedTalos, Support, versionList } from '#contract/versions.ts'
@@ -18,7 +18,7 @@ import type { Clock } from '../../clock.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 
-/** How long to wait for a list. After that the answer is made without the factory, whose own answer serves the next caller. */
+/** How long a caller waits for a list. After that it gets its response without the factory, whose late response is cached for the next caller. */
 const patienceMs = 2_000
 
 export type Versions = ReturnType<typeof versions>
@@ -56,7 +56,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     ends,
     ended: isOver || (ends !== null && ends <= new Date(clock.now()).toISOString().slice(0, 10)),
   })
-  /** Of a minor after which the factory builds another one, it has ended, on whatever day. */
+  /** Support of a Talos minor version. It has ended when the factory builds a newer minor, whatever its end-of-life date. */
   const talosSupport = (version: string): Support => {
     const minor = minorText(version)
     const newer = (last ?? []).some((v) => !isPrerelease(v) && compareVersions(`v${minorText(v)}.0`, `v${minor}.0`) > 0)
@@ -78,7 +78,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     }
   }
 
-  /** A list without a version that Steelyard supports is no list to make clusters of. */
+  /** The supported versions of a list, or the built-in ones if the list has no supported release. */
   const supportedOf = (items: readonly string[] | null): readonly string[] => {
     const supported = (items ?? []).filter((v) => supportedMinor(v) !== undefined)
     return supported.some((v) => !isPrerelease(v)) ? supported : ownVersions
@@ -114,7 +114,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     problem: (talos: string, kubernetes: string): string | undefined =>
       kubernetesProblem(talos, kubernetes) ??
       (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos) ? `The image factory does not build Talos ${talos}` : undefined),
-    /** What of these is out of support, a sentence each. */
+    /** A sentence for each of these versions that is out of support. */
     warnings: (talos: string, kubernetes: string): string[] => {
       const said = (what: string, { ends, ended }: Support) =>
         ended ? [`${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`] : []

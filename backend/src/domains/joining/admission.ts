@@ -1,5 +1,5 @@
 /**
- * Lets announcements in: in batches, one transaction at a time, under the locks of their tokens. Five hundred servers that boot in one second take a few
+ * Admits announcements in batches, one transaction at a time, with their tokens locked. Five hundred servers that boot in one second take a few
  * transactions, uses are counted exactly, and a flood waits here instead of taking every connection to the database.
  */
 import { randomUUID } from 'node:crypto'
@@ -16,23 +16,23 @@ import { statusOf } from './tokens.ts'
 interface Asked {
   readonly tokenId: string
   readonly announcement: Announcement
-  /** Where it came from, in its one spelling, and whether that may be dialled. */
+  /** Source address of the announcement in canonical form. `mayDial`: whether that address may be dialled. */
   readonly address: string
   readonly mayDial: Verdict
 }
 
 type Admission =
-  /** `hostName`: the machine is dialled and has to show it; null: it can't be, and waits for nothing. */
+  /** `hostName`: the machine is dialled and has to report this name. Null: the machine can't be dialled, so nothing waits for it. */
   | { readonly kind: 'let_in'; readonly hostName: string | null }
-  /** `over`: whatever it asks for next time. */
+  /** `over`: the token has ended, so every further announcement with it is refused too. */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
-/** Maximum waiting transactions. Further machines are told to retry, which Talos does with back-off. */
+/** Maximum waiting transactions. Further machines get a 503, after which Talos retries with back-off. */
 const mostWaiting = 2_000
 const perBatch = 100
-/** A machine that asks again so soon has lost the answer, and is given the same one. */
+/** A machine that announces itself again within this time has lost the response and gets the same one. */
 const sameAnswerMs = 30_000
-/** Addresses from which one UUID may be announced at the same time. */
+/** Maximum number of addresses that may announce one UUID at the same time. */
 const mostTwins = 4
 
 interface Pending {
@@ -47,7 +47,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // Reuses the row of its address, or a finished one of its own: a machine waiting at two addresses or with two serials may be two machines.
+    // Reuses the row with the same address, or a finished row with the same serial: a UUID that waits at two addresses or with two serials may be two machines.
     const waiting = known.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??
@@ -62,7 +62,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       ...announcement,
       address,
       host_name: hostName,
-      // An address that may not be dialled uses up nothing.
+      // An announcement from an address that may not be dialled doesn't count as a use of the token.
       counted: isUsed || mayDial.ok,
       at,
       result: mayDial.ok ? 'waiting' : 'failed',

@@ -1,6 +1,6 @@
 /**
- * What a booting server announces, and the documents that it is answered with. Nothing in an announcement is trusted until the machine's own API has confirmed it.
- * Talos boots into maintenance with any valid document that is no whole configuration; an empty answer or any status but 200 would keep it from there for
+ * What a booting server announces, and the documents in the response. Nothing in an announcement is trusted until the machine's own API has confirmed it.
+ * With any valid document that isn't a complete configuration, Talos boots into maintenance; an empty response or any status but 200 would delay that for
  * hours (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal`, `pkg/download`).
  */
 import { randomBytes } from 'node:crypto'
@@ -18,7 +18,7 @@ export interface Announcement {
 }
 export type Reading = { readonly ok: true; readonly announcement: Announcement } | { readonly ok: false; readonly reason: string }
 
-/** Talos's own is at most some 400 characters long, with a serial number of 64 (SMBIOS's usual limit), each of them percent-encoded. */
+/** A query written by Talos has at most some 400 characters, if it has a serial number of 64 characters (SMBIOS's usual limit), all of them percent-encoded. */
 const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
@@ -26,16 +26,16 @@ const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
 /**
- * An unfilled variable. Talos treats an empty serial number or "To Be Filled By O.E.M." as not known yet: it waits for it for half of
+ * An unfilled variable. Talos treats an empty serial number or "To Be Filled By O.E.M." as not known yet: it waits for the serial number for half of
  * an attempt (90 s) and then sends the variable itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
-/** Announced values are stored and shown; a token must never be. */
+/** Finds a join token in an announced value: values are stored and shown, which must never happen to a token. */
 const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
 
 const no = (reason: string): Reading => ({ ok: false, reason })
 
-/** @param url of the request, path and query */
+/** @param url path and query of the request */
 export function readAnnouncement(url: string): Reading {
   const at = url.indexOf('?')
   const query = at === -1 ? '' : url.slice(at + 1)
@@ -56,19 +56,19 @@ export function readAnnouncement(url: string): Reading {
   return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }
 }
 
-/** Canonical source address of a request; undefined if invalid (a proxy may pass on anything). An IPv4 peer of a dual-stack socket is IPv4. */
+/** Canonical source address of a request; undefined if invalid (a proxy may forward anything). An IPv4-mapped address becomes IPv4. */
 export function readSource(ip: string): string | undefined {
   const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
   return address ? formatAddress(address) : undefined
 }
 
-/** HostnameConfig is known from Talos 1.12 on, with exactly one of `auto` and `hostname` (`pkg/machinery/config/types/network/hostname.go`). */
+/** Talos has HostnameConfig since 1.12, with exactly one of `auto` and `hostname` (`pkg/machinery/config/types/network/hostname.go`). */
 const head = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'
 
-/** For machines that are not registered: a host name from the machine's own identity, as Talos uses without any document. */
+/** For machines that won't be registered: Talos derives the host name from the machine's identity, which is its default without any document. */
 export const harmless = `${head}auto: stable\n`
 
-/** The API of the machine that was given this must show the name before it is believed. */
+/** Gives the machine a host name. Only a machine whose API then reports this name is registered. */
 export const named = (hostName: string): string => `${head}hostname: ${hostName}\n`
 
 /** A DNS label with 80 random bits, which can't be guessed in the minutes of its validity. */

@@ -1,6 +1,7 @@
 /**
- * Dials announced machines. A machine opens its API some seconds after it gets its document, so it is dialled repeatedly, at short intervals first.
- * It is registered when its API, at the address that the announcement came from, shows the announced identity and the host name that was given to that address.
+ * Dials announced machines. A machine opens its API some seconds after it gets its document, so the machine is dialled repeatedly, at short intervals first.
+ * It is registered after its API, at the address that the announcement came from, has reported the announced identity and the host name assigned to that
+ * address.
  */
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -12,23 +13,23 @@ import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import type { Registering } from '../servers/register/register.ts'
 import * as store from './store.ts'
 
-/** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
+/** Maximum number of machines that are dialled at once in one shard; in all shards together no more than half of all dials that may run at once. */
 const atOnce = 4
-/** The part of those places for machines that didn't answer in time before, so that they don't delay new ones. */
+/** How many of these places machines that didn't answer last time may take, so that they don't delay new ones. */
 const silentAtOnce = 2
-/** For connecting, and for each answer. */
+/** Time limit for connecting, and for each response. */
 const dialDeadlineMs = 5_000
-/** The limit of a whole look: a machine that answers slowly keeps its place no longer than a silent one. */
+/** Time limit of a whole look, because a machine may answer every call, but slowly. */
 const lookDeadlineMs = 15_000
-/** How long to wait for a machine after its announcement. Its firmware has finished by then; only Talos's API is missing. */
+/** How long to wait for a machine after its announcement. By then its firmware has finished, and only Talos's API is still missing. */
 export const patienceMs = 300_000
-/** How long a machine may show another name than it was given: Talos takes the document before it opens its API, but for the moments between. */
+/** How long a machine may report another host name than the assigned one: Talos applies the document at about the same time as it opens its API. */
 export const wrongNameMs = 60_000
-/** A run ends after this long even if there is more to do, so that it never comes near the engine's deadline. */
+/** A run ends after this time even if there is more to do, so that it stays well below the engine's deadline. */
 const longestRunMs = 60_000
-/** How often a run looks for new arrivals. */
+/** Interval at which a run reads new arrivals. */
 const lookMs = 250
-/** The same while more machines wait for their first look than there are places; new arrivals would come after them anyway. */
+/** The interval while more machines wait for their first look than there are places: new arrivals would have to wait behind them anyway. */
 const crowdedLookMs = 2_000
 
 /** Milliseconds until the next try, by the time since the announcement. A machine should be seen within 10 s; later, seconds don't matter. */
@@ -41,12 +42,12 @@ interface Try {
   readonly hostName: string | null
   dueAt: number
   tries: number
-  /** It answered nothing at all last time, so that it may keep a place for long. */
+  /** The machine didn't answer at all last time, so it may occupy a place for long. */
   isSilent: boolean
   wrongNameSince: number | undefined
 }
 
-/** How what answers differs from what announced itself. */
+/** How the answering machine contradicts the announcement. */
 function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { identity, reading }: Found): string | undefined {
   if (identity.uuid !== uuid || identity.serial !== serial) {
     const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
@@ -67,7 +68,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     return fresh
   }
 
-  /** The audit entry of an end without a server. A refusal is counted, as those of `refusals.ts` are. */
+  /** Writes the audit entry of an arrival that ended without a server. A refusal is counted like those in `refusals.ts`. */
   const recordEnd = async (
     tx: Tx,
     { token_id, token_name, uuid, serial, mac, address }: store.Waiting,
@@ -80,7 +81,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     return { result: action === 'join.refused' ? 'refused' : 'failed', reason }
   }
 
-  /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how, or null to go on waiting. */
+  /** Ends the wait, unless the machine was assigned another host name meanwhile. `act` returns how it ended, or null to continue waiting. */
   const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<store.End | null>) =>
     write(async (tx) => {
       const current = await store.lockWaiting(tx, arrival)
@@ -98,7 +99,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const candidate = await servers.candidate(arrival.address, found, signal)
     await settle(write, arrival, async (tx, current) => {
       const joined = await servers.register(tx, system, candidate, { datacenterId: current.datacenter_id, token: current.token_name })
-      // Known elsewhere since a moment ago: the next try, which is due at once, looks there too.
+      // A moment ago the hardware became known at another address: the next try, which is due at once, probes that address too.
       if (!joined) return null
       const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
@@ -122,7 +123,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const late = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const begin = () => {
-      // From here: the wait for a place isn't the machine's.
+      // The time limit starts here, because the wait for a place isn't the machine's fault.
       timer = setTimeout(() => late.abort(new Error('late')), lookDeadlineMs)
       return fleet.probe(address, { signal: AbortSignal.any([job.signal, late.signal]), deadlineMs: dialDeadlineMs, lane: 'held' })
     }
@@ -169,14 +170,14 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const write = oneByOne(job.fence)
     const began = clock.now()
     const inFlight = new Map<string, { readonly isSilent: boolean; readonly done: Promise<void> }>()
-    /** Machines whose look ended after `waiting` was read; their rows there are outdated. */
+    /** Machines whose look ended after `waiting` was read; their rows in `waiting` are outdated. */
     const ended = new Set<string>()
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []
     let readAt = Number.NEGATIVE_INFINITY
     let isCrowded = false
     for (;;) {
-      // Not after each look: of thousands that wait that would be a list of thousands for each of them.
+      // Not after each look: with thousands of waiting machines, each look would read a list of thousands.
       if (inFlight.size === 0 || clock.monotonic() - readAt >= (isCrowded ? crowdedLookMs : lookMs)) {
         const told = [...ended]
         readAt = clock.monotonic()

@@ -1,6 +1,6 @@
 /**
- * Looks up join tokens without a query per request. All hashes are in memory and are reloaded for an unknown one: at most ten
- * times a second, one load at a time, however many texts are guessed. A new token is found, because the deciding load starts after
+ * Looks up join tokens without a query per request. All hashes are in memory and are reloaded when an unknown token is looked up: at most ten
+ * times a second, one load at a time, however many tokens are guessed. A new token is always found, because the load that decides starts after
  * the request.
  */
 import type { Db } from '../../db/db.ts'
@@ -20,7 +20,7 @@ export function directory(db: Db) {
     // Real time, because this protects the database, whatever the program's clock says.
     const waitMs = readAt + readEveryMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    // Later callers get the read after this one.
+    // Callers that come after this point get the next read.
     next = undefined
     readAt = performance.now()
     const rows = await store.tokens(db)
@@ -28,7 +28,7 @@ export function directory(db: Db) {
   }
 
   return {
-    /** Undefined: there is no such token. A revoked or expired token never becomes good again, so that much may be cached; all else is decided under a lock. */
+    /** Undefined if there is no such token. A revoked or expired token never becomes valid again, so this may be cached; all else is checked with a lock. */
     async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)

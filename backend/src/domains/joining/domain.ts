@@ -12,7 +12,7 @@ import { joinKey } from './token-text.ts'
 import { joinTokenRoutes, joinTokens } from './tokens.ts'
 
 const dayMs = 86_400_000
-/** A refused announcement is also in the audit log, which keeps it. */
+/** How long refused announcements are kept, in ms. The audit log keeps them for longer. */
 const refusedKeptMs = 30 * dayMs
 /** How long arrivals of ended tokens are kept, in ms. Servers and the audit log record them too. */
 const arrivalsKeptMs = 90 * dayMs

@@ -1,10 +1,10 @@
 /**
- * `GET /join/{token}?uuid=…&serial=…&mac=…`: what a server asks that was booted with a prepared image. Outside of the API: no session, no JSON, and 200 with
- * one harmless document whatever is asked, because anything else would keep the machine out of maintenance for hours.
+ * `GET /join/{token}?uuid=…&serial=…&mac=…`: the request of a server that boots a prepared image. Outside of the API: no session, no JSON, and 200 with
+ * a harmless document for every request, because anything else would keep the machine out of maintenance for hours.
  *
- * But for two cases, in which nobody knows yet whether the token is good: the database is away, or more announce themselves at once than can be let in.
- * Then it is 503, because Talos doesn't ask again once it has a document and would be lost to the person who waits for it, while after a 503 it
- * asks again, with a back-off, for three hours, and then boots anew (`pkg/download`).
+ * Two cases, in which the token couldn't be checked, give 503: the database is unavailable, or too many machines announce themselves at once.
+ * After a 503 Talos retries with back-off for three hours and then reboots (`pkg/download`). After a document it doesn't retry, and the user would wait for
+ * the machine in vain.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -18,7 +18,7 @@ import { directory } from './directory.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 import { statusOf } from './tokens.ts'
 
-/** Announcements from one address that are let in: a machine asks once at each boot. Many machines behind one address can't be dialled anyway. */
+/** Rate limit for announcements from one address: a machine announces itself once per boot. Many machines behind one address can't be dialled anyway. */
 const perAddress = { perSecond: 0.5, burst: 30 }
 
 /** @param parts `mayDial`: whether Talos's API at an address may be dialled */
@@ -34,7 +34,7 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
   }
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    // What looks at a link without following it announces nothing.
+    // A client that only checks a link with HEAD announces nothing.
     if (request.method === 'HEAD') return send(reply, harmless)
     const text = request.url.slice(joinPath.length).split('?', 1)[0]!
     if (!joinTokenPattern.test(text)) return refuse(request, reply, 'This is not a join token')

@@ -1,6 +1,6 @@
 /**
- * Records refused announcements without letting them fill the audit log: for each minute a source gets one entry at its first refusal and one at the end
- * with the number of further ones. Sources past a limit are counted together. Entries are written in batches, one batch at a time; nobody waits for them.
+ * Records refused announcements without letting them fill the audit log: for each minute a source gets one entry at its first refusal, and one at the end
+ * with the number of further ones. Sources past a limit are counted together. Entries are written in batches, one batch at a time; no request waits for them.
  */
 import { randomUUID } from 'node:crypto'
 import { inTransaction, type Tx } from '../../db/db.ts'
@@ -11,13 +11,13 @@ import type { Announcement } from './announcement.ts'
 import * as store from './store.ts'
 
 export interface Refusal {
-  /** `join.failed`: the token is good, but what came from there can't be dialled. */
+  /** `join.failed`: the token is valid, but the announcing machine can't be dialled. */
   readonly action: 'join.refused' | 'join.failed'
   readonly reason: string
-  /** Of the request. */
+  /** Source address of the request. */
   readonly ip: string
   readonly requestId: string
-  /** Where the token is one of ours. */
+  /** Set if the token exists. */
   readonly token?: { readonly id: string; readonly name: string } | undefined
   readonly announcement?: Announcement | undefined
 }
@@ -29,7 +29,7 @@ const windowMs = 60_000
 const mostSources = 250
 /** Entries kept while the database is away. Past this limit the oldest are dropped, and the log says how many. */
 const mostWaiting = 1_000
-/** Refused arrivals that a token shows. */
+/** Maximum number of refused arrivals that are shown for a token. */
 const mostShown = 250
 const perBatch = 100
 
@@ -78,7 +78,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
       const batch = waiting.slice(0, perBatch)
       try {
         await inTransaction(db, async (tx) => {
-          // The same lock as an admission takes: of two writes about one machine the second sees the first, and neither waits for the other's rows.
+          // The same lock as in an admission: of two writes about one machine the second sees the first, and they can't dead-lock on rows.
           const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
           if (ids.size > 0) await store.lockTokens(tx, [...ids])
           for (const entry of batch) await write(tx, entry)
@@ -112,7 +112,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     note(refusal: Refusal): void {
       if (!open) {
         open = new Map()
-        // Rejects at the stop, which closes the window itself.
+        // `sleep` rejects when the program stops; the stop closes the window itself.
         void clock.sleep(windowMs, stop.signal).then(closeWindow, () => undefined)
       }
       const source = `${refusal.action} ${refusal.token?.id ?? ''} ${sourceOf(refusal.ip)}`
@@ -127,7 +127,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
         others = { last: { ...refusal, reason: `${refusal.reason} (among others: too many sources at once)` }, more: (others?.more ?? 0) + 1 }
       }
     },
-    /** Writes what is still to be written; called at the stop. */
+    /** Writes all entries that aren't written yet; called when the program stops. */
     async close(): Promise<void> {
       stop.abort(new Error('Steelyard is stopping'))
       closeWindow()

@@ -1,4 +1,4 @@
-/** SQL of join tokens and of what announced itself. Nothing else knows these tables; names of datacenters and servers are read beside them. */
+/** SQL for join tokens and announced machines. Nothing else uses these tables. Names of datacenters and servers are joined from their tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
 import type { Input } from '#contract/operation.ts'
@@ -13,7 +13,7 @@ export type NewArrival = Insertable<Tables['join_arrival']> & { id: string }
 /** Arrivals are split into shards, each worked on by one process at a time, so that a hanging machine delays few others. */
 export const joinQueue = 'join'
 export const shards = 8
-/** By the first digit of a random UUID. */
+/** The shard of an arrival: the first digit of its random UUID. */
 export const shardOf = (arrivalId: string): number => Number.parseInt(arrivalId[0]!, 16) % shards
 
 const joinTokens = (on: Db | Tx) =>
@@ -23,12 +23,12 @@ const joinTokens = (on: Db | Tx) =>
     .selectAll('join_token')
     .select('datacenter.code as datacenter_code')
 
-/** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
+/** All join tokens. There are tens or hundreds, and their status is computed, so sorting and filtering happen in memory. */
 export const tokens = (on: Db | Tx): Promise<TokenRow[]> => joinTokens(on).orderBy('join_token.created_at', 'desc').orderBy('join_token.id').execute()
 
 export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => joinTokens(on).where('join_token.id', '=', id).executeTakeFirst()
 
-/** In the order of ids: two that lock the same rows wait for each other instead of dead-locking. */
+/** Locks in id order, so that concurrent calls wait instead of dead-locking. */
 export const lockTokens = (tx: Tx, ids: readonly string[]): Promise<TokenRow[]> =>
   joinTokens(tx)
     .where('join_token.id', 'in', [...ids])
@@ -38,7 +38,7 @@ export const lockTokens = (tx: Tx, ids: readonly string[]): Promise<TokenRow[]> 
 
 export const insertToken = (tx: Tx, row: Insertable<Tables['join_token']>) => tx.insertInto('join_token').values(row).execute()
 
-/** A change by a person: counts the version up. */
+/** A change by a user: increments the version. */
 export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_token']>, at: Date) =>
   tx
     .updateTable('join_token')
@@ -46,7 +46,7 @@ export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_
     .where('id', '=', id)
     .execute()
 
-/** What announcements change: the version stays, so that a person's revocation isn't refused as too late. */
+/** A change by announcements. The version stays, so that a user's revocation isn't refused as stale. */
 export const countUses = (tx: Tx, id: string, uses: number, at: Date) =>
   tx.updateTable('join_token').set({ uses, last_used_at: at }).where('id', '=', id).execute()
 
@@ -57,14 +57,14 @@ const readers: SqlReaders<typeof joinTokenArrivals.list> = {
   tie: sql`id`,
 }
 
-/** A page of the arrivals of a token, with the names of their servers, which may have been removed since. */
+/** A page of a token's arrivals, with the names of their servers, which may have been removed since. */
 export function arrivals(db: Db, tokenId: string, query: Input<typeof joinTokenArrivals>['query']) {
   const serverName = sql<string | null>`(select name from server where server.id = join_arrival.server_id)`.as('server_name')
   return readPage(db.selectFrom('join_arrival').selectAll().select(serverName).where('token_id', '=', tokenId), joinTokenArrivals.list, readers, query)
 }
 export type ShownArrival = Awaited<ReturnType<typeof arrivals>>['rows'][number]
 
-/** Rows of these UUIDs through these tokens. */
+/** Arrivals of these UUIDs with these tokens. */
 export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly string[]): Promise<ArrivalRow[]> =>
   tx
     .selectFrom('join_arrival')
@@ -74,7 +74,7 @@ export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly 
     .execute()
 
 const rewritten = ['serial', 'mac', 'address', 'host_name', 'counted', 'at', 'result', 'reason'] as const
-/** Inserts the rows, or overwrites those that exist; the server that a row belongs to stays. */
+/** Inserts or overwrites rows. An existing row keeps its server. */
 export async function writeArrivals(tx: Tx, rows: readonly NewArrival[]): Promise<void> {
   if (rows.length === 0) return
   await tx
@@ -84,7 +84,7 @@ export async function writeArrivals(tx: Tx, rows: readonly NewArrival[]): Promis
     .execute()
 }
 
-/** Refused ones are kept for people to see, at most `most` of a token; one that was accepted before stays as it is. */
+/** Stores a refused arrival for users to see, at most `most` per token. A row that was accepted before is unchanged. */
 export async function writeRefused(tx: Tx, row: NewArrival, most: number): Promise<void> {
   await sql`insert into join_arrival (id, token_id, uuid, serial, mac, address, at, result, reason, shard)
     select ${row.id}, ${row.token_id}, ${row.uuid}, ${row.serial}, ${row.mac}, ${row.address}, ${row.at}, 'refused', ${row.reason}, ${row.shard}
@@ -107,7 +107,7 @@ const waiting = (on: Db | Tx) =>
 export const waitingIn = (db: Db, shard: number): Promise<Waiting[]> =>
   waiting(db).where('join_arrival.shard', '=', shard).orderBy('join_arrival.at', 'desc').limit(2000).execute()
 
-/** The row, locked, if it still waits for a machine that shows this host name. */
+/** The row with a lock, if it still waits for a machine with this host name. */
 export const lockWaiting = (tx: Tx, { id, host_name }: Pick<ArrivalRow, 'id' | 'host_name'>): Promise<Waiting | undefined> =>
   waiting(tx).where('join_arrival.id', '=', id).where('join_arrival.host_name', '=', host_name).forUpdate('join_arrival').executeTakeFirst()
 
@@ -121,7 +121,7 @@ export const settle = (tx: Tx, id: string, how: End) =>
     .where('id', '=', id)
     .execute()
 
-/** Rows that say nothing any more: refused before `refusedBefore`, and all of tokens that were over before `tokensBefore`. */
+/** Removes arrivals that were refused before `refusedBefore`, and all arrivals of tokens that ended before `tokensBefore`. */
 export async function removeOld(db: Db, { refusedBefore, tokensBefore }: { refusedBefore: Date; tokensBefore: Date }): Promise<void> {
   await db.deleteFrom('join_arrival').where('result', '=', 'refused').where('at', '<', refusedBefore).execute()
   await db

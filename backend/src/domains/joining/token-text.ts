@@ -1,6 +1,6 @@
 /**
- * The text of a join token. It is derived from the token's id by a key that is sealed in the database, so that an image can be shown again with it
- * while the table of tokens holds nothing but hashes: 128 bits of HMAC-SHA256 (RFC 2104), base64url, after a prefix.
+ * The text of a join token. It is derived from the token's id with a key that is sealed in the database, so that an image can be shown again with its token,
+ * although the table of tokens contains only hashes. Format: a prefix, then 128 bits of HMAC-SHA256 (RFC 2104) in base64url.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { keptKey } from '../../vault/vault.ts'

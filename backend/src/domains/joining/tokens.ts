@@ -1,4 +1,4 @@
-/** Changes of join tokens. Each is one transaction: row, audit entry and event together. None of them holds the token's text. */
+/** Changes of join tokens. Each is one transaction with row, audit entry and event, none of which contains the token's text. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -37,12 +37,12 @@ export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
 }
 
 export type Tokens = ReturnType<typeof joinTokens>
-/** Joining as other domains see it. */
+/** The joining domain's interface for other domains. */
 export type Joining = Pick<Tokens, 'tokenFor'>
 /** A join token as images need it. */
 export type TokenForImage = NonNullable<Awaited<ReturnType<Tokens['tokenFor']>>>
 
-/** One that doesn't expire comes after all that do. */
+/** Sorts tokens that don't expire after all that do. */
 const never = '9999'
 const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
   sort: {
@@ -57,7 +57,7 @@ const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
   ties: [(t) => t.name],
 }
 
-/** What ended it first in importance: a revoked one is revoked, whatever else it is. `now` in ms since 1970. */
+/** The status of a token. A revoked token is `revoked` even if it has also expired or is used up. `now` in ms since 1970. */
 export function statusOf(
   { revoked_at, expires_at, max_uses, uses }: Pick<store.TokenRow, 'revoked_at' | 'expires_at' | 'max_uses' | 'uses'>,
   now: number,
@@ -67,7 +67,7 @@ export function statusOf(
   return max_uses !== null && uses >= max_uses ? 'used_up' : 'usable'
 }
 
-/** Row → contract. The only place where a join token's columns become its fields. */
+/** Converts a row to the contract's join token. */
 const present = ({ datacenter_id: id, datacenter_code: code, hash: _hash, updated_at: _updated, ...row }: store.TokenRow, now: number): JoinToken => ({
   ...row,
   status: statusOf(row, now),
@@ -102,7 +102,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
     /** @throws Problem not_found */
     get: async (id: string): Promise<JoinToken> => present(await tokenOf(db, id), clock.now()),
 
-    /** Only this answer holds the token. @throws Problem not_found for the datacenter; name_taken */
+    /** Only the response of this call contains the token. @throws Problem not_found for the datacenter; name_taken */
     async create(
       caller: Caller,
       { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken,
@@ -151,7 +151,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
       return { items: rows.map(presentArrival), page: query.page, per_page: query.per_page, total }
     },
 
-    /** For images, of whatever status the token is; null: there is no such token. `text` never goes into the database, the log, the audit log or an event. */
+    /** For images: a token of any status, or null if there is none. `text` must never be written to the database, the log, the audit log or an event. */
     async tokenFor(on: Db | Tx, tokenId: string) {
       const row = await store.token(on, tokenId)
       return row ? { text: textOf(await key(), row.id), name: row.name, status: statusOf(row, clock.now()), datacenterId: row.datacenter_id } : null

@@ -195,7 +195,7 @@ function attempt(server: MemberRow, trouble: string | null): string {
 
 /**
  * Whether a server's disk is half installed. Talos counts such a disk as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
- * either the disk has nothing to boot from, or META was created after the configuration was sent, but the server has no configuration. After a complete
+ * the disk has nothing to boot from; or META was created after the configuration was sent, and yet the server has no configuration. After a complete
  * installation it would have one.
  */
 const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
