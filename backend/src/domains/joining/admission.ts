@@ -24,7 +24,7 @@ interface Asked {
 type Admission =
   /** `hostName`: the machine is dialled and has to report this name. Null: the machine can't be dialled, so nothing waits for it. */
   | { readonly kind: 'let_in'; readonly hostName: string | null }
-  /** `over`: the token has ended, so every further announcement with it is refused too. */
+  /** `over`: the token has ended or doesn't exist, so every further announcement with it is refused too. */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
 /** Maximum waiting transactions. Further machines get a 503, after which Talos retries with back-off. */

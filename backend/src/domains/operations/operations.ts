@@ -75,7 +75,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }
   },
 
-  /** For reconcilers: the operation's arguments; defaults for another kind. */
+  /** For reconcilers: the operation's arguments; default arguments if the operation is of another kind. */
   async argumentsOf<K extends KindWithArguments>(on: Db | Tx, id: string, kind: K): Promise<ArgumentsOf<K>> {
     const row = await store.byId(on, id)
     return z.parse(operationTable[kind].arguments, row?.kind === kind ? row.arguments : {}) as ArgumentsOf<K>

@@ -1,4 +1,4 @@
-/** Operations as users see them: rows converted, with what blocks them, and the events that announce them. */
+/** Converts operations for users, with the troubles that block them, and writes the events that announce them. */
 import type { Operation } from '#contract/operations.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -12,7 +12,7 @@ export type View = ReturnType<typeof viewing>
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
-/** The wake-ups that carry out an operation, with their server; none for an ended one. */
+/** The wake-ups that carry out an operation, with their servers; none for an ended operation. */
 function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
   const { queue, queue_key: key } = row
   if (queue === null || key === null || row.ended_at !== null) return []
@@ -73,7 +73,7 @@ export function viewing({ tell, engine }: OperationParts) {
     for (const { id } of await store.openOn(tx, objects)) await announced(tx, system, 'updated', await store.update(tx, id, {}))
   })
 
-  /** With the current troubles of their reconcilers. */
+  /** Converts rows, with the current troubles of their reconcilers. */
   const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
     const troubles = await engine.troubles(
       on,
@@ -86,12 +86,12 @@ export function viewing({ tell, engine }: OperationParts) {
     announced,
     shown,
     whole: async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!,
-    /** Without troubles, for reconcilers. */
+    /** Converts rows without troubles, for reconcilers. */
     plain: (found: store.Found): Operation => present(found, perServer, new Map()),
     wake: async (tx: Tx, { queue, queue_key }: store.OperationRow): Promise<void> => {
       if (queue !== null && queue_key !== null) await engine.wake(tx, queue, queue_key)
     },
-    /** Declares that a queue has a second queue per server, with keys `<operation's key>/<server's id>`. Its troubles show at the server's steps. */
+    /** Declares that a queue has a second queue per server, with keys `<operation's key>/<server's id>`. Its troubles are shown at the server's steps. */
     worksPerServer: (queue: string, each: string): void => void perServer.set(queue, each),
   }
 }

@@ -1,4 +1,4 @@
-/** What users ask of an operation: to cancel it, to retry it, to resume it after a restore. */
+/** Users' requests for an operation: cancel, retry, and resume after a restore. */
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -14,7 +14,7 @@ import { maySee, type OperationParts, unknownOperation, type View } from './pres
 import * as store from './store.ts'
 import { demandFree } from './writing.ts'
 
-/** Disks that a retry would wipe without a confirmation of their current content. */
+/** Disks that a retry would wipe although their current content isn't confirmed. */
 export interface Wipes {
   readonly chosen: readonly ChosenDisks[]
   /** Records the confirmations in the transaction of the retry. */
@@ -53,7 +53,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
     return (queue && key && (await guards.get(queue)?.may(tx, { id, key }))) || yes
   }
 
-  /** Empty if the operation can't be retried or not by this caller, which is reported elsewhere. */
+  /** Empty if the operation can't be retried, or not by this caller; another check reports that. */
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
     const row = await store.byId(db, id)
     if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok || !mayChange(caller, row).ok) return undefined

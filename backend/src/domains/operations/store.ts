@@ -79,7 +79,7 @@ export const insert = (tx: Tx, row: Omit<Insertable<Tables['operation']>, 'reaso
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** @param from position of the first one */
+/** @param from position of the first step */
 export const insertSteps = async (
   tx: Tx,
   operation_id: string,

@@ -27,10 +27,10 @@ export interface NewStep {
 
 interface NewOperation {
   readonly kind: OperationKind
-  /** Its kind is that of the operation's table row. */
+  /** The target's kind is that of the operation's table row. */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
-  /** Queue of the reconciler that carries it out, woken now and at a cancel or retry. The default key is the target's id. */
+  /** Queue of the reconciler that carries the operation out. It is woken now and at a cancel or retry. The default key is the target's id. */
   readonly queue: string
   readonly queueKey?: string
   /** Details of the audit entry; null if the use-case writes the entry itself. */

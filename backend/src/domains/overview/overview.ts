@@ -1,4 +1,4 @@
-/** The figures of the first page, asked of the domains that know them. Parts that the caller may not read are empty. */
+/** The figures of the overview page, collected from the other domains. Parts that the caller may not read are empty. */
 import type { FastifyInstance } from 'fastify'
 import { type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'

@@ -1,5 +1,5 @@
 /**
- * Applies the newest rendered configuration to a server of a cluster. It may be repeated, because Talos ignores identical bytes. A refusal is recorded and
+ * Applies the newest rendered configuration to a server of a cluster. Safe to repeat, because Talos ignores identical bytes. A refusal is recorded and
  * not tried again.
  */
 import { createHash } from 'node:crypto'
@@ -17,12 +17,12 @@ export const configuringQueue = 'server-config'
 export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
 
-/** Others have changed the configuration, and no person has chosen yet. */
+/** Others have changed the machine's configuration, and no user has decided yet which one to keep. */
 class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers'
 }
 
-/** Others have set images that the rendered configuration doesn't name. */
+/** Others have set images in the machine's configuration that the rendered configuration doesn't name. */
 class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }
@@ -31,7 +31,7 @@ export function configuring({ db, record, servers, access }: PatchPlatform, drif
   const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
-      // Removed since.
+      // The server was removed meanwhile.
       if (error instanceof Problem && error.code === 'not_found') return []
       throw error
     })
@@ -53,7 +53,7 @@ export function configuring({ db, record, servers, access }: PatchPlatform, drif
         connection.secure(
           keys,
           async (client) => {
-            // On the same connection right before sending, because somebody may be using talosctl.
+            // Checked on the same connection right before sending, because somebody may be using talosctl.
             const judged = server.status === 'ready' ? await drifts.look(client, server) : null
             if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen) throw new ChangedByOthers()
             if (judged?.images && isMissing(yaml, judged.images)) throw new OtherImages()
@@ -83,7 +83,7 @@ export function configuring({ db, record, servers, access }: PatchPlatform, drif
   }
 }
 
-/** Whether a configuration of ours names other images than the machine's. */
+/** Whether the machine's configuration names images that a rendered configuration doesn't have. */
 function isMissing(yaml: string, images: MachineImages): boolean {
   const own = imagesOf(yaml)
   return (Object.keys(images) as (keyof MachineImages)[]).some((name) => name !== 'install' && images[name] !== own[name])

@@ -27,14 +27,14 @@ export interface RenderContext {
   readonly endpointHost: string
   /** Addresses of the control planes, for the certificates. */
   readonly controlPlaneAddresses: readonly string[]
-  /** The endpoint's address where the control planes hold it themselves. */
+  /** The endpoint's address, if it is a virtual IP of the control planes. */
   readonly virtualIp?: string | null | undefined
   readonly vlanId?: number | null | undefined
-  /** Workload link; the dialled one by default. */
+  /** Workload link; by default the link with the dialled address. */
   readonly workloadInterface?: string | null | undefined
-  /** Images that others have put into the machine's configuration (`talosctl upgrade-k8s`). */
+  /** Images that others have set in the machine's configuration (`talosctl upgrade-k8s`). */
   readonly images?: MachineImages | null | undefined
-  /** The base was taken over from the machine, and already holds what Steelyard would set. */
+  /** The base was adopted from the machine and already has the settings that Steelyard would add. */
   readonly isAdopted?: boolean | undefined
 }
 
@@ -43,7 +43,7 @@ export interface Layer {
   readonly id: string
   readonly name: string
   readonly weight: number
-  /** YAML; empty where the layer changes nothing. */
+  /** YAML; empty if the layer changes nothing. */
   readonly body: string
 }
 
@@ -74,7 +74,7 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
 
 /**
  * The VLAN link of the workload, without an address. As the first link or DHCP document stops Talos's DHCP on every link
- * (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`), DHCP is asked for again on each link that has an address now.
+ * (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`), DHCP is configured explicitly on each link that has an address now.
  */
 export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopted }: Pick<RenderContext, 'vlanId' | 'workloadInterface' | 'isAdopted'>): Layer {
   const layer = { id: 'default-node', name: 'default-node', weight: systemLayers['default-node'] }
@@ -96,7 +96,7 @@ export const inOrder = <T extends { weight: number; created_at: Date | null; id:
 
 const whenItJoins = '<set when it joins>'
 
-/** Long enough to be in no patch by chance; exchanged for the placeholder before anything is shown. */
+/** Stands for values that are unknown before joining. Too long to occur in a patch by chance; replaced by the placeholder before anything is shown. */
 const mark = 'set-when-it-joins.steelyard.invalid'
 const encodedMark = Buffer.from(mark).toString('base64')
 
@@ -109,8 +109,8 @@ const secrets: SecretsBundle = {
 }
 
 /**
- * The configuration on which patches of a server without a cluster are shown: a worker of the newest supported pair, with placeholders for what a cluster
- * would fill in. It is never sent anywhere.
+ * The base on which patches of a server without a cluster are shown: a worker of the newest supported version pair, with placeholders for what a cluster
+ * would fill in. It is never sent to a machine.
  * @param imageFactory host of the image factory, as in a cluster's install images
  */
 export function freeBase(server: ServerFacts, imageFactory: string): { yaml: string; context: RenderContext } {
@@ -130,5 +130,5 @@ export function freeBase(server: ServerFacts, imageFactory: string): { yaml: str
   return { yaml, context: { role: 'worker', talosVersion: talos, installDisk, installImage, endpointHost: mark, controlPlaneAddresses: [] } }
 }
 
-/** The text with placeholders for people. Lines stay where they are. */
+/** The text with readable placeholders. Line numbers don't change. */
 export const withPlaceholders = (yaml: string): string => yaml.replaceAll(encodedMark, whenItJoins).replaceAll(mark, whenItJoins)

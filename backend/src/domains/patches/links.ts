@@ -1,20 +1,20 @@
-/** Which links a patch configures, and which it builds on: what decides whether the server can still be reached, and whether they are there at all. */
+/** Which links a patch configures, and which existing links it needs. Used to check that the server stays reachable and that these links exist. */
 import { parseAllDocuments } from 'yaml'
 import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from '#talos/config/tree.ts'
 
-/** Links that a document makes, by its name. */
+/** Kinds of documents that create a link with the document's name. */
 const made = new Set(['VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 
 /**
- * Kinds of which the first stops Talos's default DHCP on all links that none names (what implements `NetworkCommonLinkConfig` or
- * `NetworkDHCPConfig` in Talos `pkg/machinery/config/types/network`).
+ * Kinds of documents that stop Talos's default DHCP: a single document stops it on every link that no document names (what implements
+ * `NetworkCommonLinkConfig` or `NetworkDHCPConfig` in Talos `pkg/machinery/config/types/network`).
  */
 const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
 
 /** Aliases are resolved only by the machine, so a patch with aliases may mean any link. */
 export const anyLink = '*'
 
-/** Names of links, of those that are made part of a bond or bridge too; none where the text configures no link. The text must have been checked. */
+/** Names of the links that the text configures, including members of a bond or bridge; empty if it configures none. The text must have been validated. */
 export function linksOf(body: string): string[] {
   const links = new Set<string>()
   for (const document of parseAllDocuments(body, { schema: 'failsafe' })) {
@@ -28,7 +28,7 @@ export function linksOf(body: string): string[] {
   return [...links].toSorted()
 }
 
-/** `line`: Of the text, from 1. */
+/** `line`: line of the text, from 1. */
 export type LinkUse = { readonly link: string; readonly line: number }
 
 const documentsOf = (yaml: string): MapNode[] => {
@@ -42,7 +42,7 @@ const documentsOf = (yaml: string): MapNode[] => {
 
 const itemsOf = (node: TreeNode | undefined): readonly TreeNode[] => (node?.is === 'list' ? node.items : [])
 
-/** Links of one document that must be there already, with their places: those it configures, and those that others are built on. */
+/** Links that must exist before a document is applied, with their places in the text: links that it configures, and parents of links that it creates. */
 function usedBy(root: MapNode): TreeNode[] {
   const kind = textAt(root, 'kind')
   if (root.entries.has('$patch')) return []
@@ -52,7 +52,7 @@ function usedBy(root: MapNode): TreeNode[] {
   return [...single.filter((node) => node !== undefined), ...itemsOf(at(root, 'links'))]
 }
 
-/** Links that one document makes. `machine.network.interfaces` makes bonds, bridges and the like without saying which of its links are new. */
+/** Links that a document creates. `machine.network.interfaces` creates bonds, bridges and others without marking which of its links are new. */
 function madeBy(root: MapNode): (string | undefined)[] {
   const kind = textAt(root, 'kind')
   if (kind !== undefined) return made.has(kind) || kind === 'LinkAliasConfig' ? [textAt(root, 'name')] : []
@@ -71,7 +71,7 @@ function madeBy(root: MapNode): (string | undefined)[] {
  */
 export function missingLinks(body: string, merged: string, present: readonly string[]): LinkUse[] {
   const known = new Set<string | undefined>([...present, ...documentsOf(merged).flatMap(madeBy)])
-  // An alias may be a pattern for many links, which only the machine resolves.
+  // An alias may be a pattern that matches many links; only the machine can resolve it.
   if ([...known].some((name) => name?.includes('%'))) return []
   const missing = new Map<string, LinkUse>()
   for (const node of documentsOf(body).flatMap(usedBy)) {

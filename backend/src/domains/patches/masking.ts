@@ -1,6 +1,6 @@
 /**
- * Secrets of a patch, out of a text that people read and back into one that they have edited. Comments and layout stay as they were written,
- * so only the secrets' own characters are exchanged.
+ * Masks the secrets of a patch in the text that users read, and restores them in the text that users have edited. Comments and layout stay unchanged,
+ * because only the characters of the secrets are replaced.
  */
 import { createHash } from 'node:crypto'
 import { isMap, isScalar, isSeq, type Document, type Node, parseAllDocuments, type Scalar } from 'yaml'
@@ -10,10 +10,10 @@ import { apart } from '#talos/config/compare.ts'
 import { type Audience, type Hidden, hiddenIn, masked, withHidden } from '#talos/config/mask.ts'
 import { ConfigError } from '#talos/config/tree.ts'
 
-/** Texts only: numbers and dates must come back as they were written. */
+/** Parses all scalars as strings, so that numbers and dates are written back unchanged. */
 const read = (yaml: string): Document.Parsed[] => parseAllDocuments(yaml, { schema: 'failsafe' }).filter((d): d is Document.Parsed => d.contents !== null)
 
-/** `••••••••`, also behind the name of a variable: `TOKEN=••••••••`. */
+/** `••••••••`, also after the name of a variable: `TOKEN=••••••••`. */
 const isMask = (value: unknown): value is string => typeof value === 'string' && (value === masked || value.endsWith(`=${masked}`))
 
 const holdsMask = (node: unknown): boolean =>
@@ -21,17 +21,17 @@ const holdsMask = (node: unknown): boolean =>
 
 const rangeOf = (node: Node, text: string): { from: number; to: number } => {
   const [from, valueEnd] = node.range!
-  // A block scalar ends behind its line break, which belongs to the layout.
+  // The range of a block scalar includes its last line break, which belongs to the layout.
   return { from, to: text[valueEnd - 1] === '\n' ? valueEnd - 1 : valueEnd }
 }
 
 export interface MaskedText {
   readonly text: string
-  /** Number of the line, from 1, that each line of the clear text is shown on: a secret of several lines becomes one. Empty where nothing is shown. */
+  /** For each line of the plaintext its line in the masked text, from 1: a secret of several lines is shown as one line. Empty if nothing is shown. */
   readonly lines: readonly number[]
 }
 
-/** Nobody can say which of its fields are secret. */
+/** Shows only the head of a document of unknown kind, because its secret fields aren't known either. */
 const unshown = (document: string): string => {
   const head = document.split('\n').filter((line) => /^(?:apiVersion|kind|name): /.test(line))
   const digest = createHash('sha256').update(document).digest('hex').slice(0, 12)
@@ -39,7 +39,7 @@ const unshown = (document: string): string => {
   return [...head, `# ${counted(lines, 'line')} not shown: Steelyard does not know this kind of document (digest ${digest})`, ''].join('\n')
 }
 
-/** A configuration of several documents, of which some are known; null for everything else. */
+/** Separates documents of known kinds from those of unknown kinds; null unless the text has both. */
 function knownAndUnknown(text: string): { known: string; unknown: string[] } | null {
   try {
     const { known, unknown } = apart(text)
@@ -52,7 +52,7 @@ function knownAndUnknown(text: string): { known: string; unknown: string[] } | n
 
 const breaks = (text: string): number => text.split('\n').length - 1
 
-/** @param known masked values of another text. Other values are marked as new, except those that nobody may read, so that they can't be guessed by trying */
+/** @param known masked values of another text. Other values are marked as new, except values that nobody may read, because the mark would confirm a guess */
 export function maskText(text: string, audience: Audience, known?: ReadonlySet<string>): MaskedText {
   let hidden: Hidden[]
   try {
@@ -82,7 +82,7 @@ export function maskText(text: string, audience: Audience, known?: ReadonlySet<s
   return { text: withHidden(text, hidden), lines }
 }
 
-/** The plaintext of a text's masked values; empty if it can't be parsed. */
+/** The plaintext of a text's masked values; empty if the text can't be parsed. */
 export function secretsOf(text: string, audience: Audience): Set<string> {
   try {
     return new Set(hiddenIn(text, audience).map(({ from, to }) => text.slice(from, to)))
@@ -94,11 +94,11 @@ export function secretsOf(text: string, audience: Audience): Set<string> {
 
 const kindOf = (document: Document.Parsed): string => JSON.stringify(document.get('kind') ?? null)
 const identity = (document: Document.Parsed): string => JSON.stringify(['apiVersion', 'kind', 'name'].map((key) => document.get(key) ?? null))
-/** Without resolving aliases: the text has not been checked yet. */
+/** Doesn't resolve aliases, because the text hasn't been validated yet. */
 const plain = (node: unknown): unknown =>
   isScalar(node) ? node.value : isSeq(node) ? node.items.map(plain) : isMap(node) ? node.items.map((pair) => [plain(pair.key), plain(pair.value)]) : null
 
-/** A value as it was written where that needs no quotes anywhere, so that a number stays one. */
+/** A value without quotes if it was written plainly and never needs them, so that a number stays a number; else in JSON. */
 const written = (value: string, type: Scalar['type']): string => (type === 'PLAIN' && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value))
 
 /**

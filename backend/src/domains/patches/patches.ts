@@ -1,4 +1,4 @@
-/** Patches of servers' configurations: their calls, and what is done about changes by others. */
+/** Patches of servers' configurations: API calls, and the handling of changes by others. */
 import type { FastifyInstance } from 'fastify'
 import { patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
 import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
@@ -43,7 +43,7 @@ export function patches(platform: PatchPlatform) {
     ...reading,
     ...patchWriting(platform, core, { verdict, drift }),
     preview,
-    /** What others have changed in the configurations of machines. */
+    /** Changes that others have made to the configurations of machines. */
     drift,
   }
 }

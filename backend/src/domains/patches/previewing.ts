@@ -1,4 +1,4 @@
-/** What a patch would do before it is saved: the merged configuration, Talos's own dry run, and what would break although Talos takes it. */
+/** Previews a patch before it is saved: the merged configuration, Talos's own dry run, and warnings about what would break although Talos accepts the patch. */
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { patchPreview, Preview, PreviewWarning } from '#contract/patches.ts'
@@ -19,15 +19,15 @@ const mostNamed = 6
 export function previewing({ db, servers, access }: PatchPlatform, { store, read, factsOf, baseOf }: PatchCore) {
   /**
    * What happens when a configuration is saved: Talos's own dry run on a server in a cluster, nothing before the installation on a free one.
-   * @param yaml secrets in clear: it goes to the machine, which has them
+   * @param yaml with plaintext secrets: it is sent to the machine, which has the secrets anyway
    * @param isReal the configuration is the server's real one, not a stand-in
-   * @param mayAsk the caller may change the server. Texts of other callers are not sent to it
+   * @param mayAsk the caller may change the server. Texts of other callers aren't sent to the server
    */
   const verdict = async (server: ServerFacts, yaml: string, { isReal, mayAsk }: { isReal: boolean; mayAsk: boolean }): Promise<Preview['verdict']> => {
     const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const
     if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
     if (!isReal || server.status !== 'ready') return unknown(`${server.name} is still joining ${server.cluster.name}`)
-    // Held since a restore: nothing is sent to it.
+    // The server is held after a restore: nothing is sent to it.
     if (await holdOf(db, server.id)) return unknown(heldSentence(server.name))
     if (!mayAsk) return unknown(`${server.name} was not asked: only what those write who may change servers (servers:write) is sent to one for a dry run`)
     const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
@@ -42,13 +42,13 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
       if (error instanceof TalosError && error.kind === 'invalid_argument') return { kind: 'not_allowed', reason: error.message }
       if (!(error instanceof TalosError || error instanceof Problem)) throw error
       const reason = `${server.name} did not answer a dry run: ${error.message}`
-      // The sweep that names changed authorities comes by every two minutes: until then this is what there is to say.
+      // Changed authorities are detected only by the next sweep, within two minutes. Until then this hint names the likely cause.
       const isStrange = error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
       return unknown(isStrange ? `${reason}. ${afterRotation}` : reason)
     }
   }
 
-  /** Checks for joining a cluster that would no longer hold, and links that aren't there. `links`: what all its patches would configure together. */
+  /** Eligibility checks that would no longer pass, and links that don't exist. `links`: the links that all patches of the server would configure together. */
   const warnings = (server: ServerFacts, links: readonly string[], missing: readonly LinkUse[]): PreviewWarning[] => {
     const held = new Set(servers.eligibilityFor(server).flatMap((e) => (e.ok ? [e.check] : [])))
     const patch_links = [...new Set(links)].toSorted()
@@ -75,7 +75,7 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
       const body = edited ? await read(who, 'unmask', asked.body, edited.body, audience) : asked.body
       const name = asked.name?.trim() || edited?.name || 'this patch'
       const refusals = await read(who, 'check', body, talosVersion)
-      // The difference shows the whole effect of the patch, also of a stored one, and not only the last edit.
+      // The difference shows the whole effect of the patch, also of a stored patch, and not only the last edit.
       const others = stored.filter((p) => p.id !== edited?.id)
       const change = { name, weight: asked.weight, body }
       const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))
@@ -83,7 +83,7 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
       const without = layersOf(server, context, others)
       const links = server.hardware && server.links.map((l) => l.name)
       const isBad = refusals.length > 0
-      // What breaks the rules of patches is merged with nothing.
+      // A patch that violates the rules isn't merged.
       const input = { base, talosVersion, without, with: isBad ? without : changed, patch: { name, body: isBad ? '' : body }, audience, links }
       const merged = await read(who, 'preview', input)
       const errors = isBad ? refusals : merged.errors

@@ -1,4 +1,4 @@
-/** The difference that others made in a machine's configuration, as it is shown, and how it would be kept. Pure: it runs on the worker thread. */
+/** Computes what others have changed in a machine's configuration, how the change is shown, and how it could be kept. Pure: it runs on the worker thread. */
 import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
@@ -8,19 +8,19 @@ import { maskText, secretsOf } from '../masking.ts'
 
 export interface Difference {
   readonly same: boolean
-  /** All images of the machine's configuration, where others have changed one; they are taken over, and are no difference. */
+  /** All images of the machine's configuration if others have changed one of them, else null. Changed images are adopted and don't count as a difference. */
   readonly images: MachineImages | null
   readonly diff: { readonly before: string; readonly after: string } | null
   readonly keep: Drift['keep']
-  /** Keys and authorities of the cluster that differ: `cluster.ca`. */
+  /** Keys and authorities of the cluster that differ, by path: `cluster.ca`. */
   readonly secrets: readonly string[]
-  /** The difference as a patch, secrets in clear; null where no patch can express it. */
+  /** The difference as a patch with plaintext secrets; null if no patch can express it. */
   readonly patch: string | null
 }
 
 const patchName = 'what others have changed'
 
-/** Null and why where merging the proposal doesn't give what the machine holds, or the rules for patches refuse it. */
+/** Why a proposed patch can't be used (merging it doesn't give the machine's configuration, or it violates the rules for patches), or null. */
 function tried(proposal: string, held: string, found: string, talosVersion: string): string | null {
   const [refusal] = checkBody(proposal, talosVersion)
   if (refusal) return sentenceOf(refusal)
@@ -72,7 +72,7 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   return { same, images, diff, keep: { how: 'base', reason }, secrets, patch: null }
 }
 
-/** A masked key looks the same before and after. */
+/** Names changed secrets in a comment, because their masks are the same before and after. */
 const named = ({ before, after }: { before: string; after: string }, secrets: readonly string[]) => ({
   before,
   after: `${after}# Changed, and not shown: ${secrets.join(', ')}\n`,

@@ -1,5 +1,5 @@
 /**
- * Detects drift: whether a machine still has the configuration that Steelyard sent, and carries out the user's decision. Machines are checked
+ * Detects drift, which means that a machine no longer has the configuration that Steelyard sent, and carries out the user's decision. Machines are checked
  * before sending, on request, and every few minutes (`sweep.ts`).
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -45,7 +45,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     // The configuration was sent a moment ago and the machine is restarting: it still runs with the previous one.
     const isRestarting = next.same && before !== null && held.held_at !== null && clock.now() - held.held_at.getTime() < restartsWithinMs
     if (isRestarting && (await read(ours, 'difference', before.yaml, active, talosVersion)).same) return next
-    // Sent, and the answer was lost.
+    // The newest configuration was sent, but the response was lost.
     if (newest.generation > held.generation && stored === active) {
       const sent = await read(ours, 'difference', newest.yaml, active, talosVersion)
       if (sent.same) return sent
@@ -56,11 +56,11 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
-    // Images that others reverted are recorded too, but only where they had set some.
+    // Images that others have changed back are recorded too, but only if changed images were recorded before.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
-    // The usual case, in which no row is locked.
+    // The usual case: nothing is new, so no row is locked.
     if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return
     await inTransaction(db, async (tx) => {
       if (isNew) {
@@ -112,7 +112,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     }
   }
 
-  /** Reads the machine again and compares it with what the person looked at. */
+  /** Reads the machine's configuration again and compares it with the one that the user was shown. */
   const demandSeen = async (nodeId: string, seen: string): Promise<{ server: ServerFacts; judged: Judged }> => {
     const server = await factsOf(db, nodeId)
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
@@ -154,7 +154,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return { kept_as: 'patch', patch: name }
   }
 
-  /** Patches that the machine holds already are part of the base; one that was saved since and never sent stays. */
+  /** Removes patches that the machine's configuration contains already, because they become part of the base. A patch that was saved but never sent stays. */
   const keepAsBase = async (tx: Tx, caller: Caller, server: ServerFacts, clusterId: string, judged: Judged): Promise<object> => {
     const absorbed = (await store.ofServer(tx, server.id)).filter((p) => p.updated_at <= judged.configs.held.created_at)
     for (const p of absorbed) {
@@ -172,12 +172,12 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
 
   return {
     /**
-     * On a connection with admin credentials: compares the machine's configuration with the sent one and records the result: changed images are
-     * taken over, and a difference is stored with the server. Null if its cluster has sent nothing.
+     * Compares the machine's configuration with the sent one, on a connection with admin credentials, and records the result: changed images are
+     * adopted, and a difference is stored with the server. Null if its cluster has sent nothing.
      */
     look,
 
-    /** Asks the machine. @throws Problem not_found, server_not_in_cluster */
+    /** Queries the machine. @throws Problem not_found, server_not_in_cluster */
     async get(nodeId: string): Promise<Drift> {
       const server = await factsOf(db, nodeId)
       try {
@@ -190,7 +190,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       }
     },
 
-    /** @throws Problem stale where the configuration is no longer the one that the person looked at */
+    /** @throws Problem stale if the configuration is no longer the one that the user was shown */
     async keep(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       if (judged.keep?.how === 'secrets') throw new Problem('conflict', judged.keep.reason)
@@ -205,7 +205,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
         await record(tx, caller, { action: 'server.drift_kept', target: { kind: 'server', id: nodeId, name: server.name }, after: how })
         const rendered = await access.renderAgain(tx, clusterId, nodeId)
         if (!rendered) return
-        // The machine holds it already, unless a patch was saved meanwhile: that is sent now.
+        // The machine already has the rendered configuration, unless a patch was saved meanwhile: then it is sent now.
         const { newest } = (await outside.configs(tx, clusterId, nodeId))!
         const isHeld = (await read(ours, 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
         if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)
@@ -214,21 +214,21 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       return none
     },
 
-    /** @throws Problem stale as `keep` */
+    /** @throws Problem stale like `keep` */
     async overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
         await outside.allowOverwrite(tx, clusterId, nodeId, seen)
         await record(tx, caller, { action: 'server.drift_overwritten', target: { kind: 'server', id: nodeId, name: server.name }, after: { seen } })
-        // Keeps the images that others have set: they are not overwritten.
+        // The images that others have set are kept and not overwritten.
         await access.renderAgain(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
       })
       return shown(nodeId, judged, true)
     },
 
-    /** Before a change is saved that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
+    /** Checked before saving a change that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
     async demandNone(server: ServerFacts): Promise<void> {
       const judged = await ask(server)
       if (!judged || judged.same) return

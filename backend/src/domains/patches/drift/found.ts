@@ -9,8 +9,9 @@ export type Found = Awaited<ReturnType<typeof readFound>>
 const decoder = new TextDecoder('utf-8', { fatal: false })
 
 /**
- * One call, as an admin: the configuration holds all secrets.
- * @returns `active`: what it runs with; `stored`: what it runs with after the next boot, which differs if another one is staged or tried; `seen` names both
+ * Reads the configuration with one call, which needs the admin role, because the configuration contains all secrets.
+ * @returns `active`: the running configuration. `stored`: the configuration after the next boot, which differs while another one is staged or on trial.
+ * `seen`: a digest of both
  * @throws TalosError
  */
 export async function readFound(client: TalosClient) {

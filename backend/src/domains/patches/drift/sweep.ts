@@ -1,5 +1,5 @@
 /**
- * Reads the configurations of a cluster's machines every few minutes with one call each (three log lines). It records the result and sends
+ * Reads the configurations of a cluster's machines every few minutes with one call each (three lines in the machine's log). Records the results and sends
  * nothing.
  */
 import { Problem } from '#contract/errors.ts'
@@ -15,7 +15,7 @@ const everyMs = 120_000
 const atOnce = 4
 const deadlineMs = 10_000
 
-/** `other-kubernetes`: its configuration has another Kubernetes authority. `strange`: its certificate is from another authority, or it refuses ours. */
+/** `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: its certificate has another issuer, or it refuses ours. */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
@@ -25,7 +25,7 @@ export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Dr
     try {
       const [server] = await servers.forPlan(db, [nodeId])
       const keys = await access.talosCredentials(clusterId, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
-      // Changes made by an operation are our own.
+      // During an operation the changes are Steelyard's own, so the machine isn't checked.
       if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null) return 'silent'
       const connection = await servers.connection(nodeId)
       const judged = await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
