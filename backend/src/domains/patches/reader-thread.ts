@@ -1,4 +1,4 @@
-/** The worker thread that reads texts (`reader.ts`). It answers each message by the function that the message names, one at a time. */
+/** The worker thread that reads texts (`reader.ts`). It processes one message at a time, with the function that the message names. */
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { differenceOf } from './drift/difference.ts'
@@ -14,7 +14,7 @@ export type Answered =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly problem: { readonly code: ErrorCode; readonly message: string; readonly fields: Record<string, string> } }
   | { readonly ok: false; readonly problem: null; readonly failure: string }
-/** Sent once the thread has loaded its modules; from now on the time limit of a text counts. */
+/** Sent after the thread has loaded its modules; only then does the time limit of a text begin. */
 export const ready = 'ready'
 
 parentPort?.on('message', ({ name, given }: Asked) => {

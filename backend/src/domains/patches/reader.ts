@@ -8,23 +8,23 @@ import { Problem } from '#contract/errors.ts'
 import type { Caller } from '../../http/caller.ts'
 import { type Answered, type Asked, ready, type Work } from './reader-thread.ts'
 
-/** For whom a text is read, and until when anybody wants to know. */
+/** The caller for whom a text is read, and a signal that aborts when nobody waits for the result any more. */
 export type For = { readonly caller: Caller; readonly signal?: AbortSignal | undefined }
 
 /**
  * Runs work on another thread: `read({caller}, 'check', body)`.
- * @throws Problem of the work itself; `throttled` if the queue is full; `unavailable` if it takes too long
+ * @throws Problem of the work itself; `throttled` if the queue is full; `unavailable` if the work takes too long
  */
 export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
 
 /** An idle thread ends after this time, because it holds some 20 MB. */
 const idleMs = 600_000
-/** However busy the machine is. */
+/** Limit in wall-clock time, which also holds on a busy machine. */
 const longestMs = 15_000
 /** Node reports a thread's processor time from 24.6.0. The pinned version for Apple silicon is older, so there wall-clock time is scaled. */
 const hasProcessorTime = 'cpuUsage' in Worker.prototype
 const assumedLoad = 4
-/** Far more than a configuration needs; past it the thread ends instead of the process. */
+/** Far more than a configuration needs. Past this limit only the thread ends, not the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
 const merges = new Set<keyof Work>(['compose', 'preview', 'difference'])
 
@@ -34,10 +34,10 @@ const ownerOf = (caller: Caller): string | null => (caller.kind === 'user' ? cal
 
 /**
  * A fair queue for one worker: users take turns, so that a busy user delays only themselves.
- * @param most items that wait, of all people; `mostOfOne`: of one
+ * @param most maximum number of waiting items of all users; `mostOfOne`: of one user
  */
 export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number }) {
-  /** In the order of their turns; none is empty. */
+  /** Waiting items by user, in the order of the users' turns. No list is empty. */
   const waiting = new Map<string | null, T[]>()
   const count = (): number => [...waiting].reduce((sum, [owner, items]) => sum + (owner === null ? 0 : items.length), 0)
   return {
@@ -55,14 +55,14 @@ export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number 
     /** The next item, or undefined. */
     next(): T | undefined {
       for (const [owner, [first, ...rest]] of waiting) {
-        // To the end of the line if there is more.
+        // Moves a user with further items to the end of the queue.
         waiting.delete(owner)
         if (rest.length > 0) waiting.set(owner, rest)
         return first
       }
       return undefined
     },
-    /** Nobody waits for it any more. */
+    /** Removes an item that nobody waits for any more. */
     drop(item: T): void {
       for (const [owner, items] of waiting) {
         const rest = items.filter((other) => other !== item)
@@ -73,14 +73,14 @@ export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number 
   }
 }
 
-/** @param limits `limitMs`: processor time that reading one text may take; a merge reads several, and may take `mergeMs` */
+/** @param limits processor time. `limitMs`: for reading one text; `mergeMs`: for a merge, which reads several texts */
 export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 8 } = {}): Reader {
   const line = lanes<Waiting>({ most, mostOfOne })
   let current: Waiting | undefined
   let thread: { worker: Worker; isReady: boolean } | undefined
   let timer: NodeJS.Timeout | undefined
 
-  /** Whatever it was doing is given up; the next text gets a new thread. */
+  /** Ends the thread and its current work; the next text gets a new thread. */
   const end = (): void => {
     const old = thread?.worker
     thread = undefined
@@ -99,7 +99,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
     settle(({ reject }) => reject(new Problem('unavailable', 'Reading the patch took too long. Please try again.')))
   }
 
-  /** Time counts that the thread had a processor for: on a busy machine a harmless text takes long as well. */
+  /** Only the thread's processor time counts, because on a busy machine even a harmless text takes long. */
   const watch = async (worker: Worker, waiting: Waiting): Promise<void> => {
     const limit = merges.has(waiting.asked.name) ? mergeMs : limitMs
     const until = performance.now() + longestMs
@@ -129,7 +129,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
     const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), { resourceLimits, name: 'patches' })
     const made = { worker, isReady: false }
     thread = made
-    // It does not keep the process alive.
+    // The thread doesn't keep the process alive.
     worker.unref()
     worker.on('message', (message: Answered | typeof ready) => {
       if (message === ready) {

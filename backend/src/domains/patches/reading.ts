@@ -1,4 +1,4 @@
-/** How a server's configuration is made from its layers, and what its patches look like to a caller. */
+/** Builds a server's configuration from its layers, and shows its patches to a caller. */
 import { Problem } from '#contract/errors.ts'
 import type { Page } from '#contract/page.ts'
 import { type NewPatch, type Patch, patchLimits, systemLayers } from '#contract/patches.ts'
@@ -26,16 +26,16 @@ export type PatchPlatform = Platform & {
 export type PatchCore = ReturnType<typeof patchReading>['core']
 
 export const holdsScope = (caller: Caller, scope: Scope): boolean => caller.kind === 'system' || (caller.kind === 'user' && permits(caller.scopes, scope).ok)
-/** What the caller may see of a patch as it was written. Merged configurations are shown to all as to everybody. */
+/** What the caller may see of a single patch. Merged configurations are masked in the same way for all callers. */
 export const audienceOf = (caller: Caller): Audience => (holdsScope(caller, 'secrets:read') ? 'may_read_secrets' : 'everybody')
 
 export const isSystemLayer = (id: string): id is keyof typeof systemLayers => Object.hasOwn(systemLayers, id)
 export const noSuchPatch = () => new Problem('not_found', 'There is no such patch')
 
-/** Reads for other domains, which limit their own concurrency. */
+/** For reads on behalf of other domains, which limit their own concurrency. */
 export const ours: For = { caller: system }
 
-/** @param body of the row, secrets masked */
+/** @param body the row's body with masked secrets */
 export const present = ({ id, server_id, links: _links, created_by_name, ...row }: PatchRow, body: string): Patch => ({
   ...row,
   patch_id: id,
@@ -47,7 +47,7 @@ export const present = ({ id, server_id, links: _links, created_by_name, ...row 
   created_by: created_by_name,
 })
 
-/** A system layer. It has no time or author, because it is computed. */
+/** A system layer in the form of a patch. It has no time or author, because it is computed. */
 const presentLayer = (nodeId: string, { id, name, weight, body }: Layer): Patch => ({
   patch_id: id,
   node_id: nodeId,
@@ -62,7 +62,7 @@ const presentLayer = (nodeId: string, { id, name, weight, body }: Layer): Patch 
   created_by: null,
 })
 
-/** Renders configurations. It is made before clusters, which use it; the other use cases of patches are made after them, because they use clusters. */
+/** Renders configurations. Constructed before the clusters domain, which uses it; the other use cases of patches come later, because they use clusters. */
 export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { servers: Pick<Servers, 'forPlan'> }) {
   const store = patchStore({ vault })
   const read = reader()
@@ -73,8 +73,8 @@ export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { s
     factsOf,
     /**
      * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
-     * @throws Problem `invalid` naming the layer, where Talos would refuse the result
+     * `more` are patches that aren't stored yet (in the preview of a creation). The result has plaintext secrets: seal it before storing it.
+     * @throws Problem `invalid` naming the layer, if Talos would refuse the result
      */
     render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> => {
       const server = await factsOf(on, nodeId)
@@ -86,7 +86,7 @@ export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { s
 export function patchReading({ config, db, access, rendering }: PatchPlatform) {
   const { store, read, factsOf } = rendering
 
-  /** The base of a server's layers, and whether it is of the server's cluster or a placeholder. */
+  /** The base of a server's layers. `isReal`: generated for the server's cluster and not a placeholder. */
   const baseOf = async (server: ServerFacts): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
     const generated = server.cluster && (await access.generated(db, server.cluster.id, server.id))
     return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
@@ -100,13 +100,13 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
   }
 
   return {
-    /** What the other parts of this domain stand on. */
+    /** For the other parts of this domain. */
     core: { store, read, factsOf, baseOf, shownRow },
 
-    /** In the order of merging, the two layers that Steelyard writes first. */
+    /** Lists a server's layers in the order of merging, so the two layers that Steelyard writes come first. */
     async list(caller: Caller, nodeId: string): Promise<Page<Patch>> {
       const items = await systemRows(await factsOf(db, nodeId))
-      // One after another: each waits in the caller's line, which is short.
+      // One after another, because each read waits in the caller's queue, which is short.
       for (const row of await store.ofServer(db, nodeId)) items.push(await shownRow(caller, row))
       return { items, page: 1, per_page: items.length, total: items.length }
     },
@@ -121,7 +121,7 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
 
     schema: () => ({ schema: { ...patchSchema(minors.at(-1)!.version) }, versions: minors.map((m) => m.version), limits: { ...patchLimits } }),
 
-    /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
+    /** The merged configuration of a server with masked secrets; with placeholders if the server is in no cluster. */
     async config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }> {
       const server = await factsOf(db, nodeId)
       const name = `${server.name}.yaml`
@@ -137,7 +137,7 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
     /** Problems of a patch body as sentences; empty if it can be saved. */
     check: async (body: string): Promise<string[]> => (await read(ours, 'check', body)).map(sentenceOf),
 
-    /** A merged configuration as everybody may see it. */
+    /** A merged configuration, masked for everybody. */
     mask: async (yaml: string): Promise<string> => (await read(ours, 'mask', yaml, 'everybody')).text,
 
     render: rendering.render,

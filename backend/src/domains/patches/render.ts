@@ -1,4 +1,4 @@
-/** A server's configuration from its layers, judged by Talos's rules. The bytes that are judged are the bytes that are kept and sent. */
+/** Renders a server's configuration from its layers and validates it by Talos's rules. The validated bytes are the bytes that are stored and sent. */
 import { Problem } from '#contract/errors.ts'
 import type { NewPatch, PatchProblem } from '#contract/patches.ts'
 import { apart } from '#talos/config/compare.ts'
@@ -16,9 +16,9 @@ import { maskText, secretsOf } from './masking.ts'
 import type { PatchRow } from './store.ts'
 
 export interface Rendered {
-  /** Secrets in clear. */
+  /** With plaintext secrets. */
   readonly yaml: string
-  /** Which layer each line comes from; lines count from 1. */
+  /** The layer that each line comes from. Line numbers start at 1. */
   readonly sources: { line: number; layer: string }[]
   readonly warnings: string[]
 }
@@ -35,15 +35,15 @@ const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem
   column: column ?? null,
 })
 
-/** What the rules for patches say against a body, by line; of the newest Talos unless the server's cluster has another. */
+/** Violations of the rules for patches in a body, by line. The default is the newest supported Talos version. */
 export const checkBody = (body: string, talosVersion: string = minors.at(-1)!.version): PatchProblem[] =>
   checkPatch(body, { talosVersion }).errors.map(problemOf)
 
-/** An error of a body as a sentence. */
+/** An error in a body as a sentence. */
 export const sentenceOf = ({ line, path, message }: PatchProblem): string =>
   `${line === null ? '' : `Line ${line}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
 
-/** Every layer of a server in the order of merging. `more` are patches that aren't stored yet: they come last among their weight. */
+/** All layers of a server in the order of merging. `more` are patches that aren't stored yet: they come last among patches of equal weight. */
 export const layersOf = (
   server: ServerFacts,
   context: RenderContext,
@@ -55,7 +55,7 @@ export const layersOf = (
   ...inOrder([...stored, ...more.map((patch) => ({ ...patch, id: '~', created_at: null }))]).map(({ id, name, weight, body }) => ({ id, name, weight, body })),
 ]
 
-/** Documents that a newer Talos has, in a configuration that was taken over, are kept as they are: nothing is merged into them, and they are judged by Talos alone. */
+/** Merges the layers. Documents of a newer Talos in an adopted configuration are kept unchanged: nothing is merged into them, and only Talos validates them. */
 function merge(base: string, layers: readonly Layer[]): Merged & { judged: string } {
   try {
     const merged = mergePatches(base, layers)
@@ -69,7 +69,7 @@ function merge(base: string, layers: readonly Layer[]): Merged & { judged: strin
   }
 }
 
-/** Merges and validates. Throws only on bugs of ours. */
+/** Merges and validates. Throws only on bugs in this program. */
 export function compose(base: string, layers: readonly Layer[], { talosVersion }: Pick<RenderContext, 'talosVersion'>): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
@@ -101,28 +101,28 @@ interface PreviewInput {
   readonly talosVersion: RenderContext['talosVersion']
   readonly without: readonly Layer[]
   readonly with: readonly Layer[]
-  /** The patch: one of the layers of `with`, its rules checked already. */
+  /** The previewed patch, which is one of the layers in `with`. The rules for patches have been checked already. */
   readonly patch: Pick<Layer, 'name' | 'body'>
   readonly audience: Audience
-  /** Names of the server's links; null where they are not known. */
+  /** Names of the server's links; null if unknown. */
   readonly links: readonly string[] | null
 }
 
-/** The effect of a patch on a configuration, as it is shown. */
+/** The effect of a patch on a configuration, for display. */
 export function previewOf({ base, talosVersion, without, with: layers, patch, audience, links }: PreviewInput) {
   const before = compose(base, without, { talosVersion })
   const after = compose(base, layers, { talosVersion })
   // Merged configurations are masked for everybody. Users who may read secrets see that one has changed,
-  // which others must not find out by trying.
+  // which other users must not find out by guessing.
   const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
   const shown = maskText(after.yaml, 'everybody', known)
   return {
-    /** For people: secrets masked. Empty where the layers can't be merged. */
+    /** For display, with masked secrets. Empty if the layers can't be merged. */
     before: before.yaml === '' ? '' : withPlaceholders(maskText(before.yaml, 'everybody').text),
     after: after.yaml === '' ? '' : withPlaceholders(shown.text),
-    /** With the patch, secrets in clear. */
+    /** The configuration with the patch and with plaintext secrets. */
     yaml: after.yaml,
-    /** Lines of `after`. */
+    /** `line`: line of `after`. */
     sources: after.sources.filter((s) => s.layer !== generatedLayer).map(({ line, layer }) => ({ line: shown.lines[line - 1] ?? 1, layer })),
     errors: after.errors.map(({ layer, ...e }) => ({ ...e, message: layer && layer !== patch.name ? `${layer}: ${e.message}` : e.message })),
     /** Links that the patch configures; see `linksOf`. */

@@ -1,4 +1,4 @@
-/** SQL of patches, sealed and opened here: outside of this file a body is plain text or not there. */
+/** SQL for patches. Bodies are sealed and opened only here, so other files see either a plaintext body or none. */
 import { type Selectable, sql } from 'kysely'
 import type { NewPatch } from '#contract/patches.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -8,7 +8,7 @@ import type { Vault } from '../../vault/vault.ts'
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
 export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
 
-/** A patch may hold registry passwords and WireGuard keys, so the whole body is sealed, for its server. */
+/** A patch may contain registry passwords and WireGuard keys, so the whole body is sealed, bound to its server. */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
 
 export function patchStore({ vault }: { vault: Vault }) {
@@ -71,7 +71,7 @@ export function patchStore({ vault }: { vault: Vault }) {
 
     remove: (tx: Tx, id: string) => tx.deleteFrom('patch').where('id', '=', id).execute(),
 
-    /** How many patches a server has, and which links they configure. */
+    /** Number of a server's patches, and the links that they configure. */
     async sums(tx: Tx, serverId: string): Promise<{ count: number; links: string[] }> {
       const rows = await tx.selectFrom('patch').select('links').where('server_id', '=', serverId).execute()
       return { count: rows.length, links: [...new Set(rows.flatMap((r) => r.links))].toSorted() }
@@ -79,5 +79,5 @@ export function patchStore({ vault }: { vault: Vault }) {
   }
 }
 
-/** What the audit log keeps: never the body, which may hold secrets. */
+/** The audited fields of a patch: never the body, which may contain secrets. */
 export const audited = ({ name, weight, labels, body }: PatchRow): object => ({ name, weight, labels, bytes: Buffer.byteLength(body) })

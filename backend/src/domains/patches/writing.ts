@@ -1,4 +1,4 @@
-/** Changes of patches: rehearsed first, then saved together with the configuration that follows from them. */
+/** Changes of patches: checked first, then saved together with the resulting configuration. */
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
@@ -16,11 +16,11 @@ import { audienceOf, isSystemLayer, noSuchPatch, ours, type PatchCore, type Patc
 import { demandValid, layersOf, sentenceOf } from './render.ts'
 import { audited, type PatchChange, type PatchRow } from './store.ts'
 
-/** The patch was changed between its rehearsal and its writing. */
+/** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
 
-/** An error of a write, in words where the name is taken. */
+/** Converts a violated unique name to a Problem; other errors are unchanged. */
 const asNameTaken = (error: unknown): unknown => {
   const { taken } = nameSentences('Patch')
   return violatedConstraint(error) === 'patch_name' ? new Problem('name_taken', taken, { name: taken }) : error
@@ -54,7 +54,7 @@ export function patchWriting(
     await drift.demandNone(server)
   }
 
-  /** After a change of patches, in the same transaction: counts them, renders the configuration again, and has it applied. */
+  /** Called after a change of patches in the same transaction: records their number, renders the configuration again, and has it applied by the reconciler. */
   const follow = async (tx: Tx, caller: Caller, nodeId: string, clusterId: string | null): Promise<void> => {
     await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     if (clusterId && (await access.renderAgain(tx, clusterId, nodeId))) await engine.wake(tx, configuringQueue, nodeId)
@@ -123,7 +123,7 @@ export function patchWriting(
 
     async update(caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch?: Versions): Promise<Patch> {
       demandWritable(patchId)
-      // Without If-Match the last write wins: what somebody else saved during the rehearsal is rehearsed with, and then replaced.
+      // Without If-Match the last write wins: if another user saves the patch during the checks, these are repeated, and that user's change is overwritten.
       for (let tries = 1; ; tries++) {
         try {
           return await updateOnce(caller, nodeId, patchId, asked, ifMatch)

@@ -1,4 +1,4 @@
-/** Assigns subnets to a cluster and takes them back: rules and rows. The reconciler brings the cluster to it. */
+/** Assigns subnets to a cluster and removes them: rules and rows. The reconciler then changes the cluster. */
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -9,7 +9,7 @@ import type { PoolCluster } from '../clusters/core.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-/** How long "a moment ago" lasts: a person with an open form has not seen newer changes. */
+/** How long messages say "a moment ago", because a user with an open form hasn't seen changes since then. */
 const momentMs = 10 * 60_000
 
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
@@ -39,7 +39,7 @@ function taken(subnet: Pick<Subnet, 'name'>, holder: Holder, otherwise: string, 
   return new Problem('subnet_assigned', sentence, { [field]: sentence }, undefined, { kind: 'cluster', id: holder.cluster_id, name: holder.name })
 }
 
-/** Explains a refusal by the database after the rules had passed: another transaction was faster. */
+/** Explains a refusal by the database although the rules had passed, because another transaction was faster. */
 export async function takenBy(db: Db, subnets: readonly Subnet[], clusterId: string, now: number): Promise<Problem | null> {
   for (const [i, subnet] of subnets.entries()) {
     const holder = await holderOf(db, subnet.id, clusterId)
@@ -86,7 +86,7 @@ export async function writeAssignments(
   const fresh = ids.filter((id) => !rows.has(id))
   const added = fresh.map((id) => {
     const { purpose } = subnets.get(id)!
-    // Nothing is handed out of a management subnet, so there is nothing to wait for.
+    // No addresses are assigned from a management subnet, so there is nothing to wait for.
     const state = purpose === 'management' ? ('active' as const) : ('applying' as const)
     return { subnet_id: id, cluster_id: cluster.id, purpose, state, reason: null, assigned_by: callerName(caller), assigned_at: now }
   })
@@ -103,10 +103,10 @@ export async function writeAssignments(
   const after = await store.assignments(tx, cluster.id)
   const pick = (states: readonly string[]) => after.filter((r) => states.includes(r.state)).map((r) => subnets.get(r.subnet_id)!)
   return {
-    /** Every subnet of the cluster that is on its way in or out. */
+    /** All subnets that are being added to the cluster (`coming`) or removed from it (`going`). */
     coming: pick(['applying', 'error']),
     going: pick(['draining']),
-    /** Subnets whose assignment is another than before. */
+    /** Subnets whose assignment has changed. */
     touched,
     before: [...rows.values()].filter((r) => r.state !== 'draining').map((r) => nameOf(r.subnet_id)),
     after: ids.map(nameOf),
@@ -118,7 +118,7 @@ function staying(row: store.AssignmentRow): store.AssignmentChange | 'nothing' {
   return row.state === 'error' ? { state: 'applying', reason: null } : 'nothing'
 }
 
-/** What never reached the cluster is gone at once. */
+/** A subnet that was never sent to the cluster is removed at once. */
 function leaving(row: store.AssignmentRow, force: boolean): store.AssignmentChange | 'removed' | 'nothing' {
   if (row.purpose === 'management' || row.sent_at === null) return 'removed'
   if (row.state !== 'draining') return { state: 'draining', reason: null, forced: force }

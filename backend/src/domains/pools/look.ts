@@ -1,20 +1,20 @@
-/** What a cluster shows: its load balancer, the pools and announcements that it holds, its Services and the addresses that they use. Its texts are not trusted. */
+/** Reads a cluster's load balancer, its pools and announcements, its Services and the addresses that they use. Texts from the cluster are not trusted. */
 import { type Address, type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { PoolProvider } from '#contract/network/subnets.ts'
 import { isRecord, type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
 import { announcementCollection, type CiliumVersion, labels, type PoolApi, poolCollection } from './manifest.ts'
 
 export interface Use {
-  /** Canonical text. */
+  /** Canonical address. */
   readonly address: string
-  /** `namespace/name` of the Service; several that share the address stand with commas between. */
+  /** `namespace/name` of the Service; several Services that share the address are separated by commas. */
   readonly by: string
 }
 
-/** What of a Service is kept: names as Kubernetes allows them (RFC 1123). */
+/** Only Services with names that Kubernetes allows (RFC 1123) are kept. */
 const namePattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 const mostIngresses = 16
-/** Of the names that share an address. */
+/** Maximum length of the names of all Services that share an address. */
 const longestBy = 400
 
 export interface LoadBalancer {
@@ -33,7 +33,7 @@ export function readService(item: unknown): LoadBalancer | undefined {
   return { name: `${namespace}/${name}`, addresses }
 }
 
-/** Addresses of one subnet in use, in order of address text, each once. */
+/** Used addresses of one subnet, without duplicates, ordered by their texts. */
 export function usesIn(services: readonly LoadBalancer[], cidr: Cidr): Use[] {
   const by = new Map<string, string[]>()
   for (const { name, addresses } of services)
@@ -93,11 +93,11 @@ const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']
 
 /**
  * Detects the load balancer of a cluster by the API groups that it serves (Kubernetes, "API discovery").
- * `known` is what was found before and stays for as long as it is served: a second one that somebody installs must not take the addresses of
- * running Services away. null: neither is there.
+ * `known`: the load balancer that was detected before. It stays in use as long as it is served, because a second load balancer that somebody installs must
+ * not take away the addresses of running Services. Null: the cluster has no load balancer.
  *
- * Where both are new, MetalLB: Cilium's pools are served by every cluster that has Cilium for its network, MetalLB's only where somebody wants them.
- * @throws KubernetesError where the cluster does not answer
+ * If both are new, MetalLB is used: every cluster with Cilium as its network serves Cilium's pools, but only clusters with MetalLB installed serve its pools.
+ * @throws KubernetesError if the cluster does not answer
  */
 export async function discover(api: Kubernetes, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {
   const order = known === 'cilium' ? [cilium, metallb] : [metallb, cilium]

@@ -1,9 +1,9 @@
 /**
- * What a cluster's load balancer is given for its subnets: a pure function of the subnets and of the software that hands addresses out.
+ * The objects for a cluster's load balancer: a pure function of the cluster's subnets and of the load balancer's API.
  *
- * A pool names exactly the addresses that may be handed out, as ranges with a start and an end: the CIDR without its first and last address
- * (unless they are wanted), without gateway and exclusions. No raw CIDR: MetalLB would hand out the gateway, and Cilium treats the ends of a
- * CIDR, and only those, by a rule of its own.
+ * A pool lists exactly the addresses that may be assigned, as ranges with a start and an end: the CIDR without its first and last address
+ * (unless these are wanted), without gateway and exclusions. A plain CIDR isn't used, because MetalLB would assign the gateway's address, and Cilium has its
+ * own rule for the first and last address of a CIDR.
  */
 import { stringify } from 'yaml'
 import { formatAddress } from '#contract/network/addresses.ts'
@@ -11,18 +11,18 @@ import type { Range } from '#contract/network/address-ranges.ts'
 import { piecesOf, type SubnetText } from '#contract/network/subnet-rules.ts'
 import { fieldManager } from '../../kubernetes/client.ts'
 
-/** Software that hands addresses out, and the versions of its API that a cluster serves. */
+/** A cluster's load balancer, and the versions of its API that the cluster serves. */
 export type PoolApi =
   | {
       readonly provider: 'cilium'
       readonly pools: CiliumVersion
-      /** null: not served, nothing is announced on layer 2. */ readonly announcements: CiliumVersion | null
+      /** Null: the API is not served, so nothing is announced on layer 2. */ readonly announcements: CiliumVersion | null
     }
   | { readonly provider: 'metallb'; readonly announcements: boolean }
 /** `CiliumLoadBalancerIPPool` is v2 since Cilium 1.18 and v2alpha1 before; `CiliumL2AnnouncementPolicy` is v2alpha1. */
 export type CiliumVersion = 'v2' | 'v2alpha1'
 
-/** What is rendered where a cluster can't be asked. */
+/** The APIs that are assumed if a cluster can't be queried. */
 export const usualApi = {
   cilium: { provider: 'cilium', pools: 'v2', announcements: 'v2alpha1' },
   metallb: { provider: 'metallb', announcements: true },
@@ -30,13 +30,13 @@ export const usualApi = {
 
 export interface PoolSubnet extends SubnetText {
   readonly id: string
-  /** No new address is handed out; those in use stay. */
+  /** No new addresses are assigned; addresses in use stay. */
   readonly draining: boolean
 }
 
-/** Servers whose workload comes over links of one name. */
+/** Servers whose workload links have the same name. */
 export interface LinkGroup {
-  /** null: not known, so every link. */
+  /** Null: unknown, so every link is used. */
   readonly interface: string | null
   /** Names of the Kubernetes nodes. */
   readonly nodes: readonly string[]
@@ -50,20 +50,20 @@ export interface KubernetesObject {
 }
 
 export interface Manifest {
-  /** Where the kind is listed; the object is at `<collection>/<name>`. */
+  /** API path that lists the kind; the object's path is `<collection>/<name>`. */
   readonly collection: string
   readonly object: KubernetesObject
 }
 export const pathOf = ({ collection, object }: Manifest): string => `${collection}/${object.metadata.name}`
 
 export interface Rendered {
-  /** One per subnet, in the order of the subnets. */
+  /** One pool per subnet, in the order of the subnets. */
   readonly pools: readonly Manifest[]
-  /** What makes the addresses known on the servers' links: ARP for IPv4, NDP for IPv6. */
+  /** Objects that announce the addresses on the servers' links: by ARP for IPv4, by NDP for IPv6. */
   readonly announcements: readonly Manifest[]
 }
 
-/** MetalLB looks at its own namespace only (its documentation, "Configuration"). */
+/** MetalLB reads only objects in its own namespace (its documentation, "Configuration"). */
 const metallbNamespace = 'metallb-system'
 export const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 
@@ -72,7 +72,7 @@ export const poolCollection = (api: PoolApi): string =>
   api.provider === 'cilium'
     ? `/apis/cilium.io/${api.pools}/ciliumloadbalancerippools`
     : `/apis/metallb.io/v1beta1/namespaces/${metallbNamespace}/ipaddresspools`
-/** null where nothing is announced by objects of this cluster. */
+/** Null if the load balancer's API has no objects for announcements in this cluster. */
 export function announcementCollection(api: PoolApi): string | null {
   if (api.provider === 'cilium') return api.announcements && `/apis/cilium.io/${api.announcements}/ciliuml2announcementpolicies`
   return api.announcements ? `/apis/metallb.io/v1beta1/namespaces/${metallbNamespace}/l2advertisements` : null
@@ -97,7 +97,7 @@ function poolOf(subnet: PoolSubnet, api: PoolApi): Manifest {
         kind: 'CiliumLoadBalancerIPPool',
         metadata,
         spec: {
-          // Left out it means Yes. It is about blocks that are CIDRs; ours are ranges, of which Cilium sets nothing aside (operator/pkg/lbipam).
+          // The default is Yes. The field concerns only blocks that are CIDRs; in ranges like ours Cilium reserves no address (operator/pkg/lbipam).
           allowFirstLastIPs: subnet.first_and_last ? 'Yes' : 'No',
           blocks: pieces,
           disabled: subnet.draining,
@@ -115,7 +115,7 @@ function poolOf(subnet: PoolSubnet, api: PoolApi): Manifest {
   }
 }
 
-/** One for each name that the workload's link has, because a link of the same name may be another network on another server. */
+/** One object for each name of a workload link, because a link with the same name may be in another network on another server. */
 function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Manifest[] {
   const collection = announcementCollection(api)
   if (collection === null) return []
@@ -155,7 +155,7 @@ function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: re
   })
 }
 
-/** `steelyard`, or `steelyard-<link>` where there are several: a name that stays while other groups come and go (RFC 1123 label). */
+/** `steelyard`, or `steelyard-<link>` if there are several groups, so that the name doesn't depend on the other groups' links (RFC 1123 label). */
 function announcementName(group: LinkGroup, groups: number, taken: Set<string>): string {
   if (groups === 1) return 'steelyard'
   const link = (group.interface ?? 'any')
@@ -169,7 +169,7 @@ function announcementName(group: LinkGroup, groups: number, taken: Set<string>):
   return name
 }
 
-/** Servers by the link of their workload: the VLAN's, where the cluster has one, else what was chosen for each server. */
+/** Groups servers by workload link: the VLAN's link if the cluster has a VLAN, else the link that was chosen for each server. */
 export function linkGroups(nodes: readonly { readonly name: string; readonly interface: string | null }[], vlanId: number | null): LinkGroup[] {
   // The link that is made for the workload's VLAN has this name on every server.
   if (vlanId !== null) return [{ interface: `vlan${vlanId}`, nodes: nodes.map((n) => n.name) }]
@@ -182,7 +182,7 @@ export function linkGroups(nodes: readonly { readonly name: string; readonly int
 const text = ({ pools, announcements }: Rendered): string =>
   [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0, compat: 'yaml-1.1' })).join('---\n')
 
-/** YAML of what a cluster holds for its subnets. Without software that is known, both kinds, for copying. Empty without subnets. */
+/** YAML of the cluster's objects for its subnets. If the load balancer is unknown, the objects for both kinds, for copying. Empty without subnets. */
 export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[]): string {
   if (subnets.length === 0) return ''
   if (api) return text(render(subnets, api, links))
