@@ -1,4 +1,4 @@
-/** One look at a cluster and everything that follows from it: pools are applied, read back, drained, removed; announcements and use are updated. */
+/** One look at a cluster with all its consequences: pools are applied, read back, drained and removed; announcements and addresses in use are updated. */
 import { parseAddress } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { piecesOf } from '#contract/network/subnet-rules.ts'
@@ -12,17 +12,17 @@ import { type Acceptance, acceptance, differences, foundInstead, hashOf } from '
 import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type PoolParts, type State, type Verdict } from './state.ts'
 import * as store from './store.ts'
 
-/** The time limit of a look with all its consequences; the rest is done at the next one. */
+/** Time limit of a look with all its consequences; the rest is done in the next look. */
 const longestMs = 90_000
-/** How long the load balancer may take to accept a pool before this is shown as an error. */
+/** How long the load balancer may take to accept a pool before the delay is shown as an error. */
 const patienceMs = 120_000
 /** MetalLB doesn't report which state of a pool it has seen. Addresses assigned just before a stop appear within this time, in ms. */
 const settleMs = 3_000
 
-/** The rows have changed since they were read: nothing was done, look again. */
+/** Result if the rows have changed since they were read: nothing was done, and the cluster has to be looked at again. */
 export const moved = Symbol('moved')
 
-/** What applying came to: the object as it was read back, or why the API server does not take it. */
+/** Result of applying a pool: the object as it was read back, or why the API server refused it. */
 type Applied =
   | { readonly live: unknown; readonly found: object | null; /** When the pool was last sent, in ms. */ readonly sentAt: number }
   | { readonly refused: string }
@@ -31,7 +31,7 @@ type Sent = Extract<Applied, { live: unknown }>
 const sentAt = (job: Job, { row }: Held): number => row.sent_at?.getTime() ?? job.now()
 
 export function passing(parts: PoolParts) {
-  /** From here on the cluster may hold the pool. Refuses where people have decided otherwise since. */
+  /** Records that the cluster may have the pool from now on. Returns false if users have changed the wanted state since. */
   const intend = (job: Job, { row, subnet }: Held, drift: string | null): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const now = await store.lockAssignment(tx, row.cluster_id, row.subnet_id)
@@ -74,7 +74,7 @@ export function passing(parts: PoolParts) {
     }
   }
 
-  /** What a disabled pool still waits for, or null. */
+  /** What a disabled pool is still waiting for, or null. */
   const waitsFor = (accepted: Acceptance, uses: readonly Use[], waitedMs: number): string | null => {
     if (uses.length > 0) return inUse(uses)
     if (accepted.is === 'waiting') return accepted.reason
@@ -94,7 +94,7 @@ export function passing(parts: PoolParts) {
     return { held, verdict, uses, used: uses.filter((u) => isHandedOut(u.address)).length, found }
   }
 
-  /** Without a load balancer nothing can be applied, and a removed subnet is gone once it is unused. */
+  /** Finding for a cluster without a load balancer: nothing can be applied, and a removed subnet is gone as soon as none of its addresses is in use. */
   const without = (held: Held, services: readonly LoadBalancer[]): Finding => {
     const { row, subnet } = held
     if (row.state !== 'draining') return finding(held, { is: 'applying', reason: noProvider }, services, null)
@@ -105,7 +105,7 @@ export function passing(parts: PoolParts) {
   const lookAt = async (job: Job, { cluster, pool, held }: State): Promise<Look | typeof moved> => {
     const client = await parts.clusters.api(cluster.id)
     const api = await discover(client, pool.provider, job.signal)
-    // An API server that has just started may not serve everything yet: that nothing is there any more has to be seen more than once.
+    // An API server that has just started may not serve everything yet, so the load balancer counts as missing only after several looks.
     if (!api && pool.provider !== null && pool.misses < 2) throw new KubernetesError(`the pools of ${pool.provider} are not served any more`)
     if (!api) {
       const services = await servicesOf(client, job.signal)
@@ -122,7 +122,7 @@ export function passing(parts: PoolParts) {
       if (result === moved) return moved
       applied.push(result)
     }
-    // After the pools: an address that was handed out before its pool was closed is seen.
+    // Services are read after the pools, so that an address that was assigned just before its pool was disabled is included.
     const services = await servicesOf(client, job.signal)
     const findings: Finding[] = []
     for (const [i, h] of held.entries()) {
@@ -140,7 +140,7 @@ export function passing(parts: PoolParts) {
     }
   }
 
-  /** @throws KubernetesError where the cluster does not answer */
+  /** @throws KubernetesError if the cluster does not answer */
   return (job: Job, state: State): Promise<Look | typeof moved> => within(job.signal, longestMs, (signal) => lookAt({ ...job, signal }, state))
 
   async function judge(
@@ -155,7 +155,7 @@ export function passing(parts: PoolParts) {
     if ('refused' in result) return isGoing ? { is: 'draining', reason: result.refused } : { is: 'error', reason: result.refused, held: false }
     if (!isGoing) return verdictOf(job, held, manifest, result)
     const uses = usesIn(services, cidrOf(held.subnet))
-    // Somebody deleted the pool; addresses that Services still show are in use.
+    // Somebody has deleted the pool; addresses that Services still show are in use.
     if (result.live === null) return held.row.forced || uses.length === 0 ? { is: 'gone' } : { is: 'draining', reason: inUse(uses) }
     if (held.row.forced) return remove(job, client, held, manifest)
     const still = differences(manifest.object, result.live)
@@ -170,6 +170,6 @@ function inUse(uses: readonly Use[]): string {
   return `${uses.length === 1 ? '1 address is' : `${uses.length} addresses are`} in use: ${some.join('; ')}${uses.length > 3 ? '; …' : ''}`
 }
 
-/** Addresses are of no use unless they are announced. */
+/** A pool counts as active only if its addresses are announced too. */
 const unannounced = (f: Finding, reason: string): Finding =>
   f.verdict.is === 'active' ? { ...f, verdict: { is: 'error', reason: `The addresses are not announced: ${reason}`, held: true } } : f

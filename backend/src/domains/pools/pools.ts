@@ -1,4 +1,4 @@
-/** Changes of a cluster's subnets. Each is one transaction: rows, audit, events and operation together; the reconciler does the rest. */
+/** Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and operation. The reconciler carries it out. */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -25,7 +25,7 @@ export function poolRoutes(app: FastifyInstance, pools: Pools): void {
   on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) => pools.assign(caller, params.id, body, ifMatch))
 }
 
-/** Wakes the clusters of changed subnets after the transaction. */
+/** Wakes the clusters of changed subnets when the transaction commits. */
 export async function wakePools({ engine }: Pick<PoolParts, 'engine'>, tx: Tx, subnetIds: readonly string[]): Promise<void> {
   if (subnetIds.length === 0) return
   for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)
@@ -39,7 +39,7 @@ export function pools(parts: PoolParts) {
     return operation && !hasEnded(operation) ? operation : undefined
   }
 
-  /** @throws Problem operation_running where something else is being done to the cluster */
+  /** @throws Problem operation_running if another operation runs on the cluster */
   const checkAlone = async (tx: Tx, cluster: PoolCluster): Promise<void> => {
     const other = (await operations.open(tx, 'cluster', cluster.id)).find((o) => o.kind !== 'clusterSubnetsAssign')
     if (other) throw new Problem('operation_running', `${other.kind} on ${cluster.name} has not ended`)
@@ -48,7 +48,7 @@ export function pools(parts: PoolParts) {
   const begin = async (tx: Tx, caller: Caller, cluster: PoolCluster, changed: Changed, force: boolean): Promise<Operation> => {
     const { coming, going } = changed
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
-    // One that is being cancelled is on its way back.
+    // An operation that is being cancelled is already reverting its changes, so it can't be returned.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
     if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets goes on with it' })
     const operation = await operations.create(tx, caller, {
@@ -103,7 +103,7 @@ export function pools(parts: PoolParts) {
       }
     },
 
-    /** A cluster is removed: its subnets are free again. */
+    /** Frees the subnets of a removed cluster. */
     async release(tx: Tx, clusterId: string): Promise<void> {
       const pool = await store.removePool(tx, clusterId)
       const freed = await store.releaseAll(tx, clusterId)
@@ -121,7 +121,7 @@ export function pools(parts: PoolParts) {
     /** To be registered with the engine. */
     reconciler: poolReconciler(parts),
 
-    /** At a start: clusters whose wake-ups were lost are looked at again. */
+    /** At start: wakes clusters whose wake-ups were lost. */
     async resume(): Promise<void> {
       await inTransaction(db, async (tx) => {
         for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)

@@ -1,4 +1,4 @@
-/** What a cluster's load balancer holds, and what a change would make of it: text for people. */
+/** Text for users: the current objects for a cluster's load balancer, and the objects after a change. */
 import { parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -12,10 +12,10 @@ import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } fro
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-/** Somebody looks at the form meanwhile. */
+/** Time limit for querying the cluster, because a user is waiting in a form. */
 const patienceMs = 10_000
 
-/** How a subnet is rendered. */
+/** The form of a subnet for rendering. */
 export const poolSubnet = (subnet: Subnet, draining: boolean): PoolSubnet => ({ ...subnet, draining })
 
 const isPool = (s: Subnet) => s.purpose === 'workload'
@@ -33,7 +33,7 @@ export async function shownPools(parts: PoolParts, cluster: PoolCluster): Promis
   return { items, provider: pool?.provider ?? null, manifest: manifestText(pools, known(pool), linkGroups(cluster.nodes, cluster.vlan_id)) }
 }
 
-/** The cluster's load balancer and Services. `services` is null if the cluster was not asked or did not answer. */
+/** The cluster's load balancer and Services. `services` is null if the cluster was not queried or did not answer. */
 async function ask(
   parts: PoolParts,
   cluster: PoolCluster,
@@ -79,7 +79,7 @@ export async function preview(parts: PoolParts, clusterId: string, subnetIds: re
     before: manifestText(pools, asked.api, links),
     after: manifestText(after, asked.api, links),
     warnings: [...(asked.warning ? [asked.warning] : []), ...warnings(wanted, cluster, asked.api, asked.warning === null)],
-    // Draining subnets are included: a forced removal takes them too, and their Services lose their addresses.
+    // Draining subnets are included: a forced removal removes these too, and their Services lose their addresses.
     losing: await losing(parts, cluster, going, asked.services),
   }
 }

@@ -1,22 +1,22 @@
 /**
  * Compares a cluster's objects with the applied ones: pure functions of untrusted objects.
  *
- * Only fields that Steelyard writes are compared. Fields added by others (a selector that limits a pool to a namespace) are theirs
+ * Only fields that Steelyard writes are compared. Fields added by others (such as a selector that limits a pool to a namespace) are left alone
  * (Kubernetes, "Server-Side Apply").
  */
 import { createHash } from 'node:crypto'
 import { isRecord, printable } from '../../kubernetes/client.ts'
 import type { KubernetesObject } from './manifest.ts'
 
-/** A hash of the wanted object, to tell later changes by others from our own. */
+/** A hash of the wanted object, to distinguish later changes by others from our own. */
 export const hashOf = (object: KubernetesObject | readonly KubernetesObject[]): string => createHash('sha256').update(JSON.stringify(object)).digest('hex')
 
 /** API server defaults by field of the spec. */
 const defaults: Readonly<Record<string, unknown>> = { disabled: false, autoAssign: true, avoidBuggyIPs: false, externalIPs: false, loadBalancerIPs: false }
-/** More than any object of ours has. */
+/** More levels than any object written by Steelyard has. */
 const mostEntries = 5_000
 
-/** A value as text; deeply nested values become a fixed text. */
+/** A value as text; deeply nested values give a fixed text. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'nothing'
@@ -33,7 +33,7 @@ const strings = (list: unknown): unknown =>
         .toSorted()
     : list
 
-/** Normalises a Cilium block: its Go type sends `cidr: ""` if empty, and a single address may lack `stop`. */
+/** Normalises a Cilium block: its Go type serialises a missing CIDR as `cidr: ""`, and a block with a single address may lack `stop`. */
 function block(value: unknown): unknown {
   if (!isRecord(value)) return value
   const { cidr, start, stop } = value
@@ -46,14 +46,14 @@ const normal = (field: string, value: unknown): unknown => {
   return field === 'addresses' || field === 'ipAddressPools' || field === 'interfaces' ? strings(value) : value
 }
 
-/** Deeply equal, whatever the order of keys. */
+/** Deep equality that ignores the order of keys. */
 function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i]))
   if (isRecord(a)) return isRecord(b) && Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => same(a[key], b[key]))
   return a === b
 }
 
-/** Fields of ours that the cluster has otherwise; `null`: all is as wanted. A missing object differs in being there. */
+/** Fields written by Steelyard that differ in the cluster, or null if none differs. A missing object gives `deleted`. */
 export function differences(wanted: KubernetesObject, live: unknown): readonly string[] | null {
   if (!isRecord(live)) return ['deleted']
   const spec = isRecord(live['spec']) ? live['spec'] : {}
@@ -61,13 +61,13 @@ export function differences(wanted: KubernetesObject, live: unknown): readonly s
   return changed.length === 0 ? null : changed
 }
 
-/** The load balancer's view of a pool. `seen`: it has processed the current state. `used`: its count of assigned addresses, if reported. */
+/** The load balancer's view of a pool. `seen`: it has processed the pool's current state. `used`: number of assigned addresses, if reported. */
 export type Acceptance =
   | { readonly is: 'accepted'; readonly used: number | null }
   | { readonly is: 'waiting'; readonly reason: string }
   | { readonly is: 'refused'; readonly reason: string }
 
-/** `total`: how many addresses the pool is to have. */
+/** `total`: the wanted number of addresses in the pool. */
 export const acceptance = (object: KubernetesObject, live: unknown, total: bigint): Acceptance =>
   object.kind === 'CiliumLoadBalancerIPPool' ? ciliumAccepts(live, total) : metallbAccepts(live, total, object)
 
@@ -77,7 +77,7 @@ interface Condition {
   readonly observedGeneration: unknown
 }
 
-/** Conditions as Cilium's operator writes them (operator/pkg/lbipam): counts stand in messages, with the generation that was counted. */
+/** Reads the conditions of Cilium's operator (operator/pkg/lbipam): counts are in their messages, with the generation that was counted. */
 function ciliumAccepts(live: unknown, total: bigint): Acceptance {
   const generation = isRecord(live) && isRecord(live['metadata']) ? live['metadata']['generation'] : undefined
   const conditions = conditionsOf(live)
@@ -92,7 +92,7 @@ function ciliumAccepts(live: unknown, total: bigint): Acceptance {
   return { is: 'accepted', used: used && /^\d{1,9}$/.test(used.message) ? Number(used.message) : null }
 }
 
-/** MetalLB's webhook refuses a bad pool when it is applied; newer versions also count (IPAddressPoolStatus), without saying for which state of the pool. */
+/** MetalLB's webhook refuses an invalid pool when it is applied; newer versions also report counts (IPAddressPoolStatus), but not of which generation. */
 function metallbAccepts(live: unknown, total: bigint, object: KubernetesObject): Acceptance {
   const status = isRecord(live) && isRecord(live['status']) ? live['status'] : {}
   const family = String((object.spec['addresses'] as readonly string[])[0]).includes(':') ? 'IPv6' : 'IPv4'
@@ -117,7 +117,7 @@ function conditionsOf(live: unknown): ReadonlyMap<string, Condition> {
   )
 }
 
-/** The found values, shortened for the audit log. */
+/** The values found in the cluster, shortened for the audit log. */
 export function foundInstead(changed: readonly string[], live: unknown): object {
   if (!isRecord(live)) return { pool: 'deleted' }
   const spec = isRecord(live['spec']) ? live['spec'] : {}

@@ -13,7 +13,7 @@ import { system } from '../../http/caller.ts'
 import { goingSteps, skipped, stepKey, subnetOf } from './steps.ts'
 import * as store from './store.ts'
 
-/** How often healthy pools and their addresses in use are checked. */
+/** Interval of checks of healthy pools and their addresses in use. */
 const watchMs = 60_000
 const errorMs = 30_000
 const longestSilenceMs = 30_000
@@ -23,7 +23,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   const pass = passing(parts)
   const write = writing(parts)
   const followRequests = cancelAndRetry(parts, write)
-  /** Spreads clusters that were looked at together. */
+  /** Varies a delay at random, so that looks at different clusters don't coincide. */
   const spread = (ms: number): number => Math.round(ms * (0.85 + 0.3 * random()))
 
   /** The cluster is being deleted; `release` frees its subnets at the end. */
@@ -65,7 +65,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   }
 }
 
-/** How soon to look again: often while something moves, seldom where a Service holds an address for long. */
+/** Delay until the next look: short while something changes, long if a Service keeps an address for a long time. */
 function nextMs(job: Job, look: Look): number {
   const open = look.findings.filter((f) => f.verdict.is === 'applying' || f.verdict.is === 'draining')
   if (look.provider === null && open.every((f) => f.verdict.is === 'applying')) return open.length > 0 ? errorMs : watchMs
@@ -86,7 +86,7 @@ function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lock
       const open = operation.steps.filter((s) => s.status !== 'done' && s.status !== 'failed' && s.status !== 'skipped')
       const ids = (place: 'apply' | 'read-back' | 'drain' | 'remove', steps: typeof open) => steps.flatMap((s) => subnetOf(s.key, place) ?? [])
       const coming = new Set([...ids('apply', open), ...ids('read-back', open)])
-      // Subnets that this cancel turned around go on to their end.
+      // Excludes subnets whose assignment this cancel has reverted already: their removal continues.
       const came = new Set(ids('apply', operation.steps))
       const going = new Set([...ids('drain', open), ...ids('remove', open)].filter((id) => !came.has(id)))
       const names = new Map((await subnets.find(tx, [...coming, ...going])).map((s) => [s.id, s.name]))
@@ -120,12 +120,12 @@ function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lock
       await store.updatePool(tx, state.cluster.id, { operation_round: round })
       for (const row of locked.rows.values())
         if (row.state === 'error')
-          // The load balancer gets its time to look at the pool once more.
+          // The load balancer gets its full time limit to accept the pool again.
           await store.updateAssignment(tx, row.cluster_id, row.subnet_id, { state: 'applying', reason: null, sent_at: row.sent_at && new Date(job.now()) })
       return true
     })
 
-  /** Answers whether something was changed, so that the state has to be read again. */
+  /** Returns whether something was changed, so that the state has to be read again. */
   return async (job: Job, state: State): Promise<boolean> => {
     const id = state.pool.operation_id
     const operation = id === null ? undefined : await operations.state(db, id)

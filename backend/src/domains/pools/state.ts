@@ -1,4 +1,4 @@
-/** What the database knows of a cluster's pools, and what a look at the cluster finds for each subnet. */
+/** The stored state of a cluster's pools, and the findings of a look at the cluster for each subnet. */
 import { parseCidr } from '#contract/network/addresses.ts'
 import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
@@ -47,26 +47,26 @@ export const addressesOf = (subnet: Subnet): bigint => totalOf(subnet)
 
 /** The result of a look for one subnet. */
 export type Verdict =
-  /** Read back as wanted, and accepted. */
+  /** The pool was read back as wanted, and the load balancer has accepted it. */
   | { readonly is: 'active'; readonly hash: string }
   | { readonly is: 'applying'; readonly reason: string }
   | {
       readonly is: 'error'
       readonly reason: string
-      /** Whether the cluster holds the pool as wanted, and what is wrong is what it makes of it. */ readonly held: boolean
+      /** Whether the cluster has the pool as wanted, and only the load balancer's processing of it failed. */ readonly held: boolean
     }
   | { readonly is: 'draining'; readonly reason: string }
-  /** Removed from the cluster. */
+  /** The pool was removed from the cluster. */
   | { readonly is: 'gone' }
 
 export interface Finding {
   readonly held: Held
   readonly verdict: Verdict
-  /** Addresses inside the CIDR. */
+  /** Used addresses inside of the CIDR. */
   readonly uses: readonly Use[]
-  /** Of those, the ones that the subnet hands out. */
+  /** Number of these addresses that may be assigned from the subnet. */
   readonly used: number
-  /** The foreign change of the pool that was reverted, or null. */
+  /** The reverted change of the pool by others, or null. */
   readonly found: object | null
 }
 
@@ -74,9 +74,9 @@ export interface Look {
   readonly provider: PoolProvider | null
   readonly findings: readonly Finding[]
   readonly announced: string | null
-  /** The foreign change of the announcements that was reverted, or null. */
+  /** The reverted change of the announcements by others, or null. */
   readonly announcementsFound: object | null
 }
 
-/** `applied` while a foreign change is being reverted, so that a crash doesn't lose the audit entry. */
+/** Prefix of `applied` while a change by others is being reverted, so that a crash doesn't lose the audit entry. */
 export const driftMark = 'drift:'

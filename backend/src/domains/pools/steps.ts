@@ -1,4 +1,4 @@
-/** The steps of an assignment as people watch them: two for each subnet that comes or goes. */
+/** The steps of an assignment as users see them: two for each added or removed subnet. */
 import { subnetSteps } from '#contract/clusters/steps.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import { hasEnded, type Operation, type Step, type StepStatus } from '#contract/operations.ts'
@@ -9,7 +9,7 @@ import type { NewStep } from '../operations/writing.ts'
 export type Place = keyof typeof subnetSteps
 export type Shown = Pick<Step, 'status' | 'reason'>
 export const stepKey = (place: Place, subnetId: string): string => `${place}/${subnetId}`
-/** undefined: a step of something else. */
+/** Id of the subnet in a step's key; undefined for a step of another kind. */
 export function subnetOf(key: string, place: Place): string | undefined {
   const [found, id] = key.split('/')
   return found === place ? id : undefined
@@ -30,7 +30,7 @@ export const skipped = (reason: string): Shown => ({ status: 'skipped', reason }
 
 const isEnd = (status: StepStatus) => status === 'done' || status === 'failed' || status === 'skipped'
 
-/** Updates the operation's steps. An ended operation doesn't change; later findings show at the subnet. */
+/** Updates the operation's steps. An ended operation doesn't change; later findings are shown only at the subnet. */
 export async function show(operations: Operations, tx: Tx, id: string, steps: ReadonlyMap<string, Shown>): Promise<void> {
   const operation = await operations.read(tx, id)
   if (!operation || hasEnded(operation)) return

@@ -9,7 +9,7 @@ export type AssignmentRow = Selectable<Tables['subnet_assignment']>
 export type PoolRow = Selectable<Tables['cluster_pool']>
 export type AssignmentChange = Updateable<Pick<Tables['subnet_assignment'], 'state' | 'reason' | 'forced' | 'sent_at' | 'applied' | 'observed_at' | 'used'>>
 
-/** In order of the subnet's id, the order in which everybody locks them. */
+/** Assignments ordered by subnet id, the order in which all callers lock them. */
 export const assignments = (on: On, clusterId: string): Promise<AssignmentRow[]> =>
   on.selectFrom('subnet_assignment').selectAll().where('cluster_id', '=', clusterId).orderBy('subnet_id').execute()
 
@@ -45,7 +45,7 @@ export const removeAssignments = (tx: Tx, clusterId: string, subnetIds: readonly
     .where('subnet_id', 'in', [...subnetIds])
     .execute()
 
-/** Marks assignments of changed subnets. Writes every row, so that a concurrent read-back notices the change. Returns the clusters. */
+/** Marks assignments of changed subnets. Writes every row, so that a concurrent look notices the change. Returns the clusters. */
 export const reapply = async (tx: Tx, subnetIds: readonly string[]): Promise<string[]> => {
   const rows = await tx
     .updateTable('subnet_assignment')
@@ -57,14 +57,14 @@ export const reapply = async (tx: Tx, subnetIds: readonly string[]): Promise<str
   return [...new Set(rows.map((r) => r.cluster_id))].toSorted()
 }
 
-/** Every assignment of the cluster is gone afterwards. Answers the subnets. */
+/** Removes all assignments of the cluster and returns their subnets. */
 export const releaseAll = async (tx: Tx, clusterId: string): Promise<string[]> =>
   (await tx.deleteFrom('subnet_assignment').where('cluster_id', '=', clusterId).returning('subnet_id').execute()).map((r) => r.subnet_id)
 
 export const pool = (on: On, clusterId: string): Promise<PoolRow | undefined> =>
   on.selectFrom('cluster_pool').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
 
-/** Locks the row that every change of a cluster's pools locks first; creates it if it is missing. */
+/** Locks the row that every change of a cluster's pools locks first; creates the row if it is missing. */
 export async function lockPool(tx: Tx, clusterId: string): Promise<PoolRow> {
   await tx
     .insertInto('cluster_pool')
@@ -116,6 +116,6 @@ export async function putUses(tx: Tx, clusterId: string, subnetId: string, now: 
       .execute()
 }
 
-/** Clusters that have something to look after: for a start that finds wake-ups missing. */
+/** Clusters that the reconciler is responsible for, to find missing wake-ups at start. */
 export const clustersWithPools = async (on: On): Promise<string[]> =>
   (await on.selectFrom('subnet_assignment').select('cluster_id').distinct().orderBy('cluster_id').execute()).map((r) => r.cluster_id)

@@ -1,4 +1,4 @@
-/** Writes the result of a look at a cluster: states, use, audit, events, and the steps that people watch. One fenced transaction. */
+/** Writes the result of a look at a cluster in one fenced transaction: states, addresses in use, audit entries, events, and the operation's steps. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
@@ -9,7 +9,7 @@ import { done, endOf, failed, running, show, type Shown, skipped, stepKey, todo,
 import { noProvider } from './preview.ts'
 import * as store from './store.ts'
 
-/** Two misses in a row: one lost packet makes nothing unknown. */
+/** Addresses in use become unknown only after two failures in a row, so one lost packet has no effect. */
 const missesUntilUnknown = 2
 
 export function writing({ clusters, subnets, operations, record }: PoolParts) {
@@ -47,7 +47,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       await record(tx, system, { action: 'subnet.drift_corrected', target, after: { cluster: state.cluster.name, cidr, found: f.found } })
   }
 
-  /** Records findings. Returns false if the wanted state has changed, so that it must look again. */
+  /** Records findings. Returns false if the wanted state has changed, so that the cluster must be looked at again. */
   const found = (job: Job, state: State, look: Look): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
@@ -88,7 +88,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       return current.length === look.findings.length
     })
 
-  /** Records that the cluster doesn't answer: waiting steps say so, and uses are unknown. Returns the number of failures in a row. */
+  /** Records that the cluster doesn't answer, also at waiting steps, and marks addresses in use as unknown. Returns the number of failures in a row. */
   const unanswered = (job: Job, state: State, { message, status }: KubernetesError): Promise<number> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
@@ -120,7 +120,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       return misses
     })
 
-  /** Nothing is to be asked of the cluster. */
+  /** For a cluster without pools, which isn't queried: only ends the operation. */
   const nothing = (job: Job, state: State): Promise<void> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)

@@ -67,7 +67,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
       }
     },
 
-    /** @throws Problem not_found; transition_refused where nothing is held, or a server has not been asked since */
+    /** @throws Problem not_found; transition_refused if nothing is held, or if a server has not been queried since the restore */
     resumeCluster: (caller: UserCaller, id: string) =>
       inTransaction(db, async (tx) => {
         if (!(await store.clusterExists(tx, id))) throw new Problem('not_found', `Cluster ${id} not found`)
@@ -82,7 +82,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
         return resume(tx, caller, owner)
       }),
 
-    /** Writes into the log that something is held. */
+    /** At start: logs that objects are held. */
     async start(): Promise<void> {
       const restored = await store.restored(db)
       if (restored)

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 
-/** The last restore, as long as anything is held since. */
+/** The last restore, while any object is still held after it. */
 export const restored = (on: Db | Tx) =>
   on
     .selectFrom('restoration')
@@ -25,7 +25,7 @@ export const clusterExists = async (on: Db | Tx, id: string): Promise<boolean> =
 export const serversOf = (on: Db | Tx, clusterId: string) =>
   on.selectFrom('server').select(['name', 'reachable']).where('cluster_id', '=', clusterId).where('status', '<>', 'deleted').orderBy('name').execute()
 
-/** The cluster with which an operation is held. */
+/** The cluster whose hold also holds an operation. */
 export async function clusterOf(on: Db | Tx, operationId: string): Promise<string | undefined> {
   const row = await on
     .selectFrom('operation')

@@ -1,4 +1,4 @@
-/** People's changes of a server: each locks its row, checks a rule and writes row, audit entry and event in one transaction. */
+/** Users' changes of a server: each locks the server's row, checks a rule and writes row, audit entry and event in one transaction. */
 import type { AuditAction } from '#contract/audit.ts'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
@@ -25,7 +25,7 @@ export function demand(verdict: Verdict, code: ErrorCode): void {
   if (!verdict.ok) throw new Problem(code, verdict.reason)
 }
 
-/** @returns its code. @throws Problem not_found */
+/** @returns the datacenter's code. @throws Problem not_found */
 export async function datacenterOf(datacenters: ServerParts['datacenters'], tx: Tx, id: string): Promise<string> {
   const found = await datacenters.find(tx, id)
   if (!found) throw new Problem('not_found', `Datacenter ${id} not found`, { datacenter_id: 'There is no such datacenter' })
@@ -84,7 +84,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
           )
         const other = await store.liveByUuid(tx, uuid)
         if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
-        // A different machine from here on, so readings of the old one are cleared.
+        // From now on this is a different machine, so readings of the old machine are cleared.
         return {
           ...trusted,
           uuid,
@@ -101,7 +101,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
           reason: null,
         }
       }).catch(async (error: unknown) => {
-        // A concurrent call has registered it.
+        // A concurrent call has registered a server with this UUID.
         if (violatedConstraint(error) !== 'server_uuid') throw error
         const other = await store.liveByUuid(db, said.uuid.toLowerCase())
         throw new Problem('conflict', `That hardware is ${other?.name ?? 'another server'} already`)
@@ -130,7 +130,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
       }
     },
 
-    /** `force`: also removes a silent server of a cluster, which forgets it. */
+    /** `force`: also removes a silent server of a cluster, and removes it from the cluster. */
     async remove(
       caller: Caller,
       id: string,

@@ -1,6 +1,6 @@
 /**
- * Commands to a machine of a cluster: one operation each, sent to the machine once, and followed until it is seen to have happened. What a command is stands in
- * `contract/servers/machine-commands.ts`; which call of Talos carries it out stands here.
+ * Commands to a machine of a cluster: one operation each, sent to the machine once, and watched until its effect is seen. The commands are defined in
+ * `contract/servers/machine-commands.ts`, the Talos calls that carry them out here.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -17,9 +17,9 @@ import * as store from '../store.ts'
 export const commandQueue = 'server-command'
 const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
-/** A machine that was never seen away and runs after this long has come back between two looks. */
+/** If a machine was never seen away and runs after this time, it has gone away and come back between two looks. */
 const surelyBackMs = 60_000
-/** One look without a whole answer may be the fault of this process or of the network. After this many in a row the machine counts as away. */
+/** A single look without a complete answer may be the fault of this process or of the network. After this many in a row the machine counts as away. */
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
@@ -47,14 +47,14 @@ const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
   Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
 
-/** Ends the attempt before in the journal, so that a retry by a person sends the command again. */
+/** Ends the previous attempt in the journal of effects, so that a retry by a user sends the command again. */
 class MaybeSent extends Error {
   override message = 'Whether the machine received an earlier attempt is not known'
 }
 
 /** Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: ServerParts) {
-  /** Looks in a row without an answer, by operation. Kept in memory: another process counts again and only notices later. */
+  /** Number of looks in a row without an answer, by operation. In memory only: another process starts counting again and only notices later. */
   const misses = new Map<string, number>()
 
   const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
@@ -65,7 +65,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
       await operations.set(tx, operation.id, { status, reason })
     })
 
-  /** Tried again by a person. False where something else has the server by now, such as the deletion of its cluster. */
+  /** Reserves the server again for a retry by a user. Returns false if the server has another operation meanwhile, such as the deletion of its cluster. */
   const holdAgain = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const row = await store.lockOne(tx, id)
@@ -92,7 +92,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     let isUnknown = false
     await job
       .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
-        // A process died around the sending; the next step sees whether the machine received it.
+        // A process ended while it sent the command; the next step shows whether the machine received it.
         if (unknown) throw new MaybeSent()
         if (done) return
         await secure(server, connection, sends[operation.kind as MachineCommand], { signal: job.signal })
@@ -104,7 +104,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
   }
 
-  /** null: it gave no answer. `isAway`: it doesn't run, or nothing listens at its address, so that one look is enough to know. */
+  /** Null if the machine gave no answer. `isAway`: it doesn't run, or nothing listens at its address, for which one look is sufficient proof. */
   const look = async (job: Job, server: store.ServerRow, connection: ServerConnection, end: keyof typeof commandEnds) => {
     try {
       const seen = await secure(server, connection, looks[end], { signal: job.signal, deadlineMs: lookDeadlineMs })
@@ -122,7 +122,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     const { isUp, isAway, state } = await look(job, server, connection, step.key as keyof typeof commandEnds)
     const missed = isUp === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
-    // The status `waiting` records that it was seen away.
+    // The status `waiting` records that the machine was seen away.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
     const isOverdue = isUp === true && !wasAway && sinceMs > surelyBackMs
@@ -135,7 +135,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
       })
       return end(job, operation, 'failed', reason)
     }
-    // Talos answers a restart of the kubelet once the former one has stopped, so that a healthy one is the new one.
+    // Talos answers a restart of the kubelet only after the old kubelet has stopped, so a healthy kubelet is the new one.
     const isNewKubelet = step.key === 'kubelet' && wasSent
     const isDone = step.key === 'off' ? missed >= missesToAway : isUp === true && (wasAway || isOverdue || isNewKubelet)
     if (isDone) {

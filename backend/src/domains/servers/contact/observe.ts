@@ -1,5 +1,5 @@
 /**
- * What contacts need and what they bring: the servers to ask, and their answers, which are written to the database in one transaction per second.
+ * Input and results of contacts: the servers to query, and their answers, which are written to the database in one transaction per second.
  * A contact alone changes no version and makes no event.
  */
 import type { Inventory, MachineStatus } from '#talos/client/inventory.ts'
@@ -15,7 +15,7 @@ import * as store from '../store.ts'
 /** Minimum interval of `server.contacted` events, in ms. Each has all contacts since the last one. */
 const contactedEveryMs = 10_000
 
-/** Drops zero numbers and empty texts, with which firmware means unknown. */
+/** Drops zeros and empty texts, which firmware reports for unknown values. */
 function known<T extends { id: string }>(part: T): T {
   return Object.fromEntries(Object.entries<unknown>({ ...part }).filter(([, value]) => value !== '' && value !== 0)) as T
 }
@@ -49,7 +49,7 @@ function hardwareOf(inventory: Inventory): Hardware {
   }
 }
 
-/** Servers to keep contact with: all that aren't removed. `live` ones need to be known within seconds. */
+/** Servers to keep contact with: all that aren't removed. Changes of `live` servers have to be noticed within seconds. */
 export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
   [...entries]
     .filter(({ row }) => row.status !== 'deleted')
@@ -85,7 +85,7 @@ export function readingColumns({ status, inventory, secureBoot }: Reading, at: D
   } satisfies store.ServerChange
 }
 
-/** What the row should hold after an observation. */
+/** The wanted values of the row after an observation. */
 function wantedOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   const at = new Date(seen.at)
   if (seen.kind === 'seen')
@@ -118,7 +118,7 @@ function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
 
 /** Whether users or reconcilers have changed the server since it was contacted. */
 function isOutdated(row: store.ServerRow, seen: Observation): boolean {
-  // Removed, moved to another address, taken into a cluster or released from one.
+  // The server was removed, moved to another address, added to a cluster or released from one.
   if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
   // A user has confirmed other hardware in its place.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true

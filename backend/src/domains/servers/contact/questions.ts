@@ -14,7 +14,7 @@ import * as store from '../store.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
-/** Number of the machine's past events. */
+/** How many past events are requested from a machine. */
 const eventsOfMachine = 100
 
 type Event = z.output<typeof ServerEvent>
@@ -46,7 +46,7 @@ export function questions({ db, audit, fleet, access }: ServerParts) {
     }
   }
 
-  /** The machine's own events, newest first, or why it doesn't answer. */
+  /** The machine's own events, newest first, or why the machine doesn't answer. */
   const ownEvents = async (row: store.ServerRow): Promise<{ items: Event[]; ok: boolean; reason: string | null }> => {
     try {
       const client = await open(row, AbortSignal.timeout(answerWithinMs))
@@ -82,7 +82,7 @@ export function questions({ db, audit, fleet, access }: ServerParts) {
       const client = await open(row, signal)
       try {
         const isFollowed = follow === 'true'
-        // Older Talos versions have no kernel log and return all kernel messages.
+        // Older Talos versions have no kernel log service; their `dmesg` returns all kernel messages.
         const isOnlyDmesg = service === 'kernel' && !hasFeature(row, 'kernelLog')
         const log = isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal })
         yield* streamWithoutTokens(isOnlyDmesg && !isFollowed ? lastLines(log, tail) : log)
@@ -155,7 +155,7 @@ const stageSentence = (stage: Stage, unmet: readonly { name: string; reason: str
 
 const base32 = '0123456789abcdefghijklmnopqrstuv'
 
-/** Talos's event ids are xids: 20 characters of base32hex, whose first 32 bits are the second of their making. null for anything else. */
+/** The time of an event by its id. Talos's event ids are xids: 20 characters of base32hex, whose first 32 bits are a time in seconds. Null for other ids. */
 function timeOf(xid: string): string | null {
   if (!/^[0-9a-v]{20}$/.test(xid)) return null
   const bits = Array.from(xid.slice(0, 7)).reduce((value, c) => (value << 5n) | BigInt(base32.indexOf(c)), 0n)
