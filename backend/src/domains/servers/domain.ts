@@ -1,4 +1,4 @@
-/** Wires the servers domain: connections, use-cases and this process's contact loop. */
+/** Constructs the servers domain: connections, use cases and this process's contact loop. */
 import { networkInterfaces } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import {
@@ -58,7 +58,7 @@ export function serverDomain(parts: ServerParts) {
   const servers = makeServers(parts)
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
-  // A lost database is logged once elsewhere, not for each unwritten contact.
+  // A lost database is logged once elsewhere, not again for each contact that couldn't be written.
   const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(access, clock)

@@ -1,4 +1,4 @@
-/** The eligibility checks of a server, each with what to do if it fails. */
+/** The eligibility checks of a server, each with advice for the case that it fails. */
 import { type ClusterRole, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'

@@ -84,7 +84,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
 
     /**
      * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two concurrent calls one waits and is refused.
-     * The server's type becomes its role, and its name is fixed. For a server that the cluster has already, only the role changes.
+     * The role becomes the server's type, and its name is fixed. For a server that is in the cluster already, only the role changes.
      * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
      */
     async reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void> {
@@ -113,7 +113,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
     },
 
     /**
-     * Records the observed state during a creation: `ready` once it runs its configuration, `maintenance` if it has lost it.
+     * Records the observed state during a creation: `ready` if the server runs its configuration, `maintenance` if it has lost it.
      * Safe to repeat.
      */
     async noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void> {
@@ -122,7 +122,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
       if (row?.cluster_id && row.status !== status && canBecome(row.status, status).ok) await change(tx, system, nodeId, { status })
     },
 
-    /** Records the digest of a configuration changed by others; null if the machine has Steelyard's. Emits changes. Safe to repeat. */
+    /** Records the digest of a configuration changed by others; null if the machine has Steelyard's configuration. Emits changes. Safe to repeat. */
     async noteDrift(tx: Tx, nodeId: string, seen: string | null): Promise<void> {
       const row = await locked(tx, nodeId)
       if (row.drift_seen === seen || row.cluster_id === null) return
@@ -190,7 +190,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
 
     ...takingOver({ clock, record, fleet }),
 
-    /** A connection to the machine with dial policy, budget, deadlines, pinned certificate and identity check. */
+    /** Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and identity check. */
     async connection(nodeId: string): Promise<ServerConnection> {
       const row = store.live(await store.byId(db, nodeId), nodeId)
       if (row.identity_state === 'changed')

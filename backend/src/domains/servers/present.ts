@@ -25,7 +25,7 @@ function resourcesOf(row: ServerRow): Resources {
   return { node_addresses: addressesOf(row), processors, memory, disks: row.hardware.disks.map(versioned), interfaces }
 }
 
-/** The link with an address, if known. */
+/** The link that has the address, if known. */
 const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>
   hardware?.links.find((l) => l.addresses.some((a) => a.split('/', 1)[0] === address))
 
@@ -76,7 +76,7 @@ export function factsOf(row: ServerRow, contact: Date | null) {
     memory_bytes: hardware ? capacityOf(hardware).memory_bytes : null,
     /** The running version, `v1.13.9`. */
     talos_version: row.talos_version,
-    /** The installed version: the running one if there is a system disk, else null. */
+    /** The installed version: the running version if there is a system disk, else null. */
     installed_version: system_disk ? row.talos_version : null,
     /** `/dev/…` of the disk that Talos is installed on. */
     system_disk,
@@ -161,7 +161,7 @@ export interface Entry {
 /** v1.9.0 comes before v1.13.0. */
 const versionKey = (version: string | null): number | null =>
   version === null ? null : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
-/** In the order of numbers, IPv4 before IPv6. */
+/** Sort key of an address: numerical order, IPv4 before IPv6. */
 function addressKey(text: string | undefined): string | null {
   const address = text === undefined ? null : parseAddress(text)
   return address && `${address.family}${address.value.toString(16).padStart(32, '0')}`

@@ -107,7 +107,7 @@ export function servers(parts: ServerParts) {
 
     /** For the overview and the datacenters. */
     summary: async () => summarize(await listed.entries(), clock.now()),
-    /** Every known address of servers. */
+    /** All known addresses of servers. */
     addresses: async () => addressesOf(await listed.entries()),
 
     /** For the patches domain: records the number of patches and the links they configure. */

@@ -1,4 +1,4 @@
-/** SQL for servers. Only the patches domain also uses `patch`. */
+/** SQL for servers and their contacts. */
 import { Problem } from '#contract/errors.ts'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
@@ -8,7 +8,7 @@ export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
-/** For the row that is written. */
+/** The datacenter's code as a column of a written row. */
 const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
 
 const servers = (on: Db | Tx) =>
@@ -51,7 +51,7 @@ export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | nu
     .orderBy('server.removed_at', 'desc')
     .executeTakeFirst()
 
-/** undefined if the name or UUID is taken; the caller finds out which. */
+/** Undefined if the name or the UUID is taken; the caller finds out which. */
 export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
   return tx
     .insertInto('server')

@@ -1,4 +1,4 @@
-/** Makes machines of a cluster that is taken over ready servers. Nothing is sent to them. */
+/** Turns the machines of a cluster that is taken over into ready servers. Nothing is sent to the machines. */
 import { Problem } from '#contract/errors.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Identity } from '#talos/client/inventory.ts'

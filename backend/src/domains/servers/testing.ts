@@ -1,4 +1,4 @@
-/** For tests: a server in the database, confirmed, as if it had been added by address. */
+/** For tests: inserts a confirmed server into the database, as if it had been added by address. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Backend } from '../../testing/backend.ts'
@@ -40,7 +40,7 @@ export async function buildServer({ platform, clock }: Backend, columns: Partial
   return id
 }
 
-/** A row of a cluster that isn't there otherwise, for tests of what servers do in one. */
+/** Inserts only the row of a cluster, for tests of servers in a cluster. */
 export async function buildCluster({ platform, clock }: Backend, id: string, name: string): Promise<void> {
   const at = new Date(clock.now())
   const datacenter = await platform.db

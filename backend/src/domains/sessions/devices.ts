@@ -1,20 +1,20 @@
 /**
- * Devices that an account has signed in from before. A cookie proves it, signed for one device and one account. Failed sign-ins of others don't slow a known
- * device down; the cookie grants nothing else.
+ * Devices from which an account has signed in before, proved by a cookie that is signed for one device and one account. A known device isn't slowed down
+ * by failed sign-ins of others; the cookie grants nothing else.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { deviceCookie } from '#contract/sessions.ts'
 
 export type Devices = ReturnType<typeof devices>
 
-/** Accounts that one browser stays known to. */
+/** Maximum number of accounts that remember one browser. */
 const mostAccounts = 5
 const keptSeconds = 180 * 86_400
 const entryPattern = /^[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}$/
-/** What `mostAccounts` entries take, and the name; a longer header isn't ours. */
+/** Enough for the cookie's name and `mostAccounts` entries; a longer header isn't parsed. */
 const longestHeader = 8_192
 
-/** @param installationKey 32 bytes that stay in this installation */
+/** @param installationKey 32 secret bytes of this installation */
 export function devices(installationKey: () => Promise<Uint8Array>) {
   const key = async () => new Uint8Array(hkdfSync('sha256', await installationKey(), new Uint8Array(), 'devices that signed in before', 32))
   const signatureOf = (secret: Uint8Array, id: string, email: string) =>
@@ -47,7 +47,7 @@ export function devices(installationKey: () => Promise<Uint8Array>) {
       const secret = await key()
       return entries.find((entry) => isFor(secret, entry, email))?.split('.')[0]
     },
-    /** `Set-Cookie` that makes the device known to the account, beside those that it is known to already. */
+    /** `Set-Cookie` that makes the device known to the account, in addition to the accounts that know it already. */
     async remember(cookies: string | undefined, email: string, isEncrypted: boolean): Promise<string> {
       const secret = await key()
       const entries = entriesOf(cookies)

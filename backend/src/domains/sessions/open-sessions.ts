@@ -1,4 +1,4 @@
-/** Open sessions: looked up, cached for seconds, ended, listed. Every process hears of an end. */
+/** Looks up, caches (for seconds), ends and lists open sessions. All processes are notified when a session ends. */
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -9,21 +9,21 @@ import type { Caller, UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
-/** Sent when a session ends, or with `person` and an id when a role changes, so that every process drops its cache. */
+/** Channel for notifications: the id of an ended session, or `person` and an id after a change of role. Every process then drops its cached sessions. */
 const revokedChannel = 'steelyard_session_revoked'
 /** A session is read again after this long, in case a notification was lost. */
 const cachedMs = 4_000
 const mostCached = 10_000
-/** The last use is written this often at most. */
+/** Minimum interval between writes of a session's last use. */
 const usedEveryMs = 60_000
 
 export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'removed' | 'password_changed' | 'password_reset'
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
 export interface OpenSessionParts {
-  /** A session that isn't used for so long has ended. */
+  /** A session ends after this time without use. */
   readonly idleMs: number
-  /** Called for a session that ended, in whichever process. */
+  /** Called for every session that ends, in any process. */
   readonly onRevoked: (sessionId: string) => void
 }
 
@@ -32,7 +32,7 @@ export type OpenSessions = ReturnType<typeof openSessions>
 export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & OpenSessionParts) {
   const { db, clock, record, listener, idleMs, onRevoked } = parts
   const cache = new Map<string, { at: number; session: Row }>()
-  /** Counts ends: a session that was read while one came in may have been read before it. */
+  /** Number of received notifications. A session isn't cached if a notification came in while it was read, because the read may be older. */
   let ends = 0
   const forget = (id: string) => {
     ends++
@@ -42,7 +42,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
   listener.on(revokedChannel, (text) => {
     const [word, personId] = text.split(' ')
     if (text !== '' && personId === undefined) return forget(text)
-    // Somebody's role changed; or the connection was away, so anything may have been missed.
+    // A role has changed; or, with an empty text, the connection was lost, so notifications may have been missed.
     ends++
     if (word === 'person') for (const [id, { session }] of cache) if (session.person_id === personId) cache.delete(id)
     if (text === '') cache.clear()
@@ -86,7 +86,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return session
     },
 
-    /** Ends all of a person's sessions but one. Answers how many. */
+    /** Ends all of a person's sessions except one. Returns their number. */
     async endAll(tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<number> {
       const ids = await store.revokeAll(tx, person.id, at(), reason, but)
       for (const id of ids) await notify(tx, revokedChannel, id)
@@ -99,12 +99,12 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return ids.length
     },
 
-    /** Makes every process read the rights of the person's sessions again. */
+    /** Makes every process reload the permissions of the person's sessions. */
     async roleChanged(tx: Tx, personId: string): Promise<void> {
       await notify(tx, revokedChannel, `person ${personId}`)
     },
 
-    /** Of callers whose streams are open, those whose session has ended or holds less than it did. */
+    /** The callers whose session has ended or has lost permissions since their stream was opened. */
     async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
       const ids = callers.map(({ sessionId }) => sessionId)
       const rows = await store.sessions(db, ids)
@@ -137,7 +137,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return { items, page: query.page, per_page: query.per_page, total }
     },
 
-    /** @throws Problem not_found for one that has ended, or is another's without `users:manage` */
+    /** @throws Problem not_found if the session has ended, or belongs to somebody else and the caller lacks `users:manage` */
     async endOne(caller: UserCaller, id: string): Promise<void> {
       await inTransaction(db, async (tx) => {
         const session = await store.session(tx, id)

@@ -4,15 +4,15 @@ import { Problem } from '#contract/errors.ts'
 import { mayBePassword } from '#contract/sessions.ts'
 import { PasswordsBusy, type Source, turns } from './turns.ts'
 
-/** argon2id as OWASP's second recommendation has it: 19 MiB, two passes, one lane. */
+/** Parameters of argon2id from OWASP's second recommendation: 19 MiB, two passes, one lane. */
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
-/** The only hashing queue of this process. Two hashes keep two cores busy; 400 take about 5 s. */
+/** The only hashing queue of this process. Two concurrent hashes keep two cores busy; 400 hashes take about 5 s. */
 const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
 
 /**
  * Calls `act` when it is the source's turn to hash.
- * @throws Problem throttled if the source has too many waiting, unavailable if all sources together have
+ * @throws Problem throttled if too many calls of the source wait, unavailable if too many calls of all sources wait
  */
 export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T> {
   try {
@@ -30,14 +30,14 @@ export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T>
  */
 export const hashPassword = (password: string, from: Source): Promise<string> => inTurn(from, () => hashNow(password))
 
-/** Call it inside `inTurn`. */
+/** Must be called inside of `inTurn`. */
 export const hashNow = (password: string): Promise<string> => hash(password, parameters)
 
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=\d{1,2}\$[A-Za-z0-9+/]{1,64}\$[A-Za-z0-9+/]{43}$/
 
 /**
- * Call it inside `inTurn`. An empty password and an unreadable hash never match.
- * @returns `outdated`: the password is right, and should be hashed again with the current parameters
+ * Must be called inside of `inTurn`. An empty password and an unreadable hash never match.
+ * @returns `outdated`: the password is correct, and should be hashed again with the current parameters
  */
 export async function verifyPassword(password: string, phcHash: string): Promise<{ right: boolean; outdated: boolean }> {
   const match = phc.exec(phcHash)
@@ -46,19 +46,19 @@ export async function verifyPassword(password: string, phcHash: string): Promise
   return { right, outdated: right && (Number(match[1]) < parameters.memoryCost || Number(match[2]) < parameters.timeCost) }
 }
 
-/** A hash without a password, verified for unknown accounts, so that both cases take the same time. */
+/** A hash that no password matches. It is verified for unknown accounts, so that sign-ins to known and unknown accounts take the same time. */
 export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${'BwcH'.repeat(5)}Bw$${'BwcH'.repeat(10)}Bwc`
 
 let common: Promise<ReadonlySet<string>> | undefined
-/** The list of zxcvbn, 49,000 of which some have 12 characters; read when it is first asked for. */
+/** Common passwords from zxcvbn, 49,000 in all, some of them with 12 characters. Read at the first use. */
 const readCommon = async (): Promise<ReadonlySet<string>> => {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'].map(String))
 }
 
 /**
- * Refuses passwords that are guessed first: common ones (NIST SP 800-63B §5.1.1.2), and those that hold the name in the email.
- * @throws Problem invalid, with the sentence at `field`
+ * Refuses passwords that attackers guess first: common ones (NIST SP 800-63B §5.1.1.2), and those that contain the name in the email address.
+ * @throws Problem invalid, with the message at `field`
  */
 export async function demandGoodPassword(password: string, email: string, field: 'password' | 'new_password'): Promise<void> {
   const verdict = mayBePassword(password, email)

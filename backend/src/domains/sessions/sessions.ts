@@ -1,6 +1,6 @@
 /**
- * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier where it isn't used. Its refresh token is opaque and kept as a
- * hash. With `rotate` it is replaced; a spent token that is used after the grace period counts as stolen, and the session ends.
+ * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier if it isn't used. Its refresh token is opaque and stored as a
+ * hash. With `rotate` the token is replaced; if a replaced token is used after the grace period, it counts as stolen, and the session ends.
  */
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
@@ -26,7 +26,7 @@ import type { OpenSessions } from './open-sessions.ts'
 import { hashOf, type IssueFor, type SessionParts, signingIn } from './sign-in.ts'
 import * as store from './store.ts'
 
-/** For this long a spent refresh token gets its successor again: the answer may have been lost, or two tabs asked at once. */
+/** Grace period in which a replaced refresh token gets its successor again, because the response may have been lost, or two tabs may refresh at once. */
 const graceMs = 10_000
 
 export type Sessions = ReturnType<typeof sessions>
@@ -35,7 +35,7 @@ const expired = () => new Problem('session_expired', 'Session expired. Please si
 
 export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
   const on = serve(app)
-  // Sign-ins wait in the hashing queue, so they must not hold a place among the other requests.
+  // Sign-ins wait in the hashing queue, so they must not occupy a place among the other requests.
   serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
     const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
     header('set-cookie', deviceCookie)
@@ -69,7 +69,7 @@ export function sessions(parts: SessionParts) {
   return {
     ...signingIn(parts, issue),
 
-    /** @throws Problem session_expired for any token that isn't good; a reused one also ends its session */
+    /** @throws Problem session_expired for any invalid token; a reused token also ends its session */
     async refresh(
       caller: Caller,
       { refresh_token, rotate = false }: { refresh_token: string; rotate?: boolean | undefined },
@@ -87,7 +87,7 @@ export function sessions(parts: SessionParts) {
         }
         await store.touch(tx, session.id, at)
         if (!rotate && !token.used_at) return { session } as const
-        // The successor is derived from the token and our key, so a repetition within the grace period gets the same one.
+        // The successor is derived from the token and the rotation key, so a repeated refresh within the grace period gets the same successor.
         const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
         if (!token.used_at) {
           await store.markUsed(tx, hash, at)
@@ -105,7 +105,7 @@ export function sessions(parts: SessionParts) {
       return 'successor' in outcome ? { access_token, refresh_token: outcome.successor } : { access_token }
     },
 
-    /** Ends the session of a refresh token; of an unknown one nothing, in silence. */
+    /** Ends the session of a refresh token. Does nothing for an unknown token. */
     async logout(caller: Caller, refreshToken: string): Promise<void> {
       const id = await inTransaction(db, async (tx) => {
         const sessionId = await store.sessionOfToken(tx, hashOf(refreshToken))
@@ -120,7 +120,7 @@ export function sessions(parts: SessionParts) {
       const token = await tokens.verify(text)
       const session = token && (await open.standing(token.sessionId))
       if (!token || !session || session.person_id !== token.userId) throw expired()
-      // The token's scopes, and of those only what the role holds today.
+      // Those of the token's scopes that the person's role still has.
       const held = scopesOf[session.role]
       const scopes = token.scopes.filter((s) => held.includes(s))
       return {
@@ -146,7 +146,7 @@ export function sessions(parts: SessionParts) {
       return value
     },
 
-    /** Removes sessions and failed tries that are of no more use; audit entries stay. */
+    /** Removes old sessions and failed sign-in attempts that no longer count; audit entries stay. */
     async removeOld(): Promise<void> {
       await store.removeOld(db, new Date(clock.now() - 7 * 86_400_000))
       await throttle.removeOld()

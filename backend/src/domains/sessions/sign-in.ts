@@ -1,4 +1,4 @@
-/** Sign-in: a try at a password in its turn, slowed where many fail, and the session that begins when it is right. */
+/** Sign-in: checks a password when it is the source's turn, throttles after many failures, and starts a session if the password is correct. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -24,7 +24,7 @@ export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'r
   readonly tokens: Tokens
   readonly throttle: Throttle
   readonly devices: Devices
-  /** 32 bytes; makes successors of refresh tokens, so that none has to be kept in the clear. */
+  /** 32 bytes from which successors of refresh tokens are derived, so that no token has to be stored in plaintext. */
   readonly rotationKey: () => Promise<Uint8Array>
   readonly open: OpenSessions
 }
@@ -47,7 +47,7 @@ export function signingIn({ db, clock, log, record, users, throttle, devices }: 
       }),
     )
 
-  // Refused tries must not fill the audit log: some are left out, and the next entry says how many.
+  // Refused attempts must not fill the audit log: some are left out, and the next entry has their number.
   const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
   const ofAll = bucket({ perSecond: 1, burst: 60, clock })
   let notListed = 0
@@ -61,7 +61,7 @@ export function signingIn({ db, clock, log, record, users, throttle, devices }: 
     await audit(caller, person, 'throttled', { since })
   }
 
-  /** One try at an account's password; call it inside `inTurn`. Without `verdict` the throttle refused it. */
+  /** One attempt at an account's password; must be called inside of `inTurn`. If `verdict` is missing, the throttle has refused the attempt. */
   const tryPassword = async (email: string, password: string, source: string) => {
     const person = await users.forSignIn(email)
     const { waitMs, attempt } = await throttle.begin(email, source)
@@ -78,7 +78,7 @@ export function signingIn({ db, clock, log, record, users, throttle, devices }: 
   return {
     /**
      * `deviceCookie` is the `Set-Cookie` that makes the device known.
-     * @throws Problem invalid_credentials, the same for an unknown email and a wrong password, in the same time; throttled with when to come back
+     * @throws Problem invalid_credentials, with the same response and timing for an unknown email and a wrong password; throttled, with the time to wait
      */
     async signIn(
       caller: Caller,

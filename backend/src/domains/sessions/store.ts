@@ -1,4 +1,4 @@
-/** SQL for sessions, refresh tokens and preferences. Nothing else knows these tables. */
+/** SQL for sessions, refresh tokens and preferences. Nothing else uses these tables. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { sessionList } from '#contract/sessions.ts'
@@ -27,7 +27,7 @@ const withPerson = (db: Db | Tx) =>
       'person.disabled_at',
     ])
 
-/** A session with its person; of a disabled person as well. */
+/** A session with its person, who may be disabled. */
 export const session = (db: Db | Tx, id: string) => withPerson(db).where('session.id', '=', id).executeTakeFirst()
 export const sessions = (db: Db, ids: readonly string[]) => withPerson(db).where('session.id', 'in', ids).execute()
 
@@ -38,7 +38,7 @@ const readers: SqlReaders<typeof sessionList.list> = {
   tie: sql`session.id`,
 }
 
-/** Open sessions. `personId` undefined: of all people. */
+/** A page of open sessions of a person, or of all people if `personId` is undefined. */
 export function openPage(
   db: Db,
   query: Input<typeof sessionList>['query'],
@@ -60,7 +60,7 @@ export const insertToken = (tx: Tx, token: { hash: Buffer; session_id: string; p
     .onConflict((c) => c.doNothing())
     .execute()
 
-/** The token, locked: two refreshes with one token come one after the other. */
+/** The token with a lock, so that concurrent refreshes with the same token are serialised. */
 export const lockToken = (tx: Tx, hash: Buffer) => tx.selectFrom('refresh_token').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
 
 export const markUsed = (tx: Tx, hash: Buffer, at: Date) => tx.updateTable('refresh_token').set({ used_at: at }).where('hash', '=', hash).execute()
@@ -68,7 +68,7 @@ export const markUsed = (tx: Tx, hash: Buffer, at: Date) => tx.updateTable('refr
 export const sessionOfToken = async (tx: Tx, hash: Buffer): Promise<string | undefined> =>
   (await tx.selectFrom('refresh_token').select('session_id').where('hash', '=', hash).executeTakeFirst())?.session_id
 
-/** Answers whether it stood until now. */
+/** Ends a session. Returns whether it was open until now. */
 export async function revoke(tx: Tx, id: string, at: Date, reason: string): Promise<boolean> {
   const row = await tx
     .updateTable('session')
@@ -80,7 +80,7 @@ export async function revoke(tx: Tx, id: string, at: Date, reason: string): Prom
   return row !== undefined
 }
 
-/** Ends a person's sessions but one; answers which. */
+/** Ends a person's open sessions except `but`. Returns the ids of the ended sessions. */
 export async function revokeAll(tx: Tx, personId: string, at: Date, reason: string, but: string | undefined): Promise<string[]> {
   let standing = tx.updateTable('session').set({ revoked_at: at, revoked_reason: reason }).where('person_id', '=', personId).where('revoked_at', 'is', null)
   if (but !== undefined) standing = standing.where('id', '!=', but)

@@ -1,6 +1,6 @@
 /**
- * Keeps every server in memory with its serialised JSON, so that a list of a thousand is only joined (1 MB of JSON takes 2.7 ms,
- * the whole cost of such a list). Before each use it reads changes from the database by transaction number, so that every process sees what any
+ * Keeps every server in memory with its serialised JSON, so that a list of a thousand servers is only concatenated (1 MB of JSON takes 2.7 ms,
+ * the whole cost of such a list). Before each use the catalogue reads changes from the database by transaction number, so that every process sees what any
  * process has committed.
  */
 import { comparing, passing } from '#contract/list.ts'
@@ -13,7 +13,7 @@ import { changesSince, type ServerRow } from '../store.ts'
 
 type Query = Input<typeof serverList>['query']
 
-/** What was made of the row and the contact is kept until they change. */
+/** A cached server. The values computed from its row and its contact are cached until the row or the contact changes. */
 interface Kept extends Entry {
   contact: Date | null
   server?: Server | undefined
@@ -34,7 +34,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   /** Counts changes. Caches are valid for one generation. */
   let generation = 0
   let orders = new Map<string, Kept[]>()
-  /** Cached pages, because most requests are equal and joining a megabyte costs as much as sending it. */
+  /** Cached pages, because most requests are equal, and concatenating a megabyte costs as much as sending it. */
   let pages = new Map<string, Buffer>()
   let madeOf = -1
   const forgetWhatWasMade = (): void => {
@@ -132,7 +132,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
       const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
-      // Not cached: an away server becomes unreachable by time alone.
+      // Not cached, because a server that is away becomes unreachable by time alone.
       if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
       return page
     },
@@ -152,7 +152,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       const rows = kept.values().map((entry) => entry.row)
       return rows.find((r) => r.status !== 'deleted' && (r.address === address || r.hardware?.addresses.includes(address)))
     },
-    /** From the last refresh, without a new query. */
+    /** The servers as of the last refresh, without a new query. */
     known: (id: string): Entry | undefined => kept.get(id),
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Search for servers by name, ids, addresses and identifiers of parts. MAC addresses and WWIDs have many notations (on a
- * label, on a switch, in udev); all are found.
+ * label, on a switch, in udev); all notations are found.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { SearchedPart, Server } from '#contract/servers/servers.ts'
@@ -16,7 +16,7 @@ interface Term {
 
 const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
 
-/** In the order of preference for the reported match. */
+/** Searchable values, in the order of preference for the reported match. */
 function termsOf(row: Searched): Term[] {
   const terms: Term[] = []
   const add = (part: SearchedPart | null, value: string | null | undefined) => {

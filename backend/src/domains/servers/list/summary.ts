@@ -14,7 +14,7 @@ export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
 }
 
 export interface Summary extends Pick<Overview, 'servers'> {
-  /** Unreachable servers, then NotReady ones, then drifted ones; within each, servers of clusters first, latest first. */
+  /** Servers that need attention: unreachable, then NotReady, then drifted; within each group servers of clusters first, then by time, latest first. */
   readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
 }
@@ -32,7 +32,7 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
     const about = { id: row.id, name: row.name }
     const isUsed = row.cluster_id !== null
     if (trouble) return [{ isUsed, item: { ...about, kind: attentionKinds[trouble.kind], since: trouble.since, reason: trouble.reason } }]
-    // It runs; only its changed configuration needs a decision.
+    // The server runs; only its changed configuration needs a decision.
     if (row.drift_since === null) return []
     return [{ isUsed, item: { ...about, kind: 'server_drifted' as const, since: row.drift_since.toISOString(), reason: driftSentence } }]
   })

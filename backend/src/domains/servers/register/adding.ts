@@ -37,7 +37,7 @@ type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
 export function adding({ db, fleet, operations, datacenters, registration, atAddress }: AddingParts) {
   /**
-   * A configured machine reveals nothing to strangers. If the address belongs to a server in a cluster whose credentials work, it is that
+   * A configured machine reveals nothing to strangers. If the address belongs to a server in a cluster whose credentials work, the machine is that
    * server, which is no failure.
    */
   const listedAlready = async (address: string) => {

@@ -1,7 +1,7 @@
 /** Generated names of new servers: `quiet-harbor-417`. */
 import { nameLength } from '#contract/names.ts'
 
-// At most ten letters each: 10 + 1 + 10 + 1 + 3 is the longest name that there may be.
+// Words have at most ten letters, so the longest possible name has 10 + 1 + 10 + 1 + 3 characters.
 const adjectives =
   'able agile amber ample ancient autumn azure bold brave bright brisk broad bronze calm candid careful cheerful civil clean clear clever coastal cobalt cool copper coral crimson crisp curious daring dawn deep deft distant durable eager early earnest easy elder electric emerald even exact fair faithful fast fine firm fleet fond fresh frosty gentle giant glad golden grand great green happy hardy hearty hidden high honest humble humid ideal indigo iron ivory jade jolly just keen kind large late lawful level light lively local long loud loyal lucid lucky lunar magnetic major maroon mellow merry mighty mild misty modest narrow native neat nimble noble northern novel ochre open orange orderly patient plain pleasant polar polite precise proud prudent pure quick quiet rapid ready red regal rich robust rosy round royal russet rustic safe sandy scarlet sharp silent silver simple sincere sleek slender smooth snowy solar solid southern spare stable steady steep still stout strong sturdy subtle summer sunny sure swift tall tame teal tender tidy timely tranquil true trusty upper useful valiant vast velvet verdant vernal vivid warm watchful western white wide wild willing windy winter wise witty young zealous'.split(
     ' ',

@@ -5,13 +5,13 @@
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from '../store.ts'
 
-/** What is known of a machine that answers at an address. */
+/** Facts about a machine that answers at an address. */
 interface Seen {
   readonly address: string
   readonly identity: Identity
   /**
-   * Where the hardware was known when this was asked, null where nowhere else, and whether something answers there by another key than the one that was
-   * just seen: then there are two machines.
+   * `address`: another address at which the same hardware was known when the machine was probed, or null. `answers`: whether a machine with another key than
+   * the probed machine's answers there: then there are two machines.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
   /** Addresses that the machine reports. */
@@ -19,10 +19,11 @@ interface Seen {
 }
 
 export type Recognition =
-  /** `unasked`: known at another address that was not probed yet, which is needed to detect two machines with one UUID. */
+  /** `unasked`: the hardware is known at another address, which has to be probed first to detect two machines with one UUID. */
   | { readonly kind: 'new' | 'unasked' }
   /**
-   * `known`: at its known address or another of its own. `moved`: at a new address. `alarm`: a contradiction; the server gets an alarm, and nothing is sent
+   * `known`: the machine is at its known address or another of its own. `moved`: it is at a new address. `alarm`: a contradiction; the server gets an alarm, and
+   * nothing is sent
    * to the machine.
    */
   | { readonly kind: 'known' | 'moved' | 'alarm'; readonly server: ServerRow; readonly sentence: string }

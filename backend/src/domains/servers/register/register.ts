@@ -22,16 +22,16 @@ export interface Registration {
 /** The machine that answers at an address. */
 export interface Candidate extends Found {
   readonly address: string
-  /** Whether the known server with this hardware still answers at its own address: then two machines share one UUID. */
+  /** `answers`: whether the known server with this hardware still answers at its own address, `address`: then two machines share one UUID. */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
 }
 
 interface RegisterOptions {
   readonly datacenterId: string | null
   /**
-   * Name of the join token that the machine announced itself with. It has then shown the one-time host name that was given to its address, which is all that
-   * a person could check from afar: what is new, or waits for its first confirmation, counts as confirmed. One that came back from a cluster, or that
-   * something contradicted, still waits for a person.
+   * Name of the join token that the machine announced itself with. Such a machine has reported the one-time host name assigned to its address, which is all
+   * that a user could check remotely. So a new machine, or one that waits for its first confirmation, counts as confirmed. A machine that came back from a
+   * cluster, or that contradicted its record, still waits for a user.
    */
   readonly token?: string
 }
@@ -57,7 +57,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     return after
   }
 
-  /** undefined if a concurrent call has registered the same machine. */
+  /** Undefined if a concurrent call has registered the same machine. */
   const makeNew = async (tx: Tx, caller: Caller, found: Candidate, { datacenterId, token }: RegisterOptions): Promise<store.ServerRow | undefined> => {
     const at = new Date(clock.now())
     const { identity, pin, address, reading } = found
@@ -98,7 +98,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
 
   /**
    * The caller must not have locked server rows.
-   * @returns null where the hardware is known at an address at which nobody has looked for it: look there (`candidate`), and come back
+   * @returns null if the hardware is known at another address that hasn't been probed: call `candidate`, which probes it, and then `register` again
    */
   const register = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | null> => {
     const { datacenterId, token } = options
@@ -160,7 +160,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
   return {
     register,
 
-    /** The machine at an address, with whether its hardware, known elsewhere, still answers there: it has moved, or some boards ship with the same UUID. */
+    /** The machine at an address. If its hardware is known at another address, that address is probed too: two boards may have the same UUID. */
     async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
       const { uuid, serial } = found.identity
       const known = await store.liveByUuid(db, uuid)
@@ -171,7 +171,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
         const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
         return at(await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options))
       } catch (error) {
-        // No answer or another machine: the hardware is not at both addresses. The same holds for an address that may not be dialled.
+        // No answer, another machine, or an address that may not be dialled: the hardware isn't at both addresses.
         const isRefused = error instanceof Problem && error.code === 'dial_refused'
         if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return at(false)
         throw error
