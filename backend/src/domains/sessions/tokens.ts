@@ -1,4 +1,4 @@
-/** Access tokens: JWTs signed with EdDSA (RFC 8037), by keys that change each 30 days and are sealed in the database. */
+/** Access tokens: JWTs signed with EdDSA (RFC 8037). The keys are sealed in the database and change every 30 days. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import * as z from 'zod/mini'
@@ -20,7 +20,7 @@ export type Tokens = ReturnType<typeof tokens>
 const issuer = 'steelyard'
 const audience = 'steelyard-api'
 const keyLifeMs = 30 * 86_400_000
-/** Clocks of replicas may differ by so much. */
+/** Tolerated difference between the clocks of replicas. */
 const toleranceSeconds = 30
 const lookAgainMs = 60_000
 const lookForUnknownMs = 2_000
@@ -29,7 +29,7 @@ const mostRemembered = 5_000
 
 type Key = { readonly id: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject; readonly createdAt: number }
 
-/** Ids are checked first, because the database answers an invalid one with an error. */
+/** Ids are validated first, because the database answers an invalid id with an error. */
 const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
 
 export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'vault'>) {
@@ -60,7 +60,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   const newest = () => [...known.values()].toSorted((a, b) => b.createdAt - a.createdAt)[0]
   const fresh = (key: Key | undefined): key is Key => key !== undefined && clock.now() - key.createdAt < keyLifeMs
 
-  /** One process makes the new key; the others find it. */
+  /** Generates a new key in one process; the other processes read it. */
   const signingKey = async (): Promise<Key> => {
     if (clock.monotonic() - readAt > lookAgainMs || !fresh(newest())) await readKeys()
     if (!fresh(newest())) {
@@ -75,7 +75,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
           .insertInto('signing_key')
           .values({ id, public_jwk: JSON.stringify(publicKey.export({ format: 'jwk' })), private_sealed, created_at: new Date(clock.now()) })
           .execute()
-        // One older key stays: tokens that it signed are still good for minutes.
+        // The previous key stays, because tokens signed with it are still valid for minutes.
         await tx
           .deleteFrom('signing_key')
           .where('created_at', '<', new Date(clock.now() - 2 * keyLifeMs))
@@ -98,7 +98,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
     async issue({ userId, sessionId, email, scopes, sessionEndsAt }: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }): Promise<string> {
       const key = await signingKey()
       const now = Math.floor(clock.now() / 1000)
-      // Never longer than its session.
+      // A token is never valid for longer than its session.
       const end = Math.min(now + accessTokenLifetimeSeconds, Math.floor(sessionEndsAt / 1000))
       return new SignJWT({ sid: sessionId, email, scopes })
         .setProtectedHeader({ alg: 'EdDSA', kid: key.id, typ: 'JWT' })
@@ -112,7 +112,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
         .sign(key.privateKey)
     },
 
-    /** Undefined for a token that isn't good: another issuer's, forged, changed, over. Whether its session is still open isn't asked. */
+    /** Undefined for an invalid token: forged, changed, expired or from another issuer. Doesn't check whether the session is still open. */
     async verify(token: string): Promise<AccessToken | undefined> {
       const known = verified.get(token)
       if (known && known.endsAt > clock.now() && known.from <= clock.now()) return known

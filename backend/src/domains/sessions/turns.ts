@@ -1,14 +1,14 @@
 /**
- * Decides who hashes next. A password costs a core some 20 ms and 19 MiB, so few are hashed at once, and a crowd that guesses must not lock out everybody
- * else: known devices go first, then the source that asked least in the last minutes. Among equals the turns go alternately to the one that waits longest
- * and to the one that came last; in a crowd that comes at once everybody would otherwise wait for all the others.
+ * Decides whose password is hashed next. A hash takes a core some 20 ms and needs 19 MiB, so few run at once, and many guessing clients must not lock out
+ * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Among equals the turns go alternately to the request that has
+ * waited longest and to the newest one; otherwise, if very many come at once, each of them would wait for all the others.
  */
 import { performance } from 'node:perf_hooks'
 
-/** Too many wait already, or this one has waited too long. */
+/** Too many requests wait already, or this request has waited too long. */
 export class PasswordsBusy extends Error {
   override readonly name = 'PasswordsBusy'
-  /** Whether it is the source itself that has too many waiting. */
+  /** Whether the source itself has too many waiting requests. */
   readonly byItself: boolean
 
   constructor(byItself: boolean) {
@@ -18,30 +18,30 @@ export class PasswordsBusy extends Error {
 }
 
 export interface Source {
-  /** What turns are shared among: an address, a /64 of IPv6, a device, a signed-in person. */
+  /** Turns are distributed among sources: an address, a /64 of IPv6, a device or a signed-in person. */
   readonly source: string
-  /** A device that its account has signed in from before. */
+  /** The source is a device from which the account has signed in before. */
   readonly isKnown?: boolean
 }
 
 export interface TurnLimits {
   readonly atOnce: number
-  /** Waiting requests of all sources; past this limit the one with the worst chance is refused. */
+  /** Maximum number of waiting requests of all sources; past this limit the request with the worst chance is refused. */
   readonly mostWaiting: number
-  /** Waiting at once, of one source. */
+  /** Maximum number of waiting requests of one source. */
   readonly mostOfOne: number
   readonly longestWaitMs: number
 }
 
-/** Requests of a source are remembered for this time at least, and for twice the time at most. */
+/** Requests of a source are counted for at least this time and at most twice this time. */
 const rememberedMs = 5 * 60_000
 const mostRemembered = 10_000
-/** More than a source can ask in that time. */
+/** Offset of the ranks of unknown devices: more than the requests that a source can make in that time. */
 const afterKnown = 1_000_000_000
 
 interface Waiting {
   readonly source: string
-  /** A lower rank goes first. It is fixed on arrival, so a source that gave up and asks again comes after new ones. */
+  /** A lower rank goes first. The rank is fixed on arrival, so a source that gave up and retries comes after new sources. */
   readonly rank: number
   readonly go: () => void
   readonly refuse: () => void
@@ -49,14 +49,14 @@ interface Waiting {
 
 export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLimits) {
   let free = atOnce
-  /** In the order of arrival. */
+  /** Waiting requests in the order of arrival. */
   let line: Waiting[] = []
   let isNewestNext = false
   let lately = new Map<string, number>()
   let before = new Map<string, number>()
   let since = performance.now()
 
-  /** How often the source has asked lately, before this time. */
+  /** Counts a request of the source. Returns the number of its recent requests before this one. */
   const ask = (source: string): number => {
     const times = (lately.get(source) ?? 0) + (before.get(source) ?? 0)
     lately.set(source, (lately.get(source) ?? 0) + 1)
@@ -95,7 +95,7 @@ export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLim
       const rank = (isKnown ? 0 : afterKnown) + ask(source)
       if (line.filter((one) => one.source === source).length >= mostOfOne) return reject(new PasswordsBusy(true))
       if (line.length >= mostWaiting) {
-        // Turns come from both ends, so the one in the middle would wait longest.
+        // Turns are taken from both ends, so the request in the middle would wait longest.
         const last = equals((a, b) => a > b)
         const hopeless = last[Math.floor(last.length / 2)]!
         if (hopeless.rank < rank) return reject(new PasswordsBusy(false))
@@ -120,7 +120,7 @@ export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLim
     })
 
   return {
-    /** @throws PasswordsBusy where no turn came in time; `act` was not called then */
+    /** @throws PasswordsBusy if no turn came in time; `act` was not called then */
     async take<T>({ source, isKnown = false }: Source, act: () => Promise<T>): Promise<T> {
       await enter(source, isKnown)
       try {

@@ -1,4 +1,4 @@
-/** What the calls about a subnet's addresses answer. The largest maps hold a run for each of 65,536 addresses, so JSON text is written directly. */
+/** Responses of the calls about a subnet's addresses. The largest maps have a run for each of 65,536 addresses, so the JSON text is written directly. */
 import { type Cidr, formatAddress } from '#contract/network/addresses.ts'
 import { declaredRuns, type Held, type MapRun, usesOf, withUses } from '#contract/network/address-map.ts'
 import type { AddressRun, SubnetMap } from '#contract/network/subnets.ts'
@@ -12,13 +12,13 @@ function declared(row: MapRow): { cidr: Cidr; runs: MapRun[] } {
   return read
 }
 
-/** Servers whose address lies in the subnet, in order. */
+/** Servers with an address in the subnet, in the order of addresses. */
 const serversIn = (row: MapRow, cidr: Cidr, servers: readonly ServerAddress[]): Held[] =>
   neighbours(servers, [])
     .serversIn(cidr, row.datacenter_id)
     .map(({ parsed, name, node_id }) => ({ value: parsed.value, by: name, nodeId: node_id }))
 
-/** The answer of `subnetAddresses` as JSON text. */
+/** The response of `subnetAddresses` as JSON text. */
 export function addressRuns(row: MapRow, used: UseTexts, servers: readonly ServerAddress[]): string {
   const { cidr, runs: own } = declared(row)
   const text = (value: bigint) => formatAddress({ family: cidr.family, value })
@@ -29,7 +29,7 @@ export function addressRuns(row: MapRow, used: UseTexts, servers: readonly Serve
   return `{"cidr":"${row.cidr}","observed_at":${JSON.stringify(row.observed_at)},"runs":[${runs.join(',')}]}`
 }
 
-/** The answer of `subnetMap`. */
+/** The response of `subnetMap`. */
 export function addressMap(row: MapRow, used: UseTexts, servers: readonly ServerAddress[]): SubnetMap {
   const { cidr, runs } = declared(row)
   const text = (value: bigint) => formatAddress({ family: cidr.family, value })

@@ -1,4 +1,4 @@
-/** Writes subnets as CSV rows, and reads a CSV row as a wanted subnet. */
+/** Converts subnets to CSV rows, and a CSV row to a wanted subnet. */
 import * as z from 'zod/mini'
 import { nameOf } from '#contract/names.ts'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
@@ -10,7 +10,7 @@ import { canonical, type Wanted } from './present.ts'
 
 type Column = (typeof csvColumns)[number]
 
-/** Between entries of a cell. */
+/** Separator of the entries in a cell. */
 const separator = ';'
 const clustersOf = (row: Pick<SubnetRow, 'clusters'>): string => row.clusters.map((c) => c.name).join(separator)
 
@@ -31,7 +31,7 @@ const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
 export const tableOf = (rows: readonly SubnetRow[]): string[][] => [[...csvColumns], ...rows.map((row) => csvColumns.map((column) => cellOf[column](row)))]
 
 export interface Trouble {
-  /** null: about the whole row. */
+  /** Null: the whole row. */
   readonly column: Column | null
   readonly message: string
 }
@@ -41,7 +41,7 @@ const required: readonly Column[] = ['name', 'cidr', 'datacenter']
 const known: ReadonlySet<string> = new Set(csvColumns)
 const isColumn = (name: string): name is Column => known.has(name)
 
-/** Named one by one: a file of another kind may have any number of columns. */
+/** Maximum number of unknown columns that messages name: a file of another kind may have any number of columns. */
 const mostUnknown = 20
 
 /** The columns of a header in order, or its error. */
@@ -50,7 +50,7 @@ export function readHeader(cells: readonly string[]): { columns: Column[] } | { 
   const columns: Column[] = []
   const repeated = new Set<Column>()
   const others = new Set<string>()
-  // One look at each: there may be a million.
+  // Only one pass, because there may be a million columns.
   for (const cell of cells) {
     const name = cell === '' ? cell : cell.trim().toLowerCase()
     if (!isColumn(name)) others.add(name)
@@ -65,7 +65,7 @@ export function readHeader(cells: readonly string[]): { columns: Column[] } | { 
   return troubles.length > 0 ? { troubles } : { columns }
 }
 
-/** What rows are read against. */
+/** Existing objects that rows may refer to. */
 export interface Known {
   readonly subnets: ReadonlyMap<string, SubnetRow>
   /** Ids of datacenters, by code. */
@@ -75,11 +75,11 @@ export interface Known {
 export interface ReadRow {
   readonly line: number
   readonly before: SubnetRow | null
-  /** Null where something is wrong with it. */
+  /** Null if the row has an error. */
   readonly wanted: Wanted | null
   /**
-   * What of it can be compared with other rows, whatever else is wrong: null where that is itself, and in a row that doesn't change its subnet because
-   * something is wrong with it, which then stays what it is.
+   * Name and place for comparison with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row can't change its
+   * existing subnet because of an error, so that the subnet stays unchanged.
    */
   readonly name: string | null
   readonly place: { readonly cidr: string; readonly datacenter_id: string } | null
@@ -89,7 +89,7 @@ export interface ReadRow {
 const name = nameOf('Subnet')
 const booleans: Readonly<Record<string, boolean>> = { '': false, false: false, true: true }
 
-/** A row on its own: everything that needs no other row. */
+/** Reads and checks a row, as far as no other row is needed. */
 export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], known: Known): ReadRow {
   const troubles: Trouble[] = []
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
@@ -99,7 +99,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   }
   const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
   const before = identify(given, known, wrong)
-  /** A missing column keeps the stored value, or takes the default. */
+  /** A missing column keeps the stored value; a new subnet gets the default. */
   const cell = <T>(column: Column, kept: T | undefined, fallback: T, read: (text: string) => T): T => {
     const text = given.get(column)
     return text === undefined ? (kept ?? fallback) : read(text)
@@ -151,7 +151,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   }
 }
 
-/** The entries of a cell have no line numbers of their own. */
+/** Why exclusions are invalid. The message has no line number, because a cell's entries have no lines of their own. */
 function exclusionTrouble({ exclude, cidr }: Wanted): string {
   const read = readExclusions(exclude, parseCidr(cidr.trim()))
   return read.ok ? 'No usable addresses remain after exclusions' : read.what

@@ -1,21 +1,21 @@
 /**
- * Strict CSV (RFC 4180): a quote is at the start of a cell or doubled within quotes; rows end with CRLF or LF.
+ * Strict CSV (RFC 4180): quotes are allowed only around a whole cell, and doubled inside of such a cell; rows end with CRLF or LF.
  * Spreadsheets execute cells that look like formulas, so such cells are written with a leading apostrophe, which is removed on reading.
  */
 export interface CsvRecord {
-  /** Line of its start, from 1. */
+  /** The line on which the record starts, from 1. */
   readonly line: number
   readonly cells: readonly string[]
 }
 
 export interface Csv {
-  /** Lines with nothing in them are left out. */
+  /** Without empty lines. */
   readonly records: readonly CsvRecord[]
-  /** Why what follows can't be read. */
+  /** Why the rest of the text can't be read. */
   readonly problem: { readonly line: number; readonly message: string } | null
 }
 
-/** What spreadsheets take for the start of a formula (OWASP, CSV injection); the apostrophes keep writing and reading each other's inverse. */
+/** Start of a cell that spreadsheets treat as a formula (OWASP, CSV injection). Leading apostrophes match too, so that reading is the inverse of writing. */
 const formula = /^'*[=+\-@\t\r]/
 const guarded = (cell: string): string => (formula.test(cell) ? `'${cell}` : cell)
 const unguarded = (cell: string): string => (cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell)
@@ -33,7 +33,7 @@ const QUOTE = 34
 const SPACE = 32
 const TAB = 9
 
-/** Reads the quoted cell at `at`: its text, end and number of lines, or its error. */
+/** Reads the quoted cell at `at`. Returns its text, end and number of lines, or its error. */
 function readQuoted(text: string, at: number): { cell: string; end: number; lines: number } | { problem: string } {
   let lines = 0
   let doubled = false
@@ -52,7 +52,7 @@ function readQuoted(text: string, at: number): { cell: string; end: number; line
   return { problem: 'A quote is not closed' }
 }
 
-/** The end of an unquoted cell; -1 if it contains a quote. */
+/** The end of an unquoted cell; -1 if the cell contains a quote. */
 function plainEnd(text: string, at: number): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -62,7 +62,7 @@ function plainEnd(text: string, at: number): number {
   return text.length
 }
 
-/** Where the line that begins at `at` ends, if nothing stands in it, and with `cells` nothing in any of its cells; else -1. */
+/** The end of the line that begins at `at` if the line is empty, or with `cells` if all of its cells are empty; else -1. */
 function blankEnd(text: string, at: number, cells: boolean): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -74,14 +74,14 @@ function blankEnd(text: string, at: number, cells: boolean): number {
 }
 
 export interface CsvBounds {
-  /** How many records with content are read at most. */
+  /** Maximum number of non-empty records that are read. */
   readonly records: number
-  /** Cells of a line below the header, which may name any number of columns. */
+  /** Maximum number of cells of a record below the header. The header may have any number. */
   readonly cells: number
 }
 
 /**
- * Reads each character once: a megabyte takes some tens of ms, whatever its content.
+ * Reads each character only once, so a megabyte takes some tens of ms, whatever its content.
  * @param bounds limits for external text; empty records below the header are then skipped
  */
 export function parseCsv(given: string, bounds?: CsvBounds): Csv {
@@ -91,7 +91,7 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
   let line = 1
   let at = 0
   while (at < text.length && records.length < mostRecords) {
-    // The first record is the header, whatever it holds.
+    // The first record is the header, whatever its content.
     const isBounded = bounds !== undefined && records.length > 0
     const blank = blankEnd(text, at, isBounded)
     if (blank !== -1) {

@@ -1,4 +1,4 @@
-/** Imports subnets from CSV. Every row is checked, against the database and the other rows; nothing is written unless all are good. */
+/** Imports subnets from CSV. Every row is checked, also against the database and the other rows; nothing is written unless all rows are valid. */
 import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
@@ -22,24 +22,24 @@ type Trouble = Imported['problems'][number]
 
 export interface SubnetParts {
   readonly servers: { addresses(): Promise<ServerAddress[]> }
-  /** Wakes the clusters of changed subnets after the transaction. */
+  /** Wakes the clusters of changed subnets when the transaction commits. */
   readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
 }
 type GoodRow = ReadRow & { readonly wanted: Wanted }
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
 
-/** Of a line: several times as many as there are columns. */
+/** Maximum number of cells in a line: several times the number of columns. */
 const mostCells = 100
 
-/** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
+/** Rows per statement: a row has a dozen parameters, and a statement may have at most 65,535. */
 const batch = 500
 
-/** @param parts `written`: when and by whom rows are written */
+/** @param parts `written`: time and author of the written rows */
 export function importing(parts: Platform & SubnetParts & { written: (caller: Caller) => { updated_at: Date; updated_by: string } }) {
   const { db, record, servers, pools, written } = parts
 
-  /** Everything that is wrong beside what a row says on its own: names and space of all rows, so that one fault hides no other, the rest of those that are good. */
+  /** Errors that need more than a single row. Names and address space are checked in all rows, so that no error hides another; the rest only in valid rows. */
   const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
@@ -104,21 +104,21 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
     await record(tx, caller, changes)
   }
 
-  /** Ids of the subnets that the file may change; their rows are locked meanwhile. */
+  /** Ids of the subnets that the file may change. Their rows are locked during the import. */
   const idsIn = (body: readonly CsvRecord[], columns: readonly string[]): string[] =>
     body.map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '').filter((id) => z.uuid().safeParse(id).success)
 
-  /** Explains a constraint that failed after the check: a datacenter was removed, or a subnet was written without the lock. */
+  /** Explains a constraint that was violated in spite of the checks: a datacenter was removed, or a subnet was written without the lock. */
   const explained = (error: unknown): unknown =>
     ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(violatedConstraint(error) ?? '')
       ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import it again.')
       : error
 
-  /** @throws Problem invalid where the file is larger than a file may be, conflict where something came between */
+  /** @throws Problem invalid if the file is too large, conflict if a concurrent change interfered */
   return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
     const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
     if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
-    // Spreadsheets leave rows of nothing but commas at the end: those are no records.
+    // Spreadsheets may end a file with rows that contain only commas; these don't count as records.
     const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
     const [head, ...body] = records
     const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []

@@ -22,9 +22,8 @@ export type Recognition =
   /** `unasked`: the hardware is known at another address, which has to be probed first to detect two machines with one UUID. */
   | { readonly kind: 'new' | 'unasked' }
   /**
-   * `known`: the machine is at its known address or another of its own. `moved`: it is at a new address. `alarm`: a contradiction; the server gets an alarm, and
-   * nothing is sent
-   * to the machine.
+   * `known`: the machine is at its known address or another of its own. `moved`: it is at a new address. `alarm`: a contradiction; the server gets an
+   * alarm, and nothing is sent to the machine.
    */
   | { readonly kind: 'known' | 'moved' | 'alarm'; readonly server: ServerRow; readonly sentence: string }
 
