@@ -51,7 +51,7 @@ export function throttle({ db }: { db: Db }) {
     return rows.length < sourceFailures ? 0 : Math.max(0, Math.ceil(sourceWindowMs - rows.at(-1)!.age_ms!))
   }
   return {
-    /** Counts the attempt as a failure before the password is checked, so that parallel attempts count too. Returns ms to wait, or 0 and the attempt's number. */
+    /** Counts the attempt as failed before the password is checked, so that parallel attempts count too. Returns ms to wait, or 0 and the attempt's number. */
     begin: (email: string, source: string): Promise<{ waitMs: number; attempt: number | undefined }> =>
       inTransaction(db, async (tx) => {
         // Attempts of one source are serialised.

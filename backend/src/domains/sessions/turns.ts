@@ -1,7 +1,7 @@
 /**
  * Decides whose password is hashed next. A hash takes a core some 20 ms and needs 19 MiB, so few run at once, and many guessing clients must not lock out
- * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Among equals the turns go alternately to the request that has
- * waited longest and to the newest one; otherwise, if very many come at once, each of them would wait for all the others.
+ * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Among equals the turns go alternately to the request
+ * that has waited longest and to the newest one; otherwise, if very many come at once, each of them would wait for all the others.
  */
 import { performance } from 'node:perf_hooks'
 

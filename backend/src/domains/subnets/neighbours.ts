@@ -1,4 +1,4 @@
-/** What else is in the space of subnets: server addresses and cluster networks, and other subnets. Sorted once, so that thousands can be compared. */
+/** What else uses the address space of subnets: servers, cluster networks and other subnets. Sorted only once, so that thousands can be compared. */
 import { type Address, type Cidr, contains, lastOf, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
@@ -32,7 +32,7 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
     (n) => n.cluster.datacenter_id,
   )
   return {
-    /** Servers' addresses inside a CIDR, in order. A private address in another datacenter is another place. */
+    /** Servers' addresses inside of a CIDR, in order. A private address in another datacenter isn't the same address. */
     serversIn(cidr: Cidr, datacenterId: string): Placed[] {
       const all = sorted.get(cidr.family) ?? []
       const last = lastOf(cidr)
@@ -40,7 +40,7 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
       for (let at = firstFrom(all, cidr.base); at < all.length && all[at]!.parsed.value <= last; at++) found.push(all[at]!)
       return isPrivate(cidr) ? found.filter((p) => p.datacenter_id === datacenterId) : found
     },
-    /** The first network of a cluster of the datacenter that shares addresses with a CIDR. */
+    /** The first network that shares addresses with a CIDR, among the networks of the datacenter's clusters. */
     shadow: (cidr: Cidr, datacenterId: string) => networks.get(datacenterId)?.find((n) => overlap(n.cidr, cidr)),
   }
 }
@@ -58,17 +58,17 @@ function firstFrom(all: readonly Placed[], value: bigint): number {
 
 interface Spaced {
   readonly cidr: Cidr
-  /** Null where the row has no name that could be one. */
+  /** Null if the row has no valid name. */
   readonly name: string | null
   readonly text: string
-  /** Line of the file; null for a subnet that the file leaves alone. */
+  /** Line of the file; null for a subnet that the file doesn't change. */
   readonly line: number | null
   readonly code: string
 }
 
 /**
- * One finding for each row that shares space with another row or with a subnet that stays as it is. Two CIDRs are disjoint or one contains the
- * other, so one pass in the order of first addresses finds all.
+ * One finding for each row that shares address space with another row or with an unchanged subnet. Two CIDRs are either disjoint, or one contains the
+ * other, so one pass in the order of first addresses finds all overlaps.
  */
 export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'place'>[], standing: readonly SubnetRow[]): { line: number; message: string }[] {
   const placed = [
@@ -88,12 +88,12 @@ export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'pl
   return [...found].map(([line, message]) => ({ line, message }))
 }
 
-/** By family, first address, larger first; of equal ones first that of the database, then by line. */
+/** Order by family, first address, size (larger first). Of equal CIDRs that of an unchanged subnet comes first, then those of rows by line. */
 const inOrder = (a: Spaced, b: Spaced): number =>
   a.cidr.family - b.cidr.family ||
   (a.cidr.base < b.cidr.base ? -1 : a.cidr.base > b.cidr.base ? 1 : a.cidr.prefix - b.cidr.prefix || (a.line ?? 0) - (b.line ?? 0))
 
-/** Of two rows the later one gets the finding; of a row and a subnet, the row. */
+/** If two rows overlap, the later row gets the finding; if a row and an unchanged subnet overlap, the row does. */
 function tell(found: Map<number, string>, outer: Spaced, inner: Spaced): void {
   const [wrong, other] = inner.line !== null && (outer.line === null || inner.line > outer.line) ? [inner, outer] : [outer, inner]
   if (wrong.line === null || found.has(wrong.line)) return

@@ -1,4 +1,4 @@
-/** The forms of a subnet: as a person wants it, in the one spelling that is stored and compared, and as it is shown and audited. */
+/** Converts subnets between their forms: as requested by users, canonical (stored and compared), shown, and audited. */
 import { formatAddress, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { canonicalExclusions, type SubnetText, totalOf } from '#contract/network/subnet-rules.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
@@ -10,7 +10,7 @@ export interface Wanted extends SubnetText {
   readonly purpose: Subnet['purpose']
 }
 
-/** The text must be valid: `subnetProblems` says so. */
+/** The canonical form of a subnet, which must be valid by `subnetProblems`. */
 export function canonical({ name, datacenter_id, cidr: text, gateway, vlan_id, exclude, first_and_last, purpose }: Wanted): Wanted {
   const cidr = parseCidr(text)!
   return {
@@ -25,11 +25,11 @@ export function canonical({ name, datacenter_id, cidr: text, gateway, vlan_id, e
   }
 }
 
-/** Whether both hand out the same addresses. Both canonical. */
+/** Whether the same addresses may be assigned from two canonical subnets. */
 export const handsOutSame = (a: SubnetText, b: SubnetText): boolean =>
   a.cidr === b.cidr && a.gateway === b.gateway && a.first_and_last === b.first_and_last && a.exclude.join() === b.exclude.join()
 
-/** Whether writing `b` over `a` would change nothing. Both canonical. */
+/** Whether overwriting `a` with `b` would change nothing. Both are canonical. */
 export const isSame = (a: Wanted, b: Wanted): boolean =>
   handsOutSame(a, b) && a.name === b.name && a.vlan_id === b.vlan_id && a.purpose === b.purpose && a.datacenter_id === b.datacenter_id
 
@@ -39,7 +39,7 @@ export function columnsOf(wanted: Wanted) {
   return { ...columns, exclude: [...wanted.exclude], total: String(totalOf(wanted)) }
 }
 
-/** Row → contract. The only place where a subnet's columns become its fields. */
+/** Converts a row to the contract's subnet. */
 export const present = ({ datacenter_id: id, datacenter_code: code, updated_by: _by, scope: _scope, ...row }: SubnetRow): Subnet => ({
   ...row,
   type: row.cidr.includes(':') ? 'IPv6' : 'IPv4',

@@ -1,4 +1,4 @@
-/** Rules that compare a subnet with what else exists. Pure, so that a single change and an import of thousands of rows are judged alike. */
+/** Rules that compare a subnet with other objects. Pure, so that a single change and an import of thousands of rows are checked in the same way. */
 import { type Address, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
@@ -12,13 +12,13 @@ import type { Wanted } from './present.ts'
 
 export interface Finding {
   readonly code: ErrorCode
-  /** Of the request. */
+  /** Field of the request. */
   readonly field: string
   readonly message: string
   readonly related?: Related
 }
 
-/** Where a CIDR may be used once: as the database's `subnet.scope`. */
+/** The scope in which a CIDR must be unique, like the database's `subnet.scope`. */
 export const scopeOf = (cidr: string, datacenterId: string): string => (isPrivate(parseCidr(cidr)!) ? datacenterId : 'public')
 
 export const nameTaken: Finding = { code: 'name_taken', field: 'name', message: nameSentences('Subnet').taken }
@@ -43,7 +43,7 @@ export function fixedWhileAssigned(
   return ofPurpose?.ok === false ? { code: 'subnet_assigned', field: 'purpose', message: ofPurpose.reason, ...related } : undefined
 }
 
-/** Traffic to these addresses would reach pods or services of a cluster instead of the subnet. */
+/** Finding if the subnet overlaps a cluster's pod or service network: traffic to its addresses would reach pods or services instead of the subnet. */
 export function shadowedBy(wanted: Wanted, near: Neighbours): Finding | undefined {
   const shadow = near.shadow(parseCidr(wanted.cidr)!, wanted.datacenter_id)
   return (
@@ -56,14 +56,14 @@ export function shadowedBy(wanted: Wanted, near: Neighbours): Finding | undefine
   )
 }
 
-/** Whether an address may be handed out by `after`, and was not by `before`. */
+/** Whether an address may be assigned from `after`, but not from `before`. */
 function newly(after: SubnetText, before: SubnetText | null): (address: Address) => boolean {
   const now = piecesOf(after)
   const then = before === null ? [] : piecesOf(before)
   return (address) => now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
 }
 
-/** A cluster would hand out a server's own address. Only addresses that the change adds count. */
+/** Finding if a cluster could assign a server's own address. Only addresses that the change adds count. */
 export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: Subnet['purpose'] }) | null, near: Neighbours): Finding | undefined {
   if (wanted.purpose !== 'workload') return undefined
   const servers = near.serversIn(parseCidr(wanted.cidr)!, wanted.datacenter_id)
@@ -80,10 +80,10 @@ export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: 
   )
 }
 
-/** How many addresses a sentence lists. */
+/** Maximum number of addresses in a sentence. */
 const mostListed = 10
 
-/** Addresses that a cluster uses and would no longer be handed out. */
+/** Finding if a cluster uses addresses that may no longer be assigned after the change. */
 export function takesUsed(wanted: Wanted, before: SubnetText, clusters: SubnetRow['clusters'], uses: readonly Use[]): Finding | undefined {
   const isLost = newly(before, wanted)
   const lost = [...new Map(uses.filter((u) => isLost(parseAddress(u.address)!)).map((u) => [u.address, u])).values()]

@@ -9,18 +9,18 @@ import type { ServerAddress } from '../servers/list/addresses.ts'
 
 type On = Db | Tx
 
-/** A subnet with everything that is shown of it. */
+/** A subnet with everything that is shown. */
 export type SubnetRow = Awaited<ReturnType<typeof all>>[number]
-/** Addresses that servers have, for the use of management subnets. Without them it is unknown. */
+/** Servers' addresses, from which the utilisation of management subnets is counted. Without them the utilisation is unknown. */
 type Held = readonly ServerAddress[]
 
-/** Part of an IPv6 text as PostgreSQL would write it: lower case, groups without leading zeros. */
+/** Part of an IPv6 text in PostgreSQL's notation: lower case, groups without leading zeros. */
 const asWritten = (text: string): string =>
   /^[0-9a-f:/]+$/i.test(text) && text.includes(':') ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1') : text
 
 /**
- * Addresses and CIDRs are compared by value, so that any spelling finds them: an address finds the subnets that hold it, a CIDR those that it touches;
- * of one with host bits set, the network that was probably meant.
+ * Compares addresses and CIDRs by value, so that every notation finds them: an address finds the subnets that contain it, a CIDR the subnets that overlap it.
+ * A CIDR with host bits set is corrected to the network that was probably meant.
  */
 function search(q: string): RawBuilder<SqlBool> {
   const address = parseAddress(q)
@@ -32,27 +32,27 @@ function search(q: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(subnet.name ilike ${pattern} or subnet.cidr::text ilike ${pattern})`
 }
 
-/** Whether the address of `u` is usable (RFC 4291 §2.6.1, RFC 3021) and no gateway. */
+/** Whether the address of `u` is usable (RFC 4291 §2.6.1, RFC 3021) and isn't the gateway. */
 const usable = sql<SqlBool>`(
   (subnet.first_and_last or masklen(subnet.cidr) >= case family(subnet.cidr) when 4 then 31 else 127 end
     or (u.address <> host(subnet.cidr)::inet and (family(subnet.cidr) = 6 or u.address <> host(broadcast(subnet.cidr))::inet)))
   and u.address is distinct from subnet.gateway)`
 
-/** What is excluded, as ranges `r` from `first` to `last`; no two of them share an address. */
+/** The subnet's exclusions as disjoint ranges `r` from `first` to `last`. */
 const excluded = sql`unnest(subnet.exclude) as e (entry) cross join lateral (
   select split_part(e.entry, '-', 1)::inet as first, (case strpos(e.entry, '-') when 0 then e.entry else split_part(e.entry, '-', 2) end)::inet as last
   offset 0) as r`
 
 /**
- * Addresses that the cluster was seen to use, of those that may be handed out. What is excluded is counted by itself, each range by the primary key:
- * a comparison of every address with every exclusion takes seconds where there are thousands.
+ * Number of addresses that the clusters use, of those that may be assigned. Excluded addresses are counted separately, each range by the primary key:
+ * comparing every address with every exclusion would take seconds if there are thousands.
  */
 const byClusters = sql`(
   (select count(distinct u.address)::int from subnet_use u where u.subnet_id = subnet.id and ${usable})
   - (select coalesce(sum((select count(distinct u.address) from subnet_use u where u.subnet_id = subnet.id and u.address between r.first and r.last and ${usable})), 0)::int
       from ${excluded}))`
 
-/** Evaluated after the page is cut, unless it is sorted by. */
+/** Number of used addresses. Computed only for the rows of the page, unless the list is sorted by it. */
 const usedOf = (held: Held | undefined) => {
   const byServers = held
     ? sql`(select count(distinct u.address)::int from unnest(${held.map((h) => h.datacenter_id)}::uuid[], ${held.map((h) => h.address)}::inet[]) as u (datacenter_id, address)
@@ -65,7 +65,7 @@ const usedOf = (held: Held | undefined) => {
   end`
 }
 
-/** Of several clusters, what needs a look comes first. */
+/** If a subnet has several clusters, those that need attention come first. */
 const byUrgency = sql`array_position(array['error', 'draining', 'applying', 'active'], a.state), c.name`
 
 const shown = (on: On) =>
@@ -101,7 +101,7 @@ const whole = (on: On, held?: Held) =>
       sql<{ id: string; name: string }[]>`coalesce(assigned.clusters, '[]')`.as('clusters'),
       status.as('status'),
       'assigned.reason',
-      // Of the usable addresses; null if a cluster has not reported.
+      // Number of usable addresses in use; null if a cluster has not reported.
       usedOf(held).as('used'),
       'assigned.observed_at',
     ])
@@ -135,7 +135,7 @@ const readers = (held?: Held): SqlReaders<typeof subnetList.list> => ({
 
 export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held) => readPage(whole(on, held), subnetList.list, readers(held), query)
 
-/** Every match, by name. */
+/** All matching subnets, by name. */
 export const all = (on: On, filters: Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>) =>
   narrowed(whole(on), subnetList.list, readers(), filters).orderBy(byName).execute()
 

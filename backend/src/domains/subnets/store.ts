@@ -8,8 +8,8 @@ import type { Tables } from '../../db/tables.gen.ts'
 type On = Db | Tx
 export type NewSubnetRow = Omit<Insertable<Tables['subnet']>, 'id' | 'version'>
 /**
- * Whoever adds a network (a subnet, the pods and services of a cluster) takes this first: of two at once the second sees what the first wrote, and
- * can name it. The constraints of the tables stand behind it.
+ * Each transaction that adds a network (a subnet, or the pods and services of a cluster) takes this lock first: of two concurrent transactions the second sees
+ * the first one's network and can name it in its message. The constraints of the tables are a second safeguard.
  */
 const networksLock = 7_219_004_116
 export const lockNetworks = (tx: Tx) => sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
@@ -31,7 +31,7 @@ export const countByDatacenter = (on: On) =>
     .groupBy('datacenter_id')
     .execute()
 
-/** In order of id: two that lock the same rows wait for each other instead of dead-locking. */
+/** Locks in id order, so that concurrent calls wait instead of dead-locking. */
 export const lock = (tx: Tx, ids: readonly string[]) =>
   tx
     .selectFrom('subnet')
@@ -47,7 +47,7 @@ export async function locked(tx: Tx, ids: readonly string[], held?: readonly Ser
   return byIds(tx, ids, held)
 }
 
-/** Names and space are compared when the transaction ends, or at `demandConstraints`. */
+/** Defers the uniqueness checks of names and address space to the end of the transaction, or to `demandConstraints`. */
 export const deferConstraints = (tx: Tx) => sql`set constraints subnet_name, subnet_overlap deferred`.execute(tx)
 export const demandConstraints = (tx: Tx) => sql`set constraints subnet_name, subnet_overlap immediate`.execute(tx)
 
@@ -60,7 +60,7 @@ export const insert = (tx: Tx, subnets: readonly NewSubnetRow[]): Promise<{ id: 
     .returning(['id', 'name'])
     .execute()
 
-/** Counts the version up. The row must be locked. */
+/** Writes a change and increments the version. The row must be locked. */
 export const update = (tx: Tx, id: string, change: Updateable<Tables['subnet']>) =>
   tx
     .updateTable('subnet')
@@ -71,7 +71,7 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['subnet']>)
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('subnet').where('id', '=', id).execute()
 
 /**
- * A subnet that shares space with a CIDR, other than the one named by `but`.
+ * A subnet that shares address space with a CIDR, except the subnet with the id `but`.
  * @param scope id of the datacenter for private space, `public` for all other
  */
 export const overlapping = (on: On, cidr: string, scope: string, but: string | null) =>
@@ -99,7 +99,7 @@ export async function isNameTaken(on: On, name: string, but: string | null): Pro
 }
 
 export type ClusterNetworks = Awaited<ReturnType<typeof clusterNetworks>>[number]
-/** Networks of the clusters of a datacenter; without an id, of all. */
+/** Networks of a datacenter's clusters; without an id, of all clusters. */
 export const clusterNetworks = (on: On, datacenterId?: string) =>
   on
     .selectFrom('cluster')
@@ -109,7 +109,7 @@ export const clusterNetworks = (on: On, datacenterId?: string) =>
     .orderBy('name')
     .execute()
 
-/** What the networks of a cluster in the datacenter must not shadow. */
+/** Subnets in the datacenter, which a cluster's own networks must not shadow. */
 export const inDatacenter = (on: On, datacenterId: string): Promise<{ name: string; cidr: string }[]> =>
   on.selectFrom('subnet').select(['name', 'cidr']).where('datacenter_id', '=', datacenterId).orderBy('name').execute()
 
@@ -130,8 +130,8 @@ export const mapOf = (on: On, id: string) =>
 export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
 
 /**
- * Addresses that clusters were seen to use, in order with a space between, and what uses each, a line for each.
- * As texts: rows cost more than all else.
+ * Addresses in use by clusters, in order and separated by spaces, and their users, one line for each address.
+ * The results are single texts, because rows would cost more than everything else.
  */
 export const usesInOrder = (on: On, subnetId: string) =>
   on
@@ -140,7 +140,7 @@ export const usesInOrder = (on: On, subnetId: string) =>
         .selectFrom('subnet_use')
         .select(['address', 'used_by'])
         .where('subnet_id', '=', subnetId)
-        // The order of the primary key: nothing is sorted.
+        // This is the order of the primary key, so nothing has to be sorted.
         .orderBy('address')
         .orderBy('cluster_id')
         .as('u'),
@@ -148,7 +148,7 @@ export const usesInOrder = (on: On, subnetId: string) =>
     .select([sql<string>`coalesce(string_agg(host(u.address), ' '), '')`.as('addresses'), sql<string>`coalesce(string_agg(u.used_by, chr(10)), '')`.as('by')])
     .executeTakeFirstOrThrow()
 
-/** Addresses that clusters were seen to use, in order, with the cluster. */
+/** Addresses in use by clusters, in order, with the cluster. */
 export const uses = (on: On, subnetId: string) =>
   on
     .selectFrom('subnet_use')

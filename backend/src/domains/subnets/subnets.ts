@@ -1,4 +1,4 @@
-/** Reading and changing subnets. Each change is one transaction: rows, audit entry and event together. */
+/** Use cases of subnets. Each change is one transaction with rows, audit entry and event. */
 import type { FastifyInstance } from 'fastify'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
@@ -42,7 +42,7 @@ export type Subnets = ReturnType<typeof subnets>
 
 const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({ kind: 'subnet', id, name })
 
-/** In JSON a line break or a quote takes two bytes. */
+/** Limit of the request's size. In JSON a line break or a quote takes two bytes. */
 const largestImport = 2 * importLimits.bytes + 64 * 1024
 
 export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
@@ -68,7 +68,7 @@ export function subnets(parts: Platform & SubnetParts) {
 
   const written = (caller: Caller) => ({ updated_at: now(), updated_by: callerName(caller) })
 
-  /** Explains a constraint error in a sentence. The conflicting row is committed by then. */
+  /** Explains a violated constraint. The conflicting row has been committed by that time. */
   const explained = async (error: unknown, wanted: Wanted, id: string | null): Promise<unknown> => {
     const constraint = violatedConstraint(error)
     if (constraint === 'subnet_name') return asProblem(nameTaken)
@@ -170,21 +170,21 @@ export function subnets(parts: Platform & SubnetParts) {
         await record(tx, caller, { action: 'subnet.removed', target: targetOf(row), before: audited(row), event: { version: row.version } })
       }),
 
-    /** The address map as JSON text, ready to be sent. @throws Problem not_found */
+    /** The address map as JSON text. @throws Problem not_found */
     addresses: async (id: string): Promise<string> => addressRuns(...(await drawn(id))),
-    /** The same in parts. @throws Problem not_found */
+    /** The address map as an object. @throws Problem not_found */
     map: async (id: string): Promise<SubnetMap> => addressMap(...(await drawn(id))),
 
     export: async (query: Input<typeof subnetExport>['query']): Promise<string> => writeCsv(tableOf(await shown.all(db, query))),
 
-    /** @throws Problem invalid for a text that is too large */
+    /** @throws Problem invalid if the text is too large */
     import: importing({ ...parts, written }),
 
     /** Subnets with the highest utilisation, for the overview. Only those with known use. */
     fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, await servers.addresses())).map(present),
     countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
-    /** What a cluster shows of its subnets, by the cluster's id. */
+    /** Ids, names and CIDRs of clusters' subnets, by cluster id. */
     async namesByCluster(on: Db | Tx, clusterIds: readonly string[]): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>> {
       const rows = await store.namesByCluster(on, clusterIds)
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)
@@ -193,18 +193,18 @@ export function subnets(parts: Platform & SubnetParts) {
     /** What the networks of a cluster in the datacenter must not shadow. */
     inDatacenter: store.inDatacenter,
     /**
-     * First in a transaction that adds networks (subnets, pods, services) and asks whether they collide. The order of locks is this one, the datacenter,
+     * Called first in a transaction that adds networks (subnets, pods, services) and checks them for overlaps. Order of locks: this lock, the datacenter,
      * the cluster, subnets by id.
      */
     lockNetworks: async (tx: Tx): Promise<void> => void (await store.lockNetworks(tx)),
 
-    /** The subnets, their rows locked in order of id until the transaction ends. Unknown ids are missing from the answer. */
+    /** Locks the rows of subnets in id order until the transaction ends and returns the subnets. Unknown ids are left out. */
     lockForAssignment: async (tx: Tx, ids: readonly string[]): Promise<Subnet[]> => (await store.locked(tx, ids)).map(present),
-    /** The same without a lock. */
+    /** Like `lockForAssignment`, but without locking. */
     find: async (on: Db | Tx, ids: readonly string[]): Promise<Subnet[]> => (await shown.byIds(on, ids)).map(present),
-    /** Every subnet that is assigned to the cluster, also one that is being drained, by name. */
+    /** All subnets that are assigned to the cluster, by name, including those that are being drained. */
     byCluster: async (on: Db | Tx, clusterId: string): Promise<Subnet[]> => (await shown.byCluster(on, clusterId)).map(present),
-    /** Publishes that assignments or the addresses in use have changed. Versions count what people change of a subnet, so they stay. */
+    /** Emits events after assignments or addresses in use have changed. Versions don't change, because they count only changes by users. */
     async tellChanged(tx: Tx, caller: Caller, ids: readonly string[]): Promise<void> {
       for (const { id, version } of await shown.byIds(tx, ids)) await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
     },
@@ -216,7 +216,7 @@ function existing<Row extends object>(row: Row | undefined): Row {
   if (!row) throw new Problem('not_found', 'There is no such subnet')
   return row
 }
-/** The row that a person changes. @throws Problem not_found, stale naming who changed it */
+/** The row that a user wants to change. @throws Problem not_found; stale, which names the user who changed the row */
 function current(row: shown.SubnetRow | undefined, ifMatch: Versions): shown.SubnetRow {
   const found = existing(row)
   if (!isVersion(ifMatch, found.version)) throw new Problem('stale', `Changed by ${found.updated_by} since you opened it. Review the changes`)

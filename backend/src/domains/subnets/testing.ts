@@ -1,4 +1,4 @@
-/** What the tests of subnets share: places, servers and clusters as rows, as their own domains write them. */
+/** Shared by the tests of subnets: inserts datacenters, servers and clusters as rows, like their own domains do. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { datacenterCreate } from '#contract/datacenters.ts'
@@ -11,14 +11,14 @@ export async function addDatacenter(by: SignedIn, city: string): Promise<{ id: s
   return answer
 }
 
-/** Adds a subnet that nothing speaks against. */
+/** Adds a valid subnet. */
 export async function addSubnet(by: SignedIn, datacenterId: string, name: string, cidr: string, more: object = {}): Promise<Subnet> {
   const { answer, text } = await by.call(subnetCreate, { body: { name, cidr, datacenter_id: datacenterId, ...more } })
   if (!answer) throw new Error(text)
   return answer
 }
 
-/** A server as it announced itself, dialled at `address`; `more` are addresses with prefix that its hardware tells. */
+/** Inserts a server that is dialled at `address`; `more` are addresses with prefix that its hardware reports. */
 export async function addServer(backend: Backend, datacenterId: string | null, name: string, address: string, more: readonly string[] = []): Promise<string> {
   const id = randomUUID()
   const hardware = JSON.stringify({ links: [{ name: 'eth0', addresses: more }], processors: [], memory: [], disks: [], addresses: [] })
@@ -44,11 +44,11 @@ export async function addCluster(
 export interface Assigned {
   readonly state?: 'applying' | 'active' | 'draining' | 'error'
   readonly reason?: string
-  /** `address` → what uses it; null: the cluster has not told. */
+  /** What uses an address, by address; null if the cluster hasn't reported. */
   readonly uses?: Readonly<Record<string, string>> | null
 }
 
-/** An assignment, as the pools domain writes it. */
+/** Inserts an assignment, like the pools domain does. */
 export async function assign(
   backend: Backend,
   subnet: Pick<Subnet, 'id' | 'purpose'>,

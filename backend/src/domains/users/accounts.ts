@@ -1,4 +1,4 @@
-/** Changes of existing accounts. A change that takes rights away ends the account's sessions, or has every process read them again, in the same transaction. */
+/** Changes of existing accounts. A change that removes permissions ends the account's sessions or makes all processes reload them, in the same transaction. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Selectable } from 'kysely'
@@ -44,7 +44,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
-  /** The row, locked. @throws Problem not_found, stale */
+  /** The row with a lock. @throws Problem not_found, stale */
   const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> => existing(await store.lock(tx, id), 'user', ifMatch)
   const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
     const after = await store.update(tx, row.id, { password_hash }, now())
@@ -86,7 +86,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
         await store.remove(tx, id)
       }),
 
-    /** Makes a link by which the person sets a new password. @throws Problem not_found */
+    /** Creates a link with which the person can set a new password. @throws Problem not_found */
     resetPassword: (caller: Caller, id: string): Promise<Answer<typeof userResetPassword>> =>
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
@@ -94,7 +94,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
         await store.putReset(tx, { person_id: id, hash: hashOf(token), created_at: now(), expires_at })
         await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
-        // Browsers don't send the fragment, so no log has the token.
+        // Browsers don't send the fragment, so the token is in no log.
         return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
       }),
 
@@ -114,7 +114,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
       return { email: found.email, expires_at: found.expires_at.toISOString() }
     },
 
-    /** Sets a password by a link. One that is refused doesn't spend the link. @throws Problem link_over, invalid */
+    /** Sets a password with a link. A refused password doesn't use up the link. @throws Problem link_over, invalid */
     async useReset(caller: Caller, { token, new_password }: Input<typeof passwordReset>['body']): Promise<void> {
       const hash = hashOf(token)
       const found = await store.resetOf(db, hash, now())
@@ -129,7 +129,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
     },
 
     /**
-     * Changes one's own password; the session that asks stays. Guesses at the old one are slowed as sign-ins are.
+     * Changes the caller's own password; the caller's session stays. Guesses at the old password are throttled like sign-ins.
      * @throws Problem invalid, throttled
      */
     async changePassword(caller: UserCaller, { password, new_password }: Input<typeof passwordChange>['body']): Promise<void> {

@@ -1,4 +1,4 @@
-/** SQL for people. Nothing else knows this table; the sessions' SQL joins it. */
+/** SQL for people. Nothing else uses this table, except that the SQL for sessions joins it. */
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { userList } from '#contract/users.ts'
@@ -45,7 +45,7 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['person']>,
 
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('person').where('id', '=', id).execute()
 
-/** Keeps the newest link of a person alone. */
+/** Stores a link for a new password in place of the person's previous link. */
 export const putReset = (tx: Tx, reset: { person_id: string; hash: Buffer; created_at: Date; expires_at: Date }) =>
   tx
     .insertInto('password_reset')
@@ -53,7 +53,7 @@ export const putReset = (tx: Tx, reset: { person_id: string; hash: Buffer; creat
     .onConflict((c) => c.column('person_id').doUpdateSet(reset))
     .execute()
 
-/** Whose password a link sets, while it is good. */
+/** The person whose password a link can set; undefined if the link isn't valid (any more). */
 export const resetOf = (db: Db, hash: Buffer, now: Date) =>
   db
     .selectFrom('password_reset')
@@ -63,7 +63,7 @@ export const resetOf = (db: Db, hash: Buffer, now: Date) =>
     .where('password_reset.expires_at', '>', now)
     .executeTakeFirst()
 
-/** Answers whether the link was good until now. */
+/** Uses up a link. Returns whether the link was valid until now. */
 export const spendReset = async (tx: Tx, hash: Buffer): Promise<boolean> =>
   (await tx.deleteFrom('password_reset').where('hash', '=', hash).returning('person_id').executeTakeFirst()) !== undefined
 

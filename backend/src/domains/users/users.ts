@@ -39,7 +39,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
-    /** @throws Problem user_exists; invalid for a password that is easily guessed */
+    /** @throws Problem user_exists; invalid if the password is easily guessed */
     async create(caller: Caller, { password, ...user }: NewUser): Promise<Person> {
       await demandGoodPassword(password, user.email, 'password')
       const password_hash = await hashPassword(password, { source: caller.kind === 'user' ? `person ${caller.userId}` : system.name })
@@ -65,7 +65,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
     },
 
     count: () => store.count(db),
-    /** For the sessions domain: the account with its password's hash. */
+    /** For the sessions domain: the account with the hash of its password. */
     forSignIn: (email: string) => store.byEmail(db, email),
     signedIn: store.signedIn,
   }

@@ -1,11 +1,11 @@
-/** SQL for the waitlist. Nothing else knows this table. */
+/** SQL for the waitlist. Nothing else uses this table. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { waitlistList } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 
-/** Undefined where the email is known already; nothing changes then. */
+/** Undefined if the email is on the waitlist already; then nothing changes. */
 export async function insert(tx: Tx, entry: { email: string; name: string; company: string }, at: Date): Promise<string | undefined> {
   const row = await tx
     .insertInto('waitlist_entry')

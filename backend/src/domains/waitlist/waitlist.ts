@@ -1,4 +1,4 @@
-/** Visitors who ask for access. The answer is the same whether or not the email is known; each source has a rate limit. */
+/** Visitors' requests for access. The response is the same for known and unknown emails; each source has a rate limit. */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { type WaitlistEntry, waitlistJoin, waitlistList } from '#contract/users.ts'
