@@ -1,4 +1,4 @@
-/** The audit log: who did what to which object, when, from where, and the result. Append-only; `verify` detects edited, removed, added and reordered entries. */
+/** The audit log: who did what to which object, when, from where, with what result. Append-only. `verify` detects edited, removed, added and moved entries. */
 import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod/mini'
 import { type AuditEntry, auditList, auditSentence } from '#contract/audit.ts'

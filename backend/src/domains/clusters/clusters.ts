@@ -1,4 +1,4 @@
-/** Use cases of clusters. Each change is one transaction with rows, audit entry, event and operation. The reconcilers carry it out. */
+/** Use cases of clusters. Each change is one transaction with rows, audit entry, event and operation. The reconcilers carry the change out. */
 import type { FastifyInstance } from 'fastify'
 import {
   canDownloadKubeconfig,
@@ -157,7 +157,7 @@ async function clusterSummary({ db, engine }: ClusterParts): Promise<{ counts: O
 
 export type Clusters = ReturnType<typeof clusters>
 
-/** Registers the reconcilers, and returns what other domains use. */
+/** Registers the reconcilers and returns the interface for other domains. */
 export function clusters(parts: ClusterParts) {
   const { db, clock, engine } = parts
   guardRetries(parts)

@@ -17,7 +17,7 @@ import * as store from './store.ts'
 export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
   const secrets = clusterSecrets(given)
   const parts: CoreParts = { ...given, secrets }
-  /** What servers and patches use of clusters. */
+  /** Interface of clusters for servers and patches. */
   const access = {
     /** Minted client credentials for a cluster's Talos API, not stored; null if the cluster doesn't exist. */
     talosCredentials: (clusterId: string, { role, lifetimeMs }: { role: TalosRole; lifetimeMs: number }) => secrets.mintTalos(clusterId, [role], lifetimeMs),
@@ -39,7 +39,7 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
 export type PoolCluster = NonNullable<Awaited<ReturnType<ForPools['find']>>>
 export type ForPools = ReturnType<typeof forPools>
 
-/** What pools use of clusters. */
+/** Interface of clusters for pools. */
 export function forPools(parts: CoreParts) {
   const { db } = parts
 

@@ -1,4 +1,4 @@
-/** What the clusters domain gets from the program and other domains, its queues, and the steps that its use cases share. */
+/** Dependencies of the clusters domain (from the program and other domains), its queues, and functions that its use cases share. */
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -26,7 +26,7 @@ export interface CoreParts extends Platform {
   readonly secrets: ClusterSecrets
 }
 
-/** What the use cases and reconcilers of clusters use. */
+/** Dependencies of the use cases and reconcilers of clusters. */
 export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>

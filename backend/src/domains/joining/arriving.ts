@@ -37,7 +37,7 @@ const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_
 
 const revoked = 'The join token was revoked while the machine was waited for'
 
-/** This process's state of an awaited machine. Without one it is dialled at once. */
+/** This process's state of an awaited machine. A machine without a state is dialled at once. */
 interface Try {
   readonly hostName: string | null
   dueAt: number

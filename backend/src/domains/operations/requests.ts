@@ -82,7 +82,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
         return written(tx, caller, 'operation.cancel_requested', row, after)
       }),
 
-    /** @throws Problem operation_ended, forbidden; disk_not_confirmed if it would wipe an unconfirmed disk */
+    /** @throws Problem operation_ended, forbidden; disk_not_confirmed if the retry would wipe an unconfirmed disk */
     async retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation> {
       const wipes = await wipesOf(caller, id)
       return inTransaction(db, async (tx) => {
@@ -111,7 +111,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
       return { items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })) }
     },
 
-    /** The object to resume before the operation continues; undefined if it isn't held. @throws Problem not_found, forbidden */
+    /** The held object to resume before the operation continues; undefined if the operation isn't held. @throws Problem not_found, forbidden */
     async heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined> {
       const row = await lockFor(tx, caller, id)
       return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)

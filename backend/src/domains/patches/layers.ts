@@ -59,7 +59,7 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
   if (context.isAdopted) return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
   // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated address.
   const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
-  // The selector goes before the disk (Talos: v1alpha1_types.go, InstallDiskSelector); the name stays for people.
+  // In Talos the selector takes precedence over the disk's name (v1alpha1_types.go, InstallDiskSelector); the name is only for readers.
   const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
   const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
   const documents: object[] = [

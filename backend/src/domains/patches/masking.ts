@@ -27,7 +27,7 @@ const rangeOf = (node: Node, text: string): { from: number; to: number } => {
 
 export interface MaskedText {
   readonly text: string
-  /** For each line of the plaintext its line in the masked text, from 1: a secret of several lines is shown as one line. Empty if nothing is shown. */
+  /** Maps each line of the plaintext to a line of the masked text, from 1: a secret of several lines is shown as one line. Empty if nothing is shown. */
   readonly lines: readonly number[]
 }
 

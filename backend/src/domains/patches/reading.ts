@@ -134,7 +134,7 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
       return { name, yaml: withPlaceholders(await mask(yaml)) }
     },
 
-    /** Problems of a patch body as sentences; empty if it can be saved. */
+    /** Problems of a patch body as sentences; empty if the body can be saved. */
     check: async (body: string): Promise<string[]> => (await read(ours, 'check', body)).map(sentenceOf),
 
     /** A merged configuration, masked for everybody. */

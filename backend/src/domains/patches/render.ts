@@ -112,7 +112,7 @@ interface PreviewInput {
 export function previewOf({ base, talosVersion, without, with: layers, patch, audience, links }: PreviewInput) {
   const before = compose(base, without, { talosVersion })
   const after = compose(base, layers, { talosVersion })
-  // Merged configurations are masked for everybody. Users who may read secrets see that one has changed,
+  // Merged configurations are masked for everybody. Users who may read secrets see that a secret has changed,
   // which other users must not find out by guessing.
   const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
   const shown = maskText(after.yaml, 'everybody', known)

@@ -16,7 +16,7 @@ import * as store from './store.ts'
 const longestMs = 90_000
 /** How long the load balancer may take to accept a pool before the delay is shown as an error. */
 const patienceMs = 120_000
-/** MetalLB doesn't report which state of a pool it has seen. Addresses assigned just before a stop appear within this time, in ms. */
+/** MetalLB doesn't report which state of a pool it has processed. Addresses assigned just before a pool is disabled appear within this time, in ms. */
 const settleMs = 3_000
 
 /** Result if the rows have changed since they were read: nothing was done, and the cluster has to be looked at again. */

@@ -1,4 +1,4 @@
-/** SQL for held objects. It reads tables of several domains, because a restore concerns all of them. */
+/** SQL for held objects. Reads tables of several domains, because a restore concerns all domains. */
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 

@@ -1,5 +1,5 @@
 /**
- * What the clusters domain does with servers. Calls with `tx` change rows, bump versions and emit `server.updated` in that
+ * Interface of servers for the clusters domain. Calls with `tx` change rows, bump versions and emit `server.updated` in that
  * transaction. Only the results of `connection` contact machines.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -26,7 +26,7 @@ interface ReserveInput {
   }[]
 }
 
-/** What servers use of clusters. */
+/** Interface of clusters for servers. */
 export type ClusterAccess = ReturnType<typeof clusterCore>['access']
 
 /** Node columns of a server outside of a cluster. */
@@ -141,7 +141,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
 
     /**
      * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes the identity's note;
-     * `wiped`: it was seen in maintenance after the reset.
+     * `wiped`: the server was seen in maintenance after the reset.
      */
     async release(tx: Tx, caller: Caller, nodeId: string, { why, wiped = false }: { why?: string; wiped?: boolean } = {}): Promise<void> {
       const row = await store.lockOne(tx, nodeId)

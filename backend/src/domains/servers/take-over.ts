@@ -54,8 +54,8 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       (await store.among(on, what)).map((row) => factsOf(row, null)),
 
     /**
-     * Makes a running machine a ready server of a cluster that is taken over: the known server or a new one. It is confirmed, and nothing
-     * is sent to it. Returns its id. @throws Problem `server_taken`, `name_taken`
+     * Makes a running machine a ready server of a cluster that is taken over: a known server or a new one. The server is confirmed, and nothing
+     * is sent to the machine. Returns the server's id. @throws Problem `server_taken`, `name_taken`
      */
     async takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string> {
       const at = new Date(clock.now())

@@ -159,7 +159,7 @@ function exclusionTrouble({ exclude, cidr }: Wanted): string {
 
 type Wrong = (column: Column | null, message: string) => void
 
-/** The subnet that a row changes; null if it creates one or has an invalid id. */
+/** The subnet that a row changes; null if the row creates a subnet or has an invalid id. */
 function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong): SubnetRow | null {
   const id = (given.get('id') ?? '').toLowerCase()
   const version = given.get('version') ?? ''
@@ -177,7 +177,7 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
   return before
 }
 
-/** The cluster column is informational; it must match. */
+/** The cluster column can't change anything; its value must match the current clusters. */
 function checkCluster(text: string | undefined, before: SubnetRow | null, wrong: Wrong): void {
   if (text === undefined) return
   const inOrder = (names: readonly string[]) => names.toSorted().join(separator)

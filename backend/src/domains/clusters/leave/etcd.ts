@@ -24,7 +24,7 @@ export interface EtcdMembers {
 
 const isSecured = (m: MemberRow): boolean => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null
 
-/** Host of `https://10.0.0.3:2380`; '' if it is no URL. */
+/** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
 
 async function secure<T>({ servers, secrets }: CoreParts, m: MemberRow, act: (client: TalosClient) => Promise<T>, signal: AbortSignal): Promise<T> {

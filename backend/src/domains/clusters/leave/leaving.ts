@@ -115,8 +115,8 @@ export async function resetServer(
 }
 
 /**
- * Removes a silent server and makes its cluster forget it. Null if it is in no cluster.
- * @throws Problem `transition_refused` if it answers or the cluster can't lose it; `stale`
+ * Removes a silent server from Steelyard and from its cluster. Null if the server is in no cluster.
+ * @throws Problem `transition_refused` if the server answers or the cluster can't lose it; `stale`
  */
 export async function forgetServer(
   parts: CoreParts,
@@ -179,7 +179,7 @@ export const deleteCluster = (
     if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
     const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
     if (running && !hasEnded(running)) {
-      // A cancel or deletion that waits for a dead server may be replaced by force. Other operations must be cancelled first.
+      // A forced deletion may replace a cancel or a deletion that waits for a dead server. Other operations must be cancelled first.
       if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
         throw new Problem('operation_running', `${row.name} is still being made: cancel that first`)
       await operations.set(tx, running.id, {

@@ -32,7 +32,7 @@ export type Seen =
       readonly stage: string
       /** Services of a booting or running server, else empty. */
       readonly services: Readonly<Record<string, SeenService>>
-      /** What is installed on its disk; null if not queried. */
+      /** What is installed on the server's disk; null if not queried. */
       readonly installation: Installation | null
       /** Conditions that Talos reports as unmet. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
@@ -44,7 +44,7 @@ export type Seen =
       readonly isInstallSkipped: boolean
       /** Last message of a running installation, if queried. */
       readonly last: string | null
-      /** Last lines of its log, if queried, else empty. */
+      /** Last lines of the server's log, if queried, else empty. */
       readonly log: readonly string[]
     }
 
@@ -102,7 +102,7 @@ export const patienceMs: Partial<Record<Place, number>> = {
   'forget-member': 30 * minute,
   'forget-node': 30 * minute,
 }
-/** A server in maintenance applies a configuration within a second. After this time, in ms, it is sent again. */
+/** A server in maintenance applies a configuration within a second. After this time, in ms, the configuration is sent again. */
 export const settleMs = 10_000
 /** A server that returns to maintenance this often can't be installed. */
 export const mostSends = 5
@@ -114,7 +114,7 @@ export const mostResets = 3
 /** Replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
 const isReplaced = (server: MemberRow, around: Around): boolean => server.wanted === 'released' && server.operation_id === null && around.clusterStays
 
-/** Decisions that need no look at the server, or null. `isRendered`: it has a configuration. */
+/** The next action if it can be decided without a look at the server, else null. `isRendered`: the server has a rendered configuration. */
 export function decideBlind(server: MemberRow, around: Around, isRendered: boolean): ServerAct | null {
   if (server.at === 'done') return { act: 'rest', at: 'done' }
   if (server.wanted === 'released') {
@@ -236,7 +236,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
   seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
 
-/** What fails, else the installation's last message, because a hanging installer reports nothing further. */
+/** The failure, or else the installation's last message, because a hanging installer reports nothing further. */
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
 

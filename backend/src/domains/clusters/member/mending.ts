@@ -17,7 +17,7 @@ type Mend = Extract<ServerAct, { act: 'mend' }>
 /** Number and time of wipes that don't show on the server yet, by wake-up key. In memory only. */
 export type Mends = Map<string, { readonly times: number; readonly at: number }>
 
-/** How long a wipe takes to show, in ms, and how often it is repeated. */
+/** Time until a wipe shows on the server, in ms, and maximum number of repetitions. */
 const mendAgainMs = 15_000
 const mostMends = 3
 
@@ -45,7 +45,7 @@ export function mendTarget(
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
 
-/** Orders the wipe or reset. Returns null, or why nothing was ordered. @throws TalosError; Overtaken if it is no longer wanted */
+/** Orders the wipe or reset. Returns null, or why nothing was ordered. @throws TalosError; Overtaken if the order is no longer wanted */
 async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']): Promise<string | null> {
   if (how === 'restart') {
     await demandStillWanted(turn)

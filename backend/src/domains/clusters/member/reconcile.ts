@@ -1,6 +1,6 @@
 /**
  * Brings a server into its cluster or out of it. Level-triggered: each turn reads the wanted state, looks at the server, does one act that may
- * be repeated, and records what it saw. Each server has its own wake-up, so servers wait for each other only where the order requires it.
+ * be repeated, and records what it saw. Each server has its own wake-up, so servers wait for each other only if their order requires it.
  */
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
@@ -85,7 +85,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     const around = aroundOf(state, m, job)
     const blind = decideBlind(m, around, (await store.newestConfig(parts.db, clusterId, nodeId)) !== undefined)
     if (blind) return perform(turn, blind, null)
-    // Joined: from here on the cluster's reconciler watches Kubernetes, and the servers' contact watches the machine.
+    // The server has joined: from now on the cluster's reconciler watches Kubernetes, and the contact loop of the servers domain watches the machine.
     if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
     const seen = await lookAt(turn, asked)
     return perform(turn, decideServer(m, around, seen), seen)

@@ -76,7 +76,7 @@ export const release = (turn: MemberTurn): Promise<void> =>
       released_at: new Date(job.now()),
       failed_at: null,
       failure: null,
-      // Already removed from etcd and Kubernetes.
+      // The server was removed from etcd and Kubernetes already.
       ...(m.wiped_at !== null && { secured_at: null, etcd_at: null, node_ready_at: null }),
     })
     const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }

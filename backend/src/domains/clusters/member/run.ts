@@ -17,9 +17,9 @@ export interface MemberTurn extends ClusterTurn {
 
 export type MemberChange = Updateable<Tables['cluster_server']>
 
-/** Long, because a machine works before it answers an order. In ms. */
+/** Time limit of an order, in ms. It is long, because a machine works before it answers. */
 export const orderDeadlineMs = 60_000
-/** Interval of recording unchanged looks, in ms. */
+/** Minimum interval between recordings of unchanged looks, in ms. */
 const noteSeenEveryMs = 5_000
 
 /** Columns that record a look. No other reconciler waits for them. */

@@ -1,6 +1,6 @@
 /**
  * Decides the next action for a cluster as a whole, and its status and sentence: pure functions of the stored state. The
- * servers have their own decisions (`decide-server.ts`); a slow server delays the cluster only where the order requires it.
+ * servers have their own decisions (`decide-server.ts`); a slow server delays the cluster only if the order requires it.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import { listed } from '../sentences.ts'
@@ -77,7 +77,7 @@ export function isStuck(state: State): boolean {
 
 const names = (members: readonly Pick<MemberRow, 'name'>[]) => listed(members.map((m) => m.name))
 
-/** What a deletion waits for. */
+/** A sentence about the servers that a deletion waits for, or null. */
 export const waitingForMembers = (left: readonly Pick<MemberRow, 'name'>[]): string | null =>
   left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null
 
@@ -85,7 +85,7 @@ export const waitingForMembers = (left: readonly Pick<MemberRow, 'name'>[]): str
 const failureOf = ({ name, failure }: MemberRow): string =>
   failure !== null && ` ${failure}`.includes(` ${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
 
-/** The status, and what the cluster waits for. */
+/** The cluster's status, and a sentence about what the cluster waits for. */
 export function describe(state: State): { status: ClusterStatus; reason: string | null } {
   const { row, members, bootstrap, hasBundle } = state
   const [failed] = failedOf(state)

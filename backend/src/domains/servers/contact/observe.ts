@@ -140,7 +140,7 @@ const canonical = (value: unknown): string =>
     typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v,
   )
 
-/** @param parts `known`: the server as it was read last */
+/** @param parts `known`: the last read row of a server */
 export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
   const untold = new Map<string, string>()
   let toldAt = 0

@@ -4,7 +4,7 @@ import type { Entry } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 
 export interface ServerAddress {
-  /** Canonical spelling, without prefix. */
+  /** Canonical address without prefix. */
   readonly address: string
   readonly name: string
   readonly node_id: string

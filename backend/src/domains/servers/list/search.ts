@@ -68,7 +68,7 @@ export function needlesOf(q: string): string[] {
   const text = oneSpaced(q).toLowerCase()
   if (text === '') return []
   const address = parseAddress(text)
-  // IPv6 addresses are stored in canonical spelling.
+  // IPv6 addresses are stored in canonical form.
   if (address) return [formatAddress(address)]
   const mac = macOf(text)
   // In /dev/disk/by-id, udev adds a prefix to the kernel's WWID.

@@ -80,7 +80,7 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
   /** Probes a batch concurrently and waits for all probes. */
   const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
     const write = oneByOne(job.fence)
-    // For long lists only results are written, not the start of each step.
+    // In long lists only the results of steps are written, not their starts.
     if (isShort) {
       await write(async (tx) => {
         for (const key of keys) await operations.step(tx, addition.id, key, { status: 'running' })
