@@ -22,7 +22,7 @@ export interface Chain {
 
 const place = { table: 'publication', column: 'chain_sealed', owner: 'installation' } as const
 
-/** JSON with the keys of every object in order, so that the same entry always gives the same text (after RFC 8785). */
+/** JSON with sorted object keys, so that the same entry always gives the same text (modelled on RFC 8785). */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

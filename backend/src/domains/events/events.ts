@@ -163,7 +163,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       unlisten()
     },
 
-    /** Removes events that are too old to resume from. */
+    /** Removes old events, which streams can no longer resume from. */
     async removeOld(): Promise<void> {
       await db
         .deleteFrom('event')

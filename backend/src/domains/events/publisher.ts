@@ -66,7 +66,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
         after: after === null ? null : JSON.stringify(after),
       })
     }
-    // Written once in an installation's life. A second such entry means that somebody removed the key.
+    // Such an entry is written only once in an installation's life. A second one means that somebody has removed the key.
     if (chain && head.chain_sealed === null && head.last_audit > 0) add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
     for (const row of waiting) {
       if (row.audit) add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
@@ -101,7 +101,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
   const logHead = async (): Promise<void> => {
     if (clock.now() - logged.at < headHashMs) return
     const { last_audit: seq, last_hash: hash } = await db.selectFrom('publication').selectAll().executeTakeFirstOrThrow()
-    // The head is also logged outside the database: an attacker who rewrites the chain there can't rewrite the log.
+    // The head of the chain is also written to the program's log: an attacker who rewrites the chain in the database can't rewrite the log.
     if (seq > logged.seq) log.info('audit.head', { seq, hash })
     logged = { at: clock.now(), seq }
   }

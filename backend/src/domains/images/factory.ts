@@ -12,7 +12,7 @@ import { minors } from '#talos/versions.ts'
 import type { Platform } from '../../platform.ts'
 import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
 
-/** A list, with the reason if it is not current. */
+/** A list, with the reason if the list is not current. */
 export interface Listed<T> {
   readonly items: readonly T[]
   readonly simulated: boolean

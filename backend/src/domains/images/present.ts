@@ -1,4 +1,4 @@
-/** Converts a row to the contract's image. The only place with the plaintext token. */
+/** Converts rows to the contract's images. Plaintext join tokens are inserted only here. */
 import { type Image, type ImageFormat, imageFormats } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
@@ -26,7 +26,7 @@ const linkOf: Readonly<Record<ImageFormat, (image: Built) => string>> = {
 
 /**
  * iPXE expands `${uuid}` and similar variables itself, and a serial number with a space would truncate the line. Talos decodes
- * the query before it expands variables, so they may be percent-encoded.
+ * the query before it expands variables, so the variables may be percent-encoded.
  */
 const forIpxe = (arg: string): string => (arg.startsWith('talos.config=') ? arg.replaceAll(/\$\{(\w+)\}/g, '%24%7B$1%7D') : arg)
 

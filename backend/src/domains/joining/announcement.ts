@@ -22,7 +22,7 @@ export type Reading = { readonly ok: true; readonly announcement: Announcement }
 const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
-/** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID have these, so they identify no machine. */
+/** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID have these values, so they identify no machine. */
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
 /**

@@ -107,7 +107,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     })
   }
 
-  /** Retries a machine without a usable answer until its time is up. */
+  /** Schedules the next try for a machine without a usable answer, until its time limit is reached. */
   const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: ErrorCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
@@ -136,7 +136,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
       state.isSilent = late.signal.aborted || (error instanceof TalosError && error.kind === 'timeout')
       if (late.signal.aborted) return wait(write, arrival, state, `did not answer within ${lookDeadlineMs / 1000} s`, 'server_unreachable')
       if (!(error instanceof TalosError)) throw error
-      // The machine is configured, so only its cluster may identify it. Only its announcement is recorded.
+      // The machine is configured, so it can be identified only with its cluster's credentials. Here only its announcement is recorded.
       const member = error.kind === 'permission_denied' ? await servers.memberAt(db, uuid, address) : null
       if (member)
         return settle(write, arrival, async () => ({
@@ -186,7 +186,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
       }
       const now = clock.now()
       const isEnding = job.signal.aborted || failures.length > 0 || now - began >= longestRunMs
-      // The least tried go first: machines that never answer must not delay new ones.
+      // Machines with the fewest tries go first, so that machines that never answer don't delay new ones.
       const due = isEnding
         ? []
         : waiting.filter((a) => !inFlight.has(a.id) && !ended.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)

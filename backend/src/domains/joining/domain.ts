@@ -14,7 +14,7 @@ import { joinTokenRoutes, joinTokens } from './tokens.ts'
 const dayMs = 86_400_000
 /** How long refused announcements are kept, in ms. The audit log keeps them for longer. */
 const refusedKeptMs = 30 * dayMs
-/** How long arrivals of ended tokens are kept, in ms. Servers and the audit log record them too. */
+/** How long arrivals of ended tokens are kept, in ms. The audit log and the servers' rows keep their results for longer. */
 const arrivalsKeptMs = 90 * dayMs
 
 export function joinDomain(platform: Platform, { servers, datacenters, fleet }: { servers: Registering; datacenters: Datacenters; fleet: Fleet }) {

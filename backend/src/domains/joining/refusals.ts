@@ -25,9 +25,9 @@ export interface Refusal {
 export type Refusals = ReturnType<typeof refusals>
 
 const windowMs = 60_000
-/** Sources with entries of their own within a window. */
+/** Maximum number of sources with separate entries within a window. */
 const mostSources = 250
-/** Entries kept while the database is away. Past this limit the oldest are dropped, and the log says how many. */
+/** Maximum number of entries kept while the database is unavailable. Past this limit the oldest are dropped, and their number is logged. */
 const mostWaiting = 1_000
 /** Maximum number of refused arrivals that are shown for a token. */
 const mostShown = 250

@@ -13,7 +13,7 @@ const tokenBytes = 16
 export const textOf = (key: Uint8Array, tokenId: string): string =>
   `${prefix}${createHmac('sha256', key).update(tokenId).digest().subarray(0, tokenBytes).toString('base64url')}`
 
-/** SHA-256 of a token's text: what is stored and looked up. */
+/** SHA-256 of a token's text, which is stored and looked up instead of the text. */
 export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 export const joinKey = (parts: Parameters<typeof keptKey>[0]) => keptKey(parts, place, store.sealedKey, store.insertKey)

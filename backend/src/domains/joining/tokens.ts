@@ -39,7 +39,7 @@ export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
 export type Tokens = ReturnType<typeof joinTokens>
 /** The joining domain's interface for other domains. */
 export type Joining = Pick<Tokens, 'tokenFor'>
-/** A join token as images need it. */
+/** A join token for use in images. */
 export type TokenForImage = NonNullable<Awaited<ReturnType<Tokens['tokenFor']>>>
 
 /** Sorts tokens that don't expire after all that do. */

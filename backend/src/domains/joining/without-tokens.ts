@@ -5,7 +5,7 @@
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 
 const token = new RegExp(joinTokenPattern.source.slice(1, -1), 'g')
-/** Also matches a token that was cut off or continues. */
+/** Also matches a truncated token, or one followed by further characters. */
 const any = /sy-join-[A-Za-z0-9_-]+/g
 /** A possible beginning of a token at the end of the received text. */
 const begun = /(?:s|sy|sy-|sy-j|sy-jo|sy-joi|sy-join|sy-join-[A-Za-z0-9_-]{0,21})$/

@@ -21,7 +21,7 @@ function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, stri
   return [{ object: { queue, key }, nodeId: null }, ...nodes.map((nodeId) => ({ object: { queue: each!, key: `${key}/${nodeId}` }, nodeId }))]
 }
 
-/** The step that a trouble blocks: the running one, else the next. */
+/** The step that a trouble blocks: the running step, else the next one. */
 const stopped = (steps: readonly store.StepRow[]): store.StepRow | undefined =>
   steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
 

@@ -21,7 +21,7 @@ export interface Wipes {
   agree(tx: Tx): Promise<void>
 }
 interface RetryGuard {
-  /** Called before the operation's row is locked, because its target is always locked first. */
+  /** Called before the operation's row is locked, because the operation's target must always be locked first. */
   may(tx: Tx, operation: { readonly id: string; readonly key: string }): Promise<Verdict>
   /** Called outside of a transaction, because it may contact machines. */
   wipes?(operation: { readonly id: string; readonly key: string }): Promise<Wipes>
@@ -37,7 +37,7 @@ const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, c
 
 const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict => permits(caller.scopes, `${operationTable[kind].scope}:write`)
 
-/** The operation's row, locked. @throws Problem not_found, forbidden */
+/** The operation's row with a lock. @throws Problem not_found, forbidden */
 async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
   const row = await store.lock(tx, id)
   if (!row || !maySee(caller, row)) throw unknownOperation()

@@ -34,14 +34,14 @@ const readers: SqlReaders<typeof operationList.list> = {
   tie: sql`id`,
 }
 
-/** Operations that the reader may see: without a scope, or with one of theirs. */
+/** Operations that the reader may see: those without a scope, or with one of the reader's scopes. */
 const visible = (db: Db, scopes: readonly string[]) =>
   db
     .selectFrom('operation')
     .selectAll()
     .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
 
-/** `scopes`: the reader's. */
+/** `scopes`: the reader's scopes. */
 export async function page(db: Db, query: Input<typeof operationList>['query'], scopes: readonly string[]) {
   const { rows, total } = await readPage(visible(db, scopes), operationList.list, readers, query)
   return { rows: await withSteps(db, rows), total }

@@ -90,7 +90,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
         const of = operationTable[kind].target
         await record(tx, caller, {
           action: operationTable[kind].audit,
-          // For additions the datacenter is only the place, so the entry is about the operation.
+          // The target of an addition of servers is only their datacenter, so the audit entry is about the operation.
           target:
             of === 'datacenter' || target.id === null ? { kind: 'operation', id: row.id, name: target.name } : { kind: of, id: target.id, name: target.name },
           ...audit,

@@ -20,7 +20,7 @@ export interface RenderContext {
   readonly talosVersion: string
   /** `/dev/nvme0n1` */
   readonly installDisk: string
-  /** The disk's WWID, by which Talos finds it under any name; without it the name is used. */
+  /** The disk's WWID, by which Talos finds the disk under any name; without a WWID the name is used. */
   readonly installWwid?: string | null | undefined
   readonly installImage: string
   /** Host of the Kubernetes API: address or DNS name. */

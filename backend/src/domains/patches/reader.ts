@@ -17,7 +17,7 @@ export type For = { readonly caller: Caller; readonly signal?: AbortSignal | und
  */
 export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
 
-/** An idle thread ends after this time, because it holds some 20 MB. */
+/** An idle thread ends after this time, because it uses some 20 MB. */
 const idleMs = 600_000
 /** Limit in wall-clock time, which also holds on a busy machine. */
 const longestMs = 15_000

@@ -27,7 +27,7 @@ import type { ClusterAccess } from './for-clusters.ts'
 import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
 
 const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
-/** Life of the certificates for contacts, in ms. They are renewed well before their end. */
+/** Lifetime of the certificates for contacts, in ms. Certificates are renewed well before they expire. */
 const credentialsLifetimeMs = 3_600_000
 const credentialsKeptMs = credentialsLifetimeMs / 2
 

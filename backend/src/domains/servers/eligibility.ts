@@ -20,7 +20,7 @@ export interface Wanted {
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
-/** All checks, in contract order. Without `wanted`: whether it may join some cluster with a supported version, at least as a worker. */
+/** All checks, in contract order. Without `wanted`: whether the server may join any cluster with a supported version, at least as a worker. */
 export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[] {
   /** Why each check fails; null if it passes. */
   const reasons: Readonly<Record<Eligibility['check'], string | null>> = {
@@ -86,7 +86,7 @@ function disks({ disks, hardware, system_disk }: ServerFacts, wanted?: Wanted): 
 }
 
 function memory({ memory_bytes, hardware }: ServerFacts, wanted?: Wanted): string | null {
-  // Some boards don't report their memory. Talos checks it at installation, so unknown memory is allowed.
+  // Some boards don't report their memory. Talos checks the memory at installation, so unknown memory is allowed.
   if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
   return memory_bytes >= least

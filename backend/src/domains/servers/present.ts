@@ -38,7 +38,7 @@ export interface PlannedDisk extends DiskFacts {
   readonly type: string | null
   /** The disk's own stable identifier, or null. */
   readonly wwid: string | null
-  /** Talos is installed on it. */
+  /** Talos is installed on the disk. */
   readonly system: boolean
 }
 

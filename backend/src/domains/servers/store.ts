@@ -105,7 +105,7 @@ export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<M
 }
 
 /**
- * Servers and contacts written since `seen`, and perhaps some before. A transaction that was open at `seen` had a number not below the
+ * Servers and contacts written since `seen`, and perhaps some from before. A transaction that was open at `seen` had a number not below the
  * snapshot's minimum, so nothing is missed in any commit order.
  * @param seen from the last result; '0' for everything
  */

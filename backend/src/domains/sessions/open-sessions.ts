@@ -11,7 +11,7 @@ import * as store from './store.ts'
 
 /** Channel for notifications: the id of an ended session, or `person` and an id after a change of role. Every process then drops its cached sessions. */
 const revokedChannel = 'steelyard_session_revoked'
-/** A session is read again after this long, in case a notification was lost. */
+/** A cached session is read again after this time, in case a notification was lost. */
 const cachedMs = 4_000
 const mostCached = 10_000
 /** Minimum interval between writes of a session's last use. */

@@ -129,7 +129,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
         })
         const { sub, sid, email, scopes, exp } = payload
         if (!isUuid(sub) || !isUuid(sid) || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
-        // The tolerance is for clocks that are ahead; it does not extend a token's life.
+        // The tolerance is for clocks that are ahead; it must not extend a token's life.
         if (exp! * 1000 <= clock.now()) return undefined
         const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))
         const good = { userId: sub, sessionId: sid, email, scopes: held, endsAt: exp! * 1000 }

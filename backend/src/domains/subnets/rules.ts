@@ -30,7 +30,7 @@ export const overlaps = (other: Neighbour): Finding => ({
   related: { kind: 'subnet', id: other.id, name: other.name },
 })
 
-/** CIDR and purpose of an assigned subnet can't be changed. */
+/** Finding if the CIDR or the purpose of an assigned subnet would change. */
 export function fixedWhileAssigned(
   before: Pick<SubnetRow, 'cidr' | 'purpose' | 'clusters' | 'used'>,
   { cidr, purpose }: Pick<Wanted, 'cidr' | 'purpose'>,

@@ -180,7 +180,7 @@ export function subnets(parts: Platform & SubnetParts) {
     /** @throws Problem invalid if the text is too large */
     import: importing({ ...parts, written }),
 
-    /** Subnets with the highest utilisation, for the overview. Only those with known use. */
+    /** For the overview: the subnets with the highest utilisation. Subnets with unknown utilisation are left out. */
     fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, await servers.addresses())).map(present),
     countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
@@ -190,7 +190,7 @@ export function subnets(parts: Platform & SubnetParts) {
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)
       return new Map([...byCluster].map(([clusterId, all]) => [clusterId, all.map(({ id, name, cidr }) => ({ id, name, cidr }))]))
     },
-    /** What the networks of a cluster in the datacenter must not shadow. */
+    /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
     inDatacenter: store.inDatacenter,
     /**
      * Called first in a transaction that adds networks (subnets, pods, services) and checks them for overlaps. Order of locks: this lock, the datacenter,

@@ -34,8 +34,8 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
 }
 
 /**
- * @param held the configuration sent to the machine, or last known
- * @param found its current configuration
+ * @param held the configuration that was sent to the machine, or its last known configuration
+ * @param found the machine's current configuration
  */
 export function differenceOf(held: string, found: string, talosVersion: string): Difference {
   if (held === found) return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }

@@ -68,11 +68,11 @@ export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
       stage: row.stage,
     }))
 
-/** Columns of a machine that answers. */
+/** Column values for a machine that answers. */
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
   ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
 
-/** Columns of a reading. */
+/** Column values of a hardware reading. */
 export function readingColumns({ status, inventory, secureBoot }: Reading, at: Date) {
   return {
     ...answeringColumns(status),
@@ -122,7 +122,7 @@ function isOutdated(row: store.ServerRow, seen: Observation): boolean {
   if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
   // A user has confirmed other hardware in its place.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
-  // A user confirmed the identity after this answer. If it still differs, the next contact raises the alarm.
+  // A user confirmed the identity after this answer. If the identity still differs, the next contact raises the alarm.
   return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()
 }
 

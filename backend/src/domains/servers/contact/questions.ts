@@ -96,7 +96,7 @@ export function questions({ db, audit, fleet, access }: ServerParts) {
       }
     },
 
-    /** Steelyard's events about the server and the machine's own, newest first. */
+    /** Steelyard's events about the server and the machine's own events, newest first. */
     async events(id: string): Promise<Answer<typeof serverEvents>> {
       const row = await known(id)
       const [ours, { items, ok, reason }] = await Promise.all([

@@ -79,7 +79,7 @@ export function needlesOf(q: string): string[] {
 /** @param text of `searchText` */
 export const isFound = (text: string, needles: readonly string[]): boolean => needles.length === 0 || needles.some((n) => text.includes(n))
 
-/** What matched, if not the name, in the machine's own notation. */
+/** The matching value in the machine's own notation, unless the name matched. */
 export function matchOf(row: Searched, needles: readonly string[]): Server['matched'] {
   const term = termsOf(row).find((t) => needles.some((n) => t.value.toLowerCase().includes(n)))
   return term && term.part !== null ? { what: term.part, value: term.value } : undefined

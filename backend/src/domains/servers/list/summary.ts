@@ -77,7 +77,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
     }
     if (isKnown) {
       add(sums.compute_units, units)
-      // A core is sold as two vCPUs.
+      // One core counts as two vCPUs, as it is sold.
       add(sums.vcpu, 2 * capacity.cores!)
       add(sums.memory_bytes, capacity.memory_bytes!)
       add(sums.disk_bytes, capacity.disk_bytes ?? 0)

@@ -1,4 +1,4 @@
-/** Registers the machine at an address in one transaction: a new server, or a note or alarm at a known one. */
+/** Registers the machine at an address in one transaction: as a new server, or with a note or alarm at a known server. */
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -38,7 +38,7 @@ interface RegisterOptions {
 
 /** Limit of a probe of a silent address, in ms. */
 export const probeDeadlineMs = 5_000
-/** Attempts to find a free name. With 10,000 of five million names in use, a second one is rarely needed. */
+/** Maximum number of attempts to find a free name. With 10,000 of five million names in use, a second attempt is rarely needed. */
 const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
@@ -122,7 +122,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
         }
       }
       case 'known': {
-        // Its certificate may differ at another address, so only readings from the known address are stored.
+        // The machine's certificate may differ at another address, so only readings from the known address are stored.
         if (recognised.server.address !== found.address) return recognised
         const known = recognised.server
         const wanted = { ...seen, ...(datacenterId && known.datacenter_id === null && known.cluster_id === null && { datacenter_id: datacenterId }) }
