@@ -39,7 +39,7 @@ import { previewTakeover, takeOver } from './takeover/takeover.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
 import { tellTroubles, troublesOf } from './whole/troubles.ts'
 
-/** Life of downloaded credentials, in ms. */
+/** Lifetime of downloaded credentials, in ms. */
 const downloadLifetimeMs = 24 * 3_600_000
 
 export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {

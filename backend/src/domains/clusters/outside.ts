@@ -73,7 +73,7 @@ export function outside(parts: CoreParts) {
       }
     },
 
-    /** Records that the machine holds a generation. */
+    /** Records that the machine has a generation of its configuration. */
     async noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void> {
       await store.holdConfig(tx, clusterId, nodeId, generation, now())
       await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: null })
@@ -134,7 +134,7 @@ export function outside(parts: CoreParts) {
         .map((m) => ({ node_id: m.node_id, controlPlane: m.role === 'control_plane' }))
     },
 
-    /** Records that the cluster's machines refuse Steelyard, or null. */
+    /** Records why the cluster's machines refuse Steelyard; null if they don't. */
     async noteLockedOut(clusterId: string, why: store.ClusterRow['locked_out']): Promise<void> {
       const read = await store.row(db, clusterId)
       if (!read || read.deleted_at !== null || read.locked_out === why) return

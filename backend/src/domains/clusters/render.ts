@@ -1,5 +1,5 @@
 /**
- * Renders the configurations of a cluster's servers: generated, patched, sealed. Rendered once per server and generation: the stored bytes are
+ * Renders the configurations of a cluster's servers: generated, patched, sealed. Each generation of a server is rendered once: the stored bytes are
  * the validated bytes and the sent bytes. Only an operation renders again.
  */
 import { createHash } from 'node:crypto'
@@ -107,7 +107,7 @@ export const renderOnce = (parts: CoreParts, job: Job, clusterId: string, nodeId
     }),
   )
 
-/** Renders again in the caller's transaction and stores the bytes as the next generation; null if there is none yet. */
+/** Renders again in the caller's transaction and stores the bytes as the next generation; null if the server has no configuration yet. */
 export const renderAgain = async (parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> =>
   (await store.newestConfig(tx, clusterId, nodeId)) ? renderNext(parts, tx, clusterId, nodeId) : null
 

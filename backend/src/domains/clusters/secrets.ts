@@ -11,7 +11,7 @@ import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
 const hour = 3_600_000
-/** Life of Steelyard's own certificates, in ms. */
+/** Lifetime of Steelyard's own certificates, in ms. */
 const ownLifetimeMs = hour
 const renewBeforeMs = 10 * 60_000
 
@@ -90,7 +90,7 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
       if (key === null) throw new Error(`The cluster ${clusterId} has no key`)
       return key.toString('hex')
     },
-    /** Writes the escrow file, which has everything needed to own the cluster without the database. */
+    /** Writes the escrow file, which contains everything needed to control the cluster without the database. */
     async escrow(clusterId: string): Promise<void> {
       const [secrets, key] = await Promise.all([open(db, clusterId, 'bundle'), open(db, clusterId, 'chain_key')])
       if (secrets === null || key === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)

@@ -11,7 +11,7 @@ export function lasting(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
 }
 
-/** `a`, `a and b`, `a, b and c`; further names above `most` are counted. */
+/** `a`, `a and b`, `a, b and c`; if there are more than `most` names, the rest is only counted. */
 export function listed(names: readonly string[], most = 4): string {
   if (names.length > most) return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`

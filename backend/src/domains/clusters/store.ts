@@ -82,7 +82,7 @@ export async function find(on: On, id: string): Promise<ListedCluster | undefine
   return row && (await withMembers(on, [row]))[0]
 }
 
-/** With the row locked until the transaction ends. */
+/** The cluster, with its row locked until the transaction ends. */
 export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
   tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
 
@@ -239,7 +239,7 @@ export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
 /** The configuration of the installation. */
 export const firstConfig = (on: On, clusterId: string, nodeId: string) => configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
 
-/** The newest two configurations that the machine is known to have held. */
+/** The newest two configurations that the machine is known to have had. */
 export const heldConfigs = (on: On, clusterId: string, nodeId: string) =>
   configsOf(on, clusterId, nodeId).where('held_at', 'is not', null).orderBy('generation', 'desc').limit(2).execute()
 
@@ -299,7 +299,7 @@ export interface State {
 }
 
 /**
- * Undefined if the cluster doesn't exist. With `nodeId`, for a server that joins, it loads only that server and the one chosen for the
+ * Undefined if the cluster doesn't exist. With `nodeId`, for a joining server, it loads only that server and the server chosen for the
  * bootstrap, so that a large cluster is not read once per server.
  */
 export async function load(on: On, clusterId: string, nodeId?: string): Promise<State | undefined> {

@@ -59,7 +59,7 @@ export function checkReady(cluster: PoolCluster): void {
 export type Changed = Awaited<ReturnType<typeof writeAssignments>>
 
 /**
- * Writes the rows of an assignment: all subnets that are not named are removed, with `force` at once, even while their addresses are in use. The
+ * Writes the rows of an assignment. All subnets that aren't named are removed; with `force` at once, even while their addresses are in use. The
  * cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid
  */
 export async function writeAssignments(

@@ -46,7 +46,7 @@ function shared(names: readonly string[]): string {
   return whole.length <= longestBy ? whole : `${whole.slice(0, longestBy - 1)}…`
 }
 
-/** Far more than one cluster has; a cluster with more is reported as an error. */
+/** Far more objects than a cluster has; a cluster with more is reported as an error. */
 const mostServices = 10_000
 const mostObjects = 2_000
 
@@ -72,7 +72,7 @@ async function objectsIn(client: Kubernetes, collection: string, isWanted: (name
 export const poolsIn = (client: Kubernetes, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
   objectsIn(client, poolCollection(api), (name) => names.has(name), signal)
 
-/** Announcements with these names, and others with our label, which are obsolete. @throws KubernetesError */
+/** Announcements with these names, and other announcements with Steelyard's label, which are obsolete. @throws KubernetesError */
 export async function announcementsIn(
   client: Kubernetes,
   api: PoolApi,

@@ -41,7 +41,7 @@ export async function show(operations: Operations, tx: Tx, id: string, steps: Re
   }
 }
 
-/** The end status once all steps have ended, else null. */
+/** The operation's final status if all steps have ended, else null. */
 export function endOf({ steps, status }: Pick<Operation, 'steps' | 'status'>): { status: 'done' | 'failed' | 'cancelled'; reason: string | null } | null {
   if (!steps.every((s) => isEnd(s.status))) return null
   if (status === 'cancelling') return { status: 'cancelled', reason: null }

@@ -13,7 +13,7 @@ export interface ChainKey {
   readonly address: string
 }
 
-/** Makes a pair. */
+/** Generates a key pair. */
 export function makeChainKey(): ChainKey {
   // 48 bytes reduced modulo the order have a bias below 2^-128 (FIPS 186-5, A.2.1).
   const privateKey = secp256k1.utils.randomSecretKey(randomBytes(48))

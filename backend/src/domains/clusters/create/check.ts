@@ -1,5 +1,5 @@
 /**
- * Validates the request for a new cluster. Pure, so that preview, creation and tests agree.
+ * Validates the request for a new cluster. Pure, so that preview, creation and tests give the same result.
  * Returns all findings at once, and the request with defaults filled in.
  */
 import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
@@ -15,7 +15,7 @@ import { anyLink } from '../../patches/links.ts'
 import { listed } from '../sentences.ts'
 
 export interface Surroundings {
-  /** By id. A requested server that is missing here doesn't exist. */
+  /** Servers by id. A requested server that is missing here doesn't exist. */
   readonly candidates: ReadonlyMap<string, ServerFacts>
   readonly datacenter: { readonly id: string; readonly code: string } | null
   readonly nameTaken: boolean
@@ -91,7 +91,7 @@ const dialledNetwork = (c: ServerFacts): Cidr | null => {
   return told === undefined ? null : networkOf(told)
 }
 
-/** The install disk of a server: the one with an installed Talos, or the contract's default. */
+/** The install disk of a server: the disk on which Talos is installed, or else the contract's default. */
 export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>, taken: readonly string[]): string | null =>
   c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
@@ -150,7 +150,7 @@ export function judge(asked: NewCluster, around: Surroundings) {
   return { findings, warnings, warningsOf, resolved }
 }
 
-/** The disks of a server that joining wipes. */
+/** The disks of a server that are wiped when it joins. */
 const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
   server: name,
   disks: candidate.disks,

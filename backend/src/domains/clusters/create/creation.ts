@@ -46,9 +46,9 @@ async function patchFindings({ patches }: ClusterParts, asked: NewCluster): Prom
 
 async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> {
   const { clock, servers, operations, secrets } = parts
-  // Serialises with the creation of subnets, so that overlaps are found.
+  // This lock serialises the creation of clusters with the creation of subnets, so that overlaps are found.
   await parts.subnets.lockNetworks(tx)
-  // Locked, so that a concurrent rename, move or removal is taken into account.
+  // The servers' rows are locked, so that a concurrent rename, move or removal is taken into account.
   await servers.lockAll(
     tx,
     asked.servers.map((s) => s.node_id),

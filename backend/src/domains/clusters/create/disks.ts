@@ -1,6 +1,6 @@
 /**
  * The chosen disks of a server. The kernel may assign other names (`/dev/sda`) at each boot, so the chosen disks
- * are stored by WWID and looked up by it before an installation or a wipe.
+ * are stored by WWID and looked up by WWID before an installation or a wipe.
  */
 import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
@@ -107,7 +107,7 @@ export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping
   return `${sentence}, but it ${held} when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place`
 }
 
-/** Current paths of the workload disks, and the missing ones. Never includes the disk with Talos. */
+/** Current paths of the workload disks, and the missing workload disks. Never includes the disk with Talos. */
 export function toWipe(chosen: Chosen, now: readonly Present[], systemDisk: string | undefined): { wipe: string[]; gone: string[] } {
   const wipe: string[] = []
   const gone: string[] = []

@@ -65,7 +65,7 @@ export const replaceServer = (
     if (earlier && !hasEnded(earlier)) {
       const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
       await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
-      // Checked with the row locked, so that no cancel intervenes.
+      // Checked with the row locked, so that no cancel can intervene.
       if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
     }
     const now = new Date(parts.clock.now())

@@ -11,12 +11,12 @@ import * as store from '../store.ts'
 
 const another = (name: string): Verdict => no(`What is to be done with ${name} is another operation by now`)
 
-/** Short, because a user waits. Disks of a silent server are checked again before a wipe. */
+/** Time limit of a look, in ms. It is short, because a user waits. Disks of a silent server are checked again before a wipe. */
 const lookDeadlineMs = 5_000
 
 /** Prevents retries of operations that no reconciler would carry out. */
 export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
-  /** Current disks of a server, or the last known ones if it doesn't answer. */
+  /** Current disks of a server, or its last known disks if it doesn't answer. */
   const disksNow = async (nodeId: string): Promise<ChosenDisks['disks']> => {
     try {
       const connection = await servers.connection(nodeId)

@@ -41,7 +41,7 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
     return changeLeaving(turn, tx, operationId, { wanted: 'released', at, resets: 0 })
   })
 
-/** Whether the workload disks are kept. A server that leaves with its cluster has no own operation and keeps none. */
+/** Whether the workload disks are kept. A server that leaves with its cluster has no operation of its own, and its workload disks aren't kept. */
 export const keepsDisks = async ({ operations }: Pick<CoreParts, 'operations'>, on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
   m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
 

@@ -25,7 +25,7 @@ interface Asked {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Limit for an answer of the server, in ms. */
+/** Time limit for the server's answer, in ms. */
 const lookMs = 10_000
 
 function refuse(verdict: Verdict, facts: Pick<ServerFacts, 'operation_id'>): void {
@@ -62,7 +62,7 @@ async function demandSpare(parts: CoreParts, m: store.MemberRow, cluster: string
   if (refusal !== null) throw new Problem('transition_refused', refusal)
 }
 
-/** Takes a server that answers out of its cluster. @throws Problem not_found; server_not_in_cluster; operation_running; transition_refused; stale */
+/** Removes an answering server from its cluster. @throws Problem not_found; server_not_in_cluster; operation_running; transition_refused; stale */
 export async function resetServer(
   parts: CoreParts,
   caller: Caller,

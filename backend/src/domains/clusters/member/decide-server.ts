@@ -24,7 +24,7 @@ export type Seen =
   | { readonly kind: 'dark'; readonly reason: string; readonly answers?: boolean }
   /** A secured API with a certificate of another cluster. */
   | { readonly kind: 'foreign'; readonly reason: string }
-  /** Other hardware answered; nothing was sent to it. */
+  /** Other hardware answered at the server's address; nothing was sent to it. */
   | { readonly kind: 'stranger'; readonly reason: string }
   | { readonly kind: 'maintenance'; readonly stage: string; readonly installation: Installation }
   | {
@@ -62,7 +62,7 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
     controlPlaneAt: row.control_plane_at,
     /** The server chosen for the bootstrap, and since when etcd runs there. */
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
-    /** Leaving: why it has to wait, or null. */
+    /** Leaving: why the server has to wait, or null. */
     waitTurn: waitTurn(m, { row, members, bootstrap }),
     /** Leaving: whether other control planes stay for now, so that the server must leave etcd gracefully. */
     othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
@@ -111,7 +111,7 @@ export const resetAgainMs = 90_000
 /** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
 
-/** Replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
+/** The server was replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
 const isReplaced = (server: MemberRow, around: Around): boolean => server.wanted === 'released' && server.operation_id === null && around.clusterStays
 
 /** The next action if it can be decided without a look at the server, else null. `isRendered`: the server has a rendered configuration. */
@@ -187,7 +187,7 @@ function joinInTheDark(server: MemberRow, { reason, answers = false }: Extract<S
   return wait('install', `Installing, ${lastSeen(server)}${attempt(server, null)}`)
 }
 
-/** The number of this attempt and the result of the last one; '' for the first. */
+/** The number of this attempt and the result of the last attempt; '' for the first attempt. */
 function attempt(server: MemberRow, trouble: string | null): string {
   if (server.sends < 2) return ''
   return `; attempt ${server.sends} of ${mostSends}${trouble === null && server.trouble !== null ? `, the last one failed: ${server.trouble}` : ''}`
@@ -250,7 +250,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again`)
   const isStarted = hasStarted(server.role, seen)
-  // Booted without a disk, Talos waits for one before any service. Only the skipped installation distinguishes it from a server that is about to install.
+  // If Talos boots without a disk, it waits for a disk before it starts services. Only the skipped installation shows that it isn't about to install.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',
@@ -272,7 +272,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
 }
 
 function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
-  // The reason of `kubelet not running` is the service's last message.
+  // Talos's reason says only that a service isn't running; the service's last message says why.
   const why = (name: string): string =>
     Object.entries(services)
       .filter(([id, s]) => name === 'services' && !s.healthy && /\bfail/i.test(s.message) && id !== 'etcd')
@@ -316,7 +316,7 @@ function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { k
   if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting')) return wait('release', `${server.name} is ${seen.stage}`)
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started`)
-  // The order may not have arrived: the server would be resetting by now, so send it again.
+  // The server would be resetting by this time if it had received the order, so send the order again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
     return wait('release', 'The reset was ordered; waiting for it to begin')
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true

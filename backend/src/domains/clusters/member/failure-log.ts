@@ -1,6 +1,6 @@
 /**
  * Log lines of failed servers. Talos keeps its log in memory, so the lines are stored while the failing boot still answers. After
- * the next restart the log is that of another boot.
+ * the next restart the machine's log is that of another boot.
  */
 import type { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -12,7 +12,7 @@ import { withoutTokens } from '../../joining/without-tokens.ts'
 import { mostSends } from './decide-server.ts'
 import type { MemberRow } from '../store.ts'
 
-/** Limit for 40 lines of at most 300 characters; the newest stay. */
+/** Maximum total size of the stored lines, which are up to 40 lines of at most 300 characters; the newest are kept. */
 const mostCharacters = 8_000
 /** Minimum interval, in ms, between writes of lines about the same trouble. */
 const writeEveryMs = 2_000

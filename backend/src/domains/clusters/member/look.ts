@@ -1,4 +1,4 @@
-/** Looks at a server: what answers now. Changes nothing. Each query adds lines to the log that Steelyard reads. */
+/** Looks at a server: queries its current state and changes nothing. Each query adds lines to the machine's log, which Steelyard reads too. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
@@ -15,7 +15,7 @@ type Trouble = Pick<Extract<Seen, { kind: 'secured' }>, 'trouble' | 'isInstallSk
 /** Attempt, stage, time and result of the last query of a server's trouble, by wake-up key. In memory only. */
 export type AskedTroubles = Map<string, { readonly sends: number; readonly stage: string; readonly at: number; readonly trouble: Trouble }>
 
-/** Age of an installation, in ms, after which its trouble is queried; after a failed one at once. */
+/** Age of an installation, in ms, after which its trouble is queried; after a failed installation the trouble is queried at once. */
 const troubleAfterMs = 5_000
 /** Intervals of further queries, in ms: longer if a trouble is known. A new stage is queried at once. */
 const troubleEveryMs = { known: 15_000, unknown: 4_000 }

@@ -1,5 +1,5 @@
 /**
- * Wipes a half-installed disk, so that Talos installs on it again. Only the chosen install disk, by its WWID, because the kernel may rename disks at
+ * Wipes a half-installed disk, so that Talos installs on it again. Wipes only the chosen install disk, by its WWID, because the kernel may rename disks at
  * each boot and a wrong wipe loses data.
  */
 import type { TalosClient } from '#talos/client/client.ts'

@@ -1,4 +1,4 @@
-/** Takes a server out of its cluster: the reset, and its removal elsewhere. */
+/** Takes a server out of its cluster: resets it, and removes it from etcd and Kubernetes. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
@@ -50,7 +50,7 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
     if (job.signal.aborted) throw error
     if (error instanceof Overtaken) return unsent(turn)
     const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
-    // A lost connection leaves it unknown whether the order arrived.
+    // After a lost connection it is unknown whether the order arrived.
     const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
     const act = waitOrFail(turn, 'reset', reason)
     if (!isUnknown && act.act === 'fail') {

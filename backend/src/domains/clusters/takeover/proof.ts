@@ -25,7 +25,7 @@ function read<T>(field: string, act: () => T): T {
 
 /** Kinds of files by their distinctive top-level keys, to recognise mixed-up files. */
 const marks: readonly (readonly [string, RegExp])[] = [
-  // Before the talosconfig, because a kubeconfig has contexts too.
+  // Listed before the talosconfig, because a kubeconfig has contexts too.
   ['a kubeconfig', /^kind:[ \t]*Config[ \t]*$/m],
   ['a talosconfig', /^contexts:[ \t]*$/m],
   ['a secrets bundle', /^(?:trustdinfo|certs):/m],

@@ -153,7 +153,7 @@ const beginAgain = (turn: ClusterTurn, round: number): Promise<void> =>
         failure: null,
         at_since: nowOf(turn),
         secured_at: null,
-        // It has booted from its disk, so the disk is not half installed.
+        // The server has booted from its disk, so the disk isn't half installed.
         ...(m.secured_at !== null && { was_installed: true }),
         sends: 0,
         etcd_at: null,

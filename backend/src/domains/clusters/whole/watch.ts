@@ -25,7 +25,7 @@ const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | 
     return { node_id: m.node_id, ready: node?.ready === true, reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason }
   })
 
-/** ready ↔ degraded, with the reason. */
+/** Changes the status between ready and degraded, with the reason. */
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
   const { verdict, nodes } = await health(turn)
@@ -39,7 +39,7 @@ export async function watch(turn: ClusterTurn): Promise<Outcome> {
       ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
     })
   })
-  // Checks again soon after the first failure, so that a problem shows within seconds but a lost packet doesn't.
+  // Checks again soon after the first failure, so that a real problem is shown within seconds, but a lost packet isn't.
   return { againMs: misses === 1 ? soonMs : watchMs }
 }
 
