@@ -1,8 +1,8 @@
 /**
- * Slows down the guessing of passwords. Attempts are counted in the database, so that replicas agree, and timed by its clock instead of the replicas'. Only a
+ * Slows down the guessing of passwords. Attempts are counted in the database and timed by its clock, so that all replicas agree. Only a
  * source (an address, a /64 of IPv6, a device known to the account) is slowed down, never the whole account: else anybody could lock out anybody.
- * A source may fail 20 times a minute in total, and five times in 15 minutes at one account. After that each further attempt has to wait: 30 s at first, then
- * twice as long each time, at most 15 minutes. A success clears the source's failures at the account. Unknown emails are treated like accounts.
+ * A source may fail 20 times a minute in total. After five failures in 15 minutes at one account, the source must wait before each further attempt there: 30 s
+ * at first, then twice as long each time, at most 15 minutes. A success clears the source's failures at the account. Unknown emails are treated like accounts.
  */
 import { sql } from 'kysely'
 import { type Db, inTransaction, lock, type Tx } from '../../db/db.ts'
@@ -16,7 +16,7 @@ const longestDelayMs = 15 * 60_000
 const sourceFailures = 20
 const sourceWindowMs = 60_000
 
-/** Milliseconds to wait after the last of `failures` in the window. */
+/** Milliseconds to wait after the last failure, by the number of failures in the window. */
 export const delayMs = (failures: number): number => (failures < freeFailures ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - freeFailures)))
 
 /** The database's current time, not the transaction's start time: the transaction may have waited for a lock since then. */
