@@ -1,4 +1,4 @@
-/** SQL for clusters. Nothing else knows these tables. */
+/** SQL for clusters, their servers, secrets and configurations. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'

@@ -1,4 +1,4 @@
-/** SQL for datacenters. Nothing else knows these tables. */
+/** SQL for datacenters. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'

@@ -1,4 +1,4 @@
-/** SQL for join tokens and announced machines. Nothing else uses these tables. Names of datacenters and servers are joined from their tables. */
+/** SQL for join tokens and announced machines. Names of datacenters and servers are joined from their tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
 import type { Input } from '#contract/operation.ts'

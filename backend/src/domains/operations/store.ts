@@ -1,4 +1,4 @@
-/** SQL for operations and their steps. Nothing else knows these tables. */
+/** SQL for operations and their steps. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { operationList } from '#contract/operations.ts'

@@ -1,4 +1,4 @@
-/** SQL for sessions, refresh tokens and preferences. Nothing else uses these tables. */
+/** SQL for sessions, refresh tokens and preferences. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { sessionList } from '#contract/sessions.ts'
