@@ -1,4 +1,4 @@
-/** SQL for pools: assignments, uses, and load balancers of clusters. Nothing else writes these tables. */
+/** SQL for pools: assignments, uses, and load balancers of clusters. Apart from a restore (`backup/settle.ts`), nothing else writes these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
