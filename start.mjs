@@ -1,5 +1,5 @@
-// Starts Steelyard on a machine that has only Node 20 or newer and npm: installs what the lockfile says, builds the console and the command line
-// when their sources changed, then hands over to the Node that is pinned in package.json. Plain JavaScript, because the machine's own Node runs it.
+// Starts Steelyard on a machine that has only Node 20 or newer and npm: installs the packages of the lockfile, builds the console and the command line
+// if their sources changed, then starts the Node that is pinned in package.json. Plain JavaScript, because the machine's own Node runs this file.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,28 +37,28 @@ function stamp(name, value) {
   writeFileSync(join(stamps, name), value)
 }
 
-/** What runs for us now. Told to end when we are, and never left behind. */
+/** The current child process. It gets our signals and never outlives us. */
 let child
 let asked = false
 const stop = (signal) => {
   asked = true
   if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {
-    // A step has a group of its own, with what npm and the build start; the program passes the signal on to its parts by itself.
+    // A build step has its own process group, with all processes that npm and the build start. The program itself forwards the signal to its children.
     process.kill(child.isStep ? -child.pid : child.pid, signal)
   } catch {
-    // It has just ended.
+    // The child has just ended.
   }
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 process.on('exit', () => stop('SIGTERM'))
-// Whoever read our output may have gone: that ends nothing.
+// The reader of our output may have exited; we continue without it.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-// npm passes on SIGINT and SIGTERM, and dies of anything else (SIGHUP, of a terminal that was closed) without a word: then nobody is left who could stop us.
+// npm forwards SIGINT and SIGTERM, but dies silently of other signals (such as SIGHUP when the terminal closes). Then no process is left that could stop us.
 const npm = process.env.npm_lifecycle_script === undefined ? undefined : process.ppid
 if (npm !== undefined) setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
 
-/** Runs a step that takes long, saying so before and how long it took after; its own output is shown only if it fails. */
+/** Runs a slow step. Announces the step first and reports its duration afterwards; shows the step's own output only if the step fails. */
 async function step(title, command, args) {
   if (asked) process.exit(1)
   const began = Date.now()
@@ -109,11 +109,11 @@ if (mode === '--build') process.exit(0)
 if (asked) process.exit(1)
 
 const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
-// Compiled once and kept: the program starts in about half of the processor time (1.35 → 0.73 s).
+// With a persistent compile cache the program starts in about half of the processor time (1.35 → 0.73 s).
 const compiled = process.env.NODE_COMPILE_CACHE ?? join(home, stamps, 'compiled')
-// In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
-// A small young generation: measured with 400 servers, the program then holds about a quarter less memory (514 → 390 MiB). And an old one that is cleared once it
-// has doubled, not later: after a sweep of 1,000 servers another 30 % less (525 → 364 MiB, `npm run bench -- api`), with lists as fast and a sweep as cheap.
+// In its own process group, so that Ctrl-C reaches only this process, which forwards the signal once and waits for the child's orderly end.
+// A small young generation: measured with 400 servers, the program uses about a quarter less memory (514 → 390 MiB). The old generation is collected as soon as it
+// has doubled: after a sweep of 1,000 servers another 30 % less (525 → 364 MiB, `npm run bench -- api`), while lists and sweeps take the same time.
 child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...program], {
   stdio: 'inherit',
   detached: true,

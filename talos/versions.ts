@@ -3,7 +3,7 @@
  * `config/model` (`addedIn`), and its fixtures in `conformance/`. Sources: Talos `pkg/machinery/compatibility` and `pkg/machinery/constants` at the tag.
  */
 
-/** A version of Talos reduced to what decides the form of a configuration (Talos `pkg/machinery/config/contract.go`). */
+/** The parts of a Talos version that decide the form of a configuration (Talos `pkg/machinery/config/contract.go`). */
 export interface Contract {
   major: number
   minor: number
@@ -16,7 +16,7 @@ export interface TalosMinor {
   minor: Minor
   /** Day of the first release, UTC. */
   released: string
-  /** The tag that these facts are from. Offered if the image factory can't list versions. */
+  /** The tag from which this row was taken. Offered if the image factory can't list versions. */
   version: string
   /** The tag's default Kubernetes version. */
   kubernetes: string
@@ -44,7 +44,7 @@ const kubernetesReleases: Readonly<Record<number, { readonly version: string; re
   36: { version: '1.36.3', supportEnds: '2027-06-28' },
 }
 
-/** Differences between minors, each with the first minor that has it. Documents and fields have theirs in `config/model`. */
+/** Differences between minors, each with the first minor that has it. Those of documents and fields are in `config/model`. */
 export const since = {
   /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
   rsaServiceAccountKey: '1.7',
@@ -92,7 +92,7 @@ export function isSince(version: Contract | string | undefined, first: Minor): b
 /** Whether a version has a feature of `since`. */
 export const has = (version: Contract | string | undefined, feature: keyof typeof since): boolean => isSince(version, since[feature])
 
-/** The day that community support of a Talos minor ended: the first release of the next minor (Talos's support matrix). Null if it hasn't. */
+/** The day that community support of a Talos minor ended: the first release of the next minor (Talos's support matrix). Null if support hasn't ended. */
 export const talosSupportEnds = (minor: string): string | null =>
   [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ?? null
 

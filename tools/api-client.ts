@@ -1,18 +1,18 @@
-/** The API from a script: the contract's operations over fetch. */
+/** A client of the API for scripts: calls the contract's operations with fetch. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
 export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
 
-/** A program that sheds load, or is written to faster than one person may, says when to come back; whoever asks more often than this is told so. */
+/** Maximum number of attempts. A program that sheds load, or limits how often one person may write, responds with the time after which to retry. */
 const tries = 6
-/** Who is asked to wait for longer has done something else wrong, such as a password. */
+/** Longest `Retry-After` to follow. A longer one has another cause, such as wrong passwords. */
 const longestWaitSeconds = 5
 
 /**
- * Comes back as often as `tries` says where the answer is 503 or 429 with a `Retry-After` of seconds, under the same Idempotency-Key.
- * @throws Error with the API's sentence and the call's name.
+ * Retries up to `tries` times if the response is 503 or 429 with a `Retry-After` in seconds, with the same Idempotency-Key.
+ * @throws Error with the name of the call and the API's message.
  */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({
   async call(operation, asked) {

@@ -1,7 +1,7 @@
 /**
- * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as children, and as the first user would,
- * through the API alone: makes the datacenters where the simulated servers stand, adds the servers by address, and confirms their hardware.
- * Nothing here is known to the program itself. Ctrl-C stops both; what the servers have on their disks and what the database holds stays.
+ * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child processes. Then, like the first user,
+ * through the API alone, creates the datacenters of the simulated servers, adds the servers by address, and confirms their hardware.
+ * The program itself doesn't know that this is a demo. Ctrl-C stops both processes; the servers' disks and the database are kept.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -21,7 +21,7 @@ interface SimulatedServer {
   serial: string
   address: string
   power: string
-  /** Booted with a command line of its own: it announces itself, or it doesn't. */
+  /** The server was booted with its own kernel command line, which decides whether it announces itself. */
   booted: boolean
   datacenter: { countryCode: string; cityCode: string; city: string; tier: 1 | 2 | 3 | 4; certifications: string[]; latitude: number; longitude: number }
 }
@@ -29,7 +29,7 @@ interface SimulatedServer {
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
 const dev = process.argv.includes('--dev')
-/** Options for the simulator that are handed on: how much faster than real it runs, and which block of addresses it begins with. */
+/** Options that are passed on to the simulator: its speed compared with real servers, and its first block of addresses. */
 const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
   const value = process.argv[process.argv.indexOf(option) + 1]
   return process.argv.includes(option) && value !== undefined ? [option, value] : []
@@ -44,7 +44,10 @@ interface SignIn {
 const signInFile = join(data, 'demo-admin.json')
 const keep = (admin: SignIn) => writeFileSync(signInFile, `${JSON.stringify(admin)}\n`, { mode: 0o600 })
 
-/** Email and password of the one admin of the demo: given, as at the last start, or made up once and kept, where only this user reads, before anybody is made with it. */
+/**
+ * Email and password of the only admin of the demo: from the environment, from the last start, or generated. Generated ones are saved, readable by
+ * this user only, before the admin is created with them.
+ */
 function demoAdmin(): SignIn {
   const given = { email: process.env['STEELYARD_ADMIN_EMAIL'], password: process.env['STEELYARD_ADMIN_PASSWORD'] }
   if (given.email && given.password) return { email: given.email, password: given.password }
@@ -54,7 +57,7 @@ function demoAdmin(): SignIn {
   return made
 }
 
-/** The access token, or null where the installation knows no such sign-in: its data folder was begun with another. */
+/** The access token, or null if the program refuses the sign-in because the data folder was created with another admin. */
 async function signIn(url: string, admin: SignIn): Promise<string | null> {
   try {
     return (await apiClient(url).call(authorize, { body: admin })).accessToken
@@ -64,7 +67,7 @@ async function signIn(url: string, admin: SignIn): Promise<string | null> {
   }
 }
 
-/** A child ended before it was ready: it has said why on our standard error. */
+/** A child process ended before it was ready. It has written the reason to our standard error. */
 class NotReady extends Error {
   override readonly name = 'NotReady'
   readonly code: number
@@ -74,7 +77,7 @@ class NotReady extends Error {
   }
 }
 
-/** Starts a child and waits for the line that says it is ready. Its standard error is ours. */
+/** Starts a child process and waits for its line that reports it is ready. The child writes to our standard error. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
   const child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -88,7 +91,7 @@ function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { ch
   return { child, ready: line, ended }
 }
 
-/** The port that the simulated image factory had the last time, so that links made with it go on working; another where somebody else has that now. */
+/** The last port of the simulated image factory, so that links to it keep working; another port if that one is in use. */
 async function portOfFactory(file: string): Promise<number> {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { port: number }).port : 0
   return kept > 0 && (await isFree(kept)) ? kept : freePort()
@@ -101,10 +104,10 @@ interface Place {
   servers: SimulatedServer[]
 }
 
-/** A machine that is busy with a thousand of them may take longer to answer than it is waited for: those are asked again. */
+/** Maximum number of attempts: on a machine that is busy with a thousand servers, some may not answer in time, and those are added again. */
 const rounds = 4
 
-/** Adds what isn't known yet; answers how many that were. */
+/** Adds the servers that the program doesn't have yet. Returns how many were missing. */
 async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
   const known = new Set((await call(serverList, { query: {} })).items.map((k) => k.identity.uuid))
   let count = 0
@@ -122,7 +125,7 @@ async function addMissing(call: Caller, places: readonly Place[]): Promise<numbe
   return count
 }
 
-/** Makes the datacenters that are missing, adds the addresses that are not known yet, and confirms what was found as the simulator says it is. */
+/** Creates missing datacenters, adds missing servers, and confirms the hardware that was found, using the data of the simulator. */
 async function furnish(call: Caller): Promise<void> {
   const servers = (await control<{ servers: SimulatedServer[] }>(join(data, 'simulator', 'control.sock'), '/servers')).servers
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
@@ -148,7 +151,7 @@ async function furnish(call: Caller): Promise<void> {
 
 const children: { child: ChildProcess; ended: Promise<number> }[] = []
 let stopping: Promise<void> | null = null
-/** The program first, so that it does not see its servers vanish. */
+/** Stops the children, the program first, so that it doesn't see its servers vanish. */
 const stop = (code: number) =>
   (stopping ??= (async () => {
     for (const { child, ended } of children.toReversed()) {
@@ -157,13 +160,13 @@ const stop = (code: number) =>
     }
     process.exit(code)
   })())
-// Whatever ends us, nobody goes on without us.
+// However this process ends, its children must not outlive it.
 process.on('exit', () => children.forEach(({ child }) => child.kill('SIGTERM')))
-// Whoever read our output may have gone: that ends nothing.
+// The reader of our output may have exited; we continue without it.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // Asked a second time: the children are told again, and wait for nothing any more.
+    // Second signal: signal the children again, which then stop without waiting.
     if (stopping) for (const { child } of children) child.kill('SIGTERM')
     void stop(0)
   })
@@ -180,7 +183,7 @@ try {
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
-  // The simulator's image factory is the program's, unless the person has one: what is prepared in the demo then needs no network, and boots nothing real.
+  // The program uses the simulated image factory unless the user has set another. Images prepared in the demo then need no network and boot no real machine.
   const ownFactory = process.env['IMAGE_FACTORY_URL']
   const factoryPort = await portOfFactory(join(data, 'simulator', 'factory.json'))
   const simulated = `http://127.0.0.1:${factoryPort}`
@@ -194,7 +197,7 @@ try {
   const url = line.slice(line.indexOf('http'))
   say(line)
   const token = await signIn(url, admin)
-  // What was given needs not be given again.
+  // Save the sign-in, so that it isn't needed at the next start.
   if (token !== null) keep(admin)
   say(
     token === null
@@ -217,7 +220,7 @@ try {
   }
   if (token !== null) await furnish(apiClient(url, token).call)
 } catch (error) {
-  // What was under way when Ctrl-C came fails, and that is no news.
+  // Calls that Ctrl-C interrupts fail; that needs no message.
   if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't go on: ${error instanceof Error ? error.message : String(error)}\n`)
   await stop(error instanceof NotReady ? error.code : 1)
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run faults`: the fault tests at length. Every effect point of a creation, kills at moments of many seeds, and each of the other fault tests
- * (two processes, the database, signals, …) once. Seeds are printed, and one is replayed by `npm run faults -- --seeds 7 --rounds 0 --others 0`.
+ * `npm run faults`: the fault tests in full. Every effect point of a creation, kills at moments of many seeds, and each of the other fault tests
+ * (two processes, the database, signals, …) once. Seeds are printed; a seed is replayed with `npm run faults -- --seeds 7 --rounds 0 --others 0`.
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     others: { type: 'string', default: '1' },
   },
 })
-// The tests start the program as people do: installed and built beforehand, so that none of them is the one that waits for it.
+// The tests start the program as people do. Install and build it first, so that no test has to wait for the build.
 if (spawnSync(process.execPath, ['start.mjs', '--build'], { stdio: 'inherit' }).status !== 0) process.exit(1)
 const rounds = Number(values.rounds)
 const seeds = (values.seeds ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join(',')).split(',').filter((s) => s !== '')
@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), 'steelyard-faults-report-'))
 const lines: string[] = []
 let failed = 0
 
-/** One run of vitest; what it found is said at the end again. */
+/** Runs vitest once. The result is printed again at the end. */
 function run(what: string, files: readonly string[], more: Record<string, string> = {}): void {
   const began = Date.now()
   const report = join(folder, `${lines.length}.json`)
@@ -53,7 +53,7 @@ function run(what: string, files: readonly string[], more: Record<string, string
   for (const { fullName } of broken) lines.push(`        ${fullName}`)
 }
 
-// Each round and each seed opens sites of its own, so that no simulator holds thousands of servers.
+// Each round and each seed starts its own sites, so that no simulator has thousands of servers.
 for (let round = 1; round <= rounds; round++) run(`every effect point of a creation, before and after, round ${round}`, ['kill-before', 'kill-after'])
 for (const seed of seeds) run(`moments of seed ${seed}`, ['kill-moments'], { FAULT_SEEDS: seed, FAULT_MOMENTS: values.moments })
 const own = new Set(['kill-before', 'kill-after', 'kill-moments'])

@@ -11,7 +11,7 @@ const tracked = () =>
     .filter((f) => f !== '' && existsSync(f))
 const textFiles = () => tracked().filter((f) => /\.(ts|tsx|mjs|json|md|css|html|yaml|yml|sh|sql|proto)$|^\.npmrc$|\.ci\/run$/.test(f))
 
-/** What knip finds (https://knip.dev), as text; empty where there is nothing. */
+/** The findings of knip (https://knip.dev) as text; empty if there are none. */
 const knip = (folder: string, ...options: string[]) =>
   spawnSync(process.execPath, [`${process.cwd()}/node_modules/knip/bin/knip.js`, '--no-progress', '--no-config-hints', ...options], {
     cwd: folder,
@@ -71,7 +71,7 @@ test('no source file has more than 500 lines', () => {
   expect(long).toEqual([])
 })
 
-/** Folders with more than 25 files of their own. Tests, styles and migrations don't count: they stand beside the file they belong to, or are never looked for. */
+/** Folders with more than 25 files, without subfolders. Tests, styles, migrations, generated files and fixtures don't count. */
 const fullFolders = (files: readonly string[]) => {
   const own = files.filter((f) => !/\.(test\.tsx?|e2e\.ts|css)$|\/(migrations|gen|fixtures)\//.test(f))
   return [...Map.groupBy(own, dirname)].filter(([, inside]) => inside.length > 25).map(([folder]) => folder)

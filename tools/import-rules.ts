@@ -1,11 +1,11 @@
 import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cruiser'
 
 /**
- * The arrows of docs/architecture.md: which room may import which, and the layers inside a room. `imports.test.ts` holds them.
+ * The arrows of docs/architecture.md: which room may import which, and the layers inside a room. `imports.test.ts` enforces them.
  * Paths are those of resolved files, so dynamic imports and types count as well.
  */
 
-/** Rooms that a room's sources, and beside them its tests, may import. */
+/** Rooms that a room's sources may import, and those that its tests may import in addition. */
 const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
   contract: { source: [], test: [] },
   talos: { source: [], test: [] },
@@ -19,7 +19,7 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
 }
 const rooms = Object.keys(doors).join('|')
 
-/** Within the console: routes → features → layout, ui, api, lib. `api` shows toasts; features fill the layout's stores. */
+/** Imports within the console: routes → features → layout, ui, api, lib. `api` shows toasts; features fill the layout's stores. */
 const consoleLayers: Readonly<Record<string, readonly string[]>> = {
   lib: ['lib'],
   ui: ['ui', 'lib'],

@@ -14,7 +14,7 @@ test('every regular expression of the product takes linear time', () => {
     return why === undefined ? [] : [`${one.place} /${one.pattern}/${one.flags}: ${why}`]
   })
   expect(slow).toEqual([])
-  // Some six seconds of a processor that may have others to serve.
+  // Takes about six seconds of processor time, and longer if the machine is busy.
 }, 120_000)
 
 test('the regular expressions of the schema library that the contract uses take linear time as well', () => {

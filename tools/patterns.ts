@@ -1,6 +1,6 @@
 /**
- * Finds regular expressions whose time grows faster than the text that they read (OWASP: "Regular expression Denial of Service"). Each is run against
- * texts that are made from its own parts: what it repeats, repeated, behind what stands before it, with an end that does not fit.
+ * Finds regular expressions whose time grows faster than the length of their input (OWASP: "Regular expression Denial of Service"). Each is run against
+ * texts made from the pattern's own parts: a text that matches up to a repeated part, many repetitions of that part, and an end that doesn't match.
  */
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -33,17 +33,17 @@ function nodesOf(root: Node): Node[] {
   return nodes
 }
 
-/** What stands for a part of a pattern that is only known as the program runs. */
+/** Replaces a part of a pattern that is only known at run time. */
 const standIn = 'xyz'
 
-/** The text of a string or a template; undefined for anything that has to be run to be known. */
+/** The text of a string or a template; undefined for anything that is only known at run time. */
 function textOf(node: Node | undefined): string | undefined {
   if (node?.type === 'Literal' && typeof node['value'] === 'string') return node['value']
   if (node?.type !== 'TemplateLiteral') return undefined
   return (node['quasis'] as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join(standIn)
 }
 
-/** Every regular expression that is written in these files: literals, and `new RegExp` of a text. Each once. */
+/** Every regular expression in these files, without duplicates: literals, and `new RegExp` of a text. */
 export function patternsIn(files: readonly string[], read = (file: string) => readFileSync(file, 'utf8')): Found[] {
   const found = new Map<string, Found>()
   for (const file of files) {
@@ -65,10 +65,10 @@ export function patternsIn(files: readonly string[], read = (file: string) => re
   return [...found.values()]
 }
 
-/** Characters that stand for whole classes, beside those that a pattern names. */
+/** Characters that represent whole classes, in addition to those that a pattern names. */
 const usual = [' ', '\t', '\n', 'a', 'A', '0', '-', '.', '_', '/', ':', '"', ',', '=', '\u00e9']
 
-/** Short texts that a pattern is made of: what it repeats, and what stands before that. */
+/** Short texts made from a pattern: its repeated parts, what matches before them, and ends that don't match. */
 interface Parts {
   readonly pumps: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
@@ -84,7 +84,7 @@ function partsOf(pattern: string, flags: string): Parts {
     const one = new RegExp(`^(?:${raw})$`, flags.replaceAll(/[gy]/g, ''))
     return [...pool].filter((c) => one.test(c))
   }
-  /** A text that the part takes; of alternatives the one with this number, of a class its member with it. */
+  /** A text that matches the part. `turn` is the number of the chosen alternative, and of the chosen member of a class. */
   const sample = (node: AST.Element | AST.Alternative | AST.Pattern, turn = 0): string => {
     switch (node.type) {
       case 'Alternative':
@@ -106,7 +106,7 @@ function partsOf(pattern: string, flags: string): Parts {
         return ''
     }
   }
-  /** What is taken before a part, from the beginning of the pattern. */
+  /** A text that matches from the beginning of the pattern up to a part. */
   const before = (node: AST.Node, turn = 0): string => {
     const { parent } = node
     if (!parent || parent.type === 'Pattern') return ''
@@ -131,36 +131,36 @@ function partsOf(pattern: string, flags: string): Parts {
       }
     },
   })
-  // All but the last character of what would fit.
+  // A matching text without its last character.
   suffixes.add(sample(tree).slice(0, -1))
   pumps.delete('')
   return { pumps, prefixes, suffixes }
 }
 
-/** Lengths of the texts, in characters: small steps first, so that what doubles with each character is found before it takes minutes. */
+/** Lengths of the texts, in characters: small steps first, so that a pattern whose time doubles with each character is found before a run takes minutes. */
 const steps = [20, 24, 28, 32, 40, 48, 64, 96, 128, 256, 1024, 4096, 16_384] as const
-/** What a pattern may take for a text of any of these lengths before it is looked at more closely. One that reads each character once takes a tenth of a millisecond. */
+/** A pattern that takes longer than this for any of these lengths is examined further. A pattern that reads each character once takes a tenth of a millisecond. */
 const limitMs = 8
-/** Four times the text takes four times as long; where it takes more than this, the time grows faster. */
+/** For a text that is four times as long, a linear pattern takes four times as long. Above this factor the time grows too fast. */
 const mostGrowth = 8
 
 function timeMs(regex: RegExp, text: string): number {
   regex.lastIndex = 0
   const began = performance.now()
-  // All matches of a text are asked for at once.
+  // With the flag `g`, all matches of a text are searched at once.
   if (regex.global) text.replace(regex, '')
   else regex.exec(text)
   return performance.now() - began
 }
 
-/** The least of several, because anything else on the machine only adds to it. */
+/** The shortest of several runs, because other load on the machine only adds time. */
 const leastMs = (regex: RegExp, text: string): number => {
   let least = Infinity
   for (let i = 0; i < (least > 10 * limitMs ? 2 : 4) && least > limitMs / 4; i++) least = Math.min(least, timeMs(regex, text))
   return least
 }
 
-/** Why a pattern is slow, with the text that shows it; undefined where its time grows no faster than the text. */
+/** Why a pattern is slow, with the text that shows it; undefined if its time grows no faster than the text. */
 export function slownessOf({ pattern, flags }: Pick<Found, 'pattern' | 'flags'>): string | undefined {
   const regex = new RegExp(pattern, flags)
   const { pumps, prefixes, suffixes } = partsOf(pattern, flags)

@@ -1,4 +1,4 @@
-/** The Node that each platform gets, and what the oldest of them lacks. */
+/** The Node version that each platform gets, and the features that the oldest of them lacks. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isTest, sourceFiles } from './imports.ts'
@@ -11,14 +11,14 @@ const locked = (
   JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { version?: string; os?: string | string[]; cpu?: string | string[] }> }
 ).packages
 
-/** What the product uses that Node has only since a version, and what stands in for it before: a file, and the words by which it asks whether Node has it. */
+/** Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` its code that detects the feature. */
 const newer = [{ what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" }]
-/** What fails there without a word, and has a plain way around it. */
+/** Features that fail silently in a pinned Node that lacks them, and that are easy to avoid. */
 const avoided = [
   { what: /\bimport\.meta\.main\b/, since: '24.2.0' },
   { what: /\bcrypto\.argon2|\bargon2\b.*'node:crypto'/, since: '24.7.0' },
 ]
-/** Types are stripped without an option from here on. */
+/** From this version on Node strips types without an option. */
 const oldest = '24.0.0'
 
 const parts = (version: string): number[] => version.split('.').map(Number)
@@ -45,7 +45,7 @@ test('on Linux and macOS, on Intel and ARM, the pinned Node is in the lockfile',
 test.each(newer)('each pinned Node has $what, or the code has a fallback', ({ since, instead, asks }) => {
   const lacking = pinned.filter(([, version]) => !isAtLeast(version, since)).map(([name, version]) => `${name} ${version}`)
   const isCovered = existsSync(instead) && readFileSync(instead, 'utf8').includes(asks)
-  // Where no pinned Node lacks it any more, what stands in for it can go.
+  // As soon as no pinned Node lacks the feature, the fallback can be removed.
   expect({ lacking: isCovered ? [] : lacking, isNeeded: lacking.length > 0 }).toEqual({ lacking: [], isNeeded: isCovered })
 })
 

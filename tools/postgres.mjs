@@ -1,11 +1,11 @@
-// A throw-away PostgreSQL from the system's packages, for running the backend's suites on the oldest supported version as well.
-// Unix socket only, in a folder of its own; gone when stopped.
+// A temporary PostgreSQL from the system's packages, to run the backend's suites on the oldest supported version too.
+// It listens only on a Unix socket, in its own folder, which is removed when it stops.
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Folder of the newest installed server's programs, or null. */
+/** Folder with the programs of the newest installed server, or null. */
 export function systemPostgres() {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return null
@@ -14,7 +14,7 @@ export function systemPostgres() {
   return newest ? { version: newest, bin: join(root, newest, 'bin') } : null
 }
 
-/** PostgreSQL refuses to run as root: as root it runs under the account that the system's package made. */
+/** PostgreSQL refuses to run as root. If we are root, it runs under the account that the system's package has created. */
 function account() {
   if (process.getuid?.() !== 0) return {}
   const line = readFileSync('/etc/passwd', 'utf8')

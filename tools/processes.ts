@@ -1,4 +1,4 @@
-/** Real processes for measurements and the demo: ports, folders, children that are started, watched and ended, and the simulator's control socket. */
+/** Real processes for measurements and the demo: free ports, data folders, child processes and their resource usage, and the simulator's control socket. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
@@ -9,12 +9,12 @@ import { createInterface } from 'node:readline'
 
 export interface Running {
   child: ChildProcess
-  /** Milliseconds from the spawn to the line that says it is ready. */
+  /** Milliseconds from the spawn to the line that reports the program as ready. */
   readyAfterMs: number
   stop(): Promise<void>
 }
 
-/** A port of 127.0.0.1 that is free: one of those that the system gives to no outgoing connection (Linux: 32768 and up), so that it still is when it is listened on. */
+/** A free port of 127.0.0.1, below the ports that the system assigns to outgoing connections (Linux: 32768 and up), so that it is still free when used. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = 10_240 + Math.floor(Math.random() * 20_000)
@@ -34,7 +34,7 @@ export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean>
   return listens
 }
 
-/** A folder for data that every account may enter, as the embedded database needs when root runs this. */
+/** A data folder that every account may enter: the embedded database needs that if we run as root. */
 export function scratch(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'sy-bench-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
@@ -69,7 +69,7 @@ export function usage(pid: number): { cpuSeconds: number; memoryMiB: number } {
   return { cpuSeconds: ticks / 100, memoryMiB: Number(resident?.[1] ?? 0) / 1024 }
 }
 
-/** One call of a simulator's control socket: GET, or POST where something is sent. @throws Error with what it answered instead of 2xx */
+/** One call of a simulator's control socket: GET, or POST if there is a body. @throws Error with the response if its status isn't 2xx */
 export function control<T>(socketPath: string, path: string, sent?: object): Promise<T> {
   return new Promise((resolve, reject) => {
     const how = sent === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' } }

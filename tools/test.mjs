@@ -1,6 +1,6 @@
-// `npm test`: everything. Checks and suites one after another, the time of each at the end, and one closing line of counts.
-// What the machine lacks is skipped by name with the line that installs it; TEST_NOTHING_SKIPPED=1 makes a skip a failure.
-// Plain JavaScript: on a fresh clone the machine's own Node runs it.
+// `npm test` runs all checks and suites one after another, then prints the time of each and a last line with the counts.
+// A suite that needs a missing program is skipped by name, with the command that installs the program; with TEST_NOTHING_SKIPPED=1 a skip is a failure.
+// Plain JavaScript, because on a fresh clone the machine's own Node runs this file.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,15 +12,15 @@ import { filesForAllStatements } from './statements.mjs'
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
 const only = process.argv.slice(2)
 const rows = []
-// Said again at the very end: where only the last part of the output is kept, that is what one needs.
+// Failures are printed again at the very end, because sometimes only the last part of the output is kept.
 const failures = []
-// What the tests start is compiled once and kept, as at every other start.
+// Programs that the tests start share a persistent compile cache, as at every other start.
 const compiled = join(process.cwd(), 'node_modules/.steelyard/compiled')
 const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
-/** Runs a command with its output shown; a vitest run is counted by its tests, any other as one. Answers the report of a vitest run. */
+/** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. Returns the report of a vitest run. */
 function suite(name, command, args, env = {}) {
   if (only.length > 0 && !only.some((o) => name.includes(o))) return null
   console.log(`\n── ${name}`)
@@ -67,7 +67,7 @@ for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'c
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 const onEmbedded = suite('backend', node, vitest('--project', 'backend'), { TEST_STATEMENTS: statements })
-/** The files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
+/** The test files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
 function filesAgain() {
   if (!onEmbedded) return []
   const milliseconds = new Map(onEmbedded.testResults.map((file) => [relative('.', file.name), file.endTime - file.startTime]))

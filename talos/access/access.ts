@@ -5,7 +5,7 @@ import type { Credentials } from '../pki/certificates.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Returns a mapping, or throws an Error that says what is expected. */
+/** Parses a YAML mapping. Throws an Error that names the expected kind of file (`what`) for any other text. */
 function yaml(text: string, what: string): Fields {
   let root: unknown
   try {
@@ -24,7 +24,7 @@ function mapAt(fields: Fields | undefined, key: string): Fields | undefined {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** PEM in base64. @throws Error with the sentence */
+/** Decodes PEM in base64. @throws Error with the message `missing` if the value is no PEM */
 function decodedPem(value: string | undefined, missing: string): string {
   const pem = Buffer.from(value ?? '', 'base64').toString('utf8')
   if (!pem.startsWith('-----BEGIN ')) throw new Error(missing)

@@ -1,4 +1,4 @@
-/** Answers that are complete before the server has seen the end of the request: grpc-go ends such streams with RST_STREAM(NO_ERROR). */
+/** Responses that are complete before the server has received the end of the request: grpc-go ends such streams with RST_STREAM(NO_ERROR). */
 import { createServer } from 'node:tls'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { resources } from './resources.ts'
 
 const peers = usePeers()
 
-/** HTTP/2 frames by hand (RFC 9113 §4.1): Node's own server can't be told to send an answer and its reset in one piece. */
+/** HTTP/2 frames by hand (RFC 9113 §4.1): Node's own server can't send a response and its reset in one packet. */
 function http2Frame(type: number, flags: number, streamId: number, payload: Uint8Array = new Uint8Array()): Buffer {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)
@@ -29,7 +29,7 @@ const literal = (text: string) => Buffer.concat([Buffer.from([text.length]), Buf
 const answerHeaders = Buffer.concat([Buffer.from([0x88, 0x0f, 31 - 15]), literal('application/grpc')])
 const okTrailers = Buffer.concat([Buffer.from([0]), literal('grpc-status'), literal('0')])
 
-/** A client of a server that answers each call as soon as it sees its headers: with `messages`, and a reset in the same piece. */
+/** A client of a server that answers each call as soon as its headers arrive: with `messages` and a reset in the same packet. */
 async function against(messages: Uint8Array[], how: { reset: number; trailers: boolean }) {
   const answer = (streamId: number) =>
     Buffer.concat([

@@ -1,10 +1,10 @@
 /**
  * The HTTP/2 stream of one call, made tolerant of how grpc-go ends it.
  *
- * A server may answer in full before it has seen the end of the request, and then asks the client to stop sending with RST_STREAM(NO_ERROR); the answer is
- * complete and must not be discarded (RFC 9113 §8.1). grpc-go does so whenever it writes its trailers before it reads our END_STREAM (grpc-go
- * `internal/transport/http2_server.go`: `finishStream` with `rst`). Node marks such a stream as closed at once, although its answer can still be read, and
- * refuses to iterate over it: "Premature close".
+ * A server may send its full response before it has received the end of the request. It then stops the client with RST_STREAM(NO_ERROR). The response is
+ * complete and must not be discarded (RFC 9113 §8.1). grpc-go sends this reset whenever it writes its trailers before it reads our END_STREAM (grpc-go
+ * `internal/transport/http2_server.go`: `finishStream` with `rst`). Node marks such a stream as closed at once, although the response can still be read, and
+ * refuses to iterate over the stream: "Premature close".
  */
 import { type ClientHttp2Stream, constants } from 'node:http2'
 import { Readable } from 'node:stream'
@@ -12,10 +12,10 @@ import { Readable } from 'node:stream'
 type WriteCallback = (error?: Error | null) => void
 
 /**
- * Prepares `stream` for a call with a single request message; to be called before its request is written.
- * - Reading begins at once, so that the answer is kept however the stream ends. A slow reader still slows the server down.
- * - The only message is held back until the end of the request, and both go out together: most servers then have no reason to reset.
- * - A request that can't be sent any more is no failure once the answer is complete.
+ * Prepares `stream` for a call with a single request message. Call this before the request is written.
+ * - Reading begins at once, so that the response is kept however the stream ends. A slow reader still slows the server down.
+ * - The only message is held back and sent together with the end of the request: most servers then have no reason to reset the stream.
+ * - A request that can no longer be sent is no failure if the response is complete.
  */
 export function readWholeAnswer(stream: ClientHttp2Stream): void {
   let complete = false
@@ -23,7 +23,7 @@ export function readWholeAnswer(stream: ClientHttp2Stream): void {
   stream.once('trailers', () => (complete = true))
 
   const body = new Readable({ read: () => void stream.resume() })
-  // A reader gets the error; without a reader the stream's own error counts.
+  // If there is a reader, the reader gets the error. Without a reader the stream's own error counts.
   body.on('error', () => {})
   stream.on('data', (chunk: Buffer) => body.push(chunk) || stream.pause())
   stream.once('end', () => body.push(null))

@@ -5,18 +5,18 @@ import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
 import { messageText } from './text.ts'
 
-// Bounds of everything that a server sends, because servers are not trusted.
+// Limits for everything that a server sends, because servers are not trusted.
 
-/** Elements of a list that a server says about itself. */
+/** Maximum number of elements kept of a list from a server. */
 export const maxItems = 1024
-/** Elements of a list that are looked at for those that are kept; pods make links by the thousand. */
+/** Maximum number of elements of a list that are examined for those to keep: pods can add thousands of links. */
 export const maxScanned = 65_536
-/** Bytes of one message; Talos itself allows 32 MiB, nothing that we read comes near this. */
+/** Maximum bytes of one message. Talos itself allows 32 MiB; the messages that we read are far smaller than this limit. */
 export const maxMessageBytes = 4 * 1024 * 1024
-/** Bytes of all messages of one list. */
+/** Maximum bytes of all messages of one list. */
 export const maxListBytes = 1024 * 1024
 
-/** A count or size as a number; a value that no machine has is an error that names the field. */
+/** A count or size as a number. Throws an error that names the field if no real machine could have the value. */
 export function count(value: bigint | number, field: string): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < 0) throw new TalosError('invalid_data', `server sent invalid data (${field})`)
@@ -24,7 +24,7 @@ export function count(value: bigint | number, field: string): number {
 }
 
 export interface CallOptions {
-  /** Instead of the client's. */
+  /** Deadline in place of the client's. */
   deadlineMs?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -35,11 +35,11 @@ export interface CallContext {
   signal: AbortSignal | undefined
   /** Why the connection ended, or undefined. */
   failure: () => unknown
-  /** Aborted when the connection has ended: no call outlives it. */
+  /** Aborted when the connection has ended: no call outlives its connection. */
   ended: AbortSignal
 }
 
-/** Makes one call with one answer. */
+/** Makes one call with a single response. */
 export async function unary<T>(context: CallContext, options: CallOptions, call: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
   const timeoutMs = options.deadlineMs ?? context.deadlineMs
   try {
@@ -50,14 +50,14 @@ export async function unary<T>(context: CallContext, options: CallOptions, call:
 }
 
 export interface StreamBounds {
-  /** Milliseconds until the stream must end. None for a stream that is followed. */
+  /** Milliseconds until the stream must end. No limit for a stream that is followed. */
   untilMs?: number | undefined
-  /** Milliseconds until the first message, for streams that send one at once. */
+  /** Milliseconds until the first message, for streams that send a message at once. */
   firstWithinMs?: number | undefined
 }
 
 /**
- * The messages of a stream. Leaving the loop ends the call. Only the current message is in memory; a slow reader slows the server
+ * The messages of a stream. Leaving the loop over them ends the call. Only the current message is in memory; a slow reader slows the server
  * down.
  */
 export async function* stream<T>(
@@ -77,7 +77,7 @@ export async function* stream<T>(
           own.abort()
         }, bounds.firstWithinMs)
   try {
-    // 0 means no deadline to the library.
+    // For the library, 0 means no deadline.
     for await (const message of call({ signal, timeoutMs: bounds.untilMs ?? 0 })) {
       clearTimeout(first)
       yield message
@@ -100,7 +100,7 @@ async function failureOf(error: unknown, context: CallContext, options: CallOpti
   return talosError(context.failure() ?? error, timeoutMs, context.signal)
 }
 
-/** The single element of an answer. Talos wraps answers in a list, for calls that it forwards to several machines. */
+/** The single element of a response. Talos wraps responses in a list, because it can forward a call to several machines. */
 export function one<T extends { metadata?: Metadata | undefined }>(messages: readonly T[], call: string): T {
   const [message] = messages
   if (message === undefined) throw new TalosError('invalid_data', `server sent invalid data (empty answer to ${call})`)
@@ -108,7 +108,7 @@ export function one<T extends { metadata?: Metadata | undefined }>(messages: rea
   return message
 }
 
-/** An error inside an answer or a stream. */
+/** An error inside a response or a stream. */
 export function refuseError(metadata: Metadata | undefined): void {
   if (metadata !== undefined && metadata.error !== '') throw new TalosError('other', messageText(metadata.error))
 }

@@ -19,7 +19,7 @@ export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
 export type Service = Awaited<ReturnType<TalosClient['services']>>[number]
 
 /**
- * What a service says of itself. Its health check says it; a service that was never healthy, or failed before it ran, has only the last event of its
+ * The service's message from its health check. A service that was never healthy, or failed before it ran, has only the last event of its
  * history, such as `Failed to run pre stage: failed to pull image …`.
  */
 export const messageOf = (s: Service): string | null => s.message || (s.healthy === true ? null : s.lastEvent?.message || null)
@@ -27,9 +27,9 @@ export const messageOf = (s: Service): string | null => s.message || (s.healthy 
 export type EtcdMember = Awaited<ReturnType<TalosClient['etcdMembers']>>[number]
 
 export interface ResetOptions {
-  /** Drain and leave etcd first; refused by the machine where that can't be done. */
+  /** Drain the node and leave etcd first. The machine refuses the reset if that is impossible. */
   graceful: boolean
-  /** Otherwise it shuts down. */
+  /** Reboots after the reset; otherwise the machine shuts down. */
   reboot: boolean
   mode?: 'all' | 'system_disk' | 'user_disks' | undefined
   /** Labels such as STATE and EPHEMERAL: only these are wiped, and Talos stays installed. */
@@ -40,7 +40,7 @@ export interface ResetOptions {
 
 export interface TalosClient extends ReturnType<typeof talosClient> {}
 
-/** Calls that do real work on the machine take longer to answer than reads. */
+/** Deadline for calls that do real work on the machine: they take longer than reads. */
 const workDeadlineMs = 60_000
 
 export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
@@ -48,14 +48,14 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
   const storage = createClient(StorageService, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
-  /** The answer of a call to one machine. */
+  /** The response of a call to one machine. */
   const ask = async <T extends { metadata?: Metadata | undefined }>(
     name: string,
     options: CallOptions,
     call: (options: ConnectCallOptions) => Promise<{ messages: T[] }>,
   ) => one((await unary(connection, options, call)).messages, name)
 
-  /** Raw bytes of a stream: within the deadline, or without limit if it is followed. */
+  /** Raw bytes of a stream: within the deadline, or without time limit if the stream is followed. */
   async function* bytes(
     options: CallOptions,
     bounds: { followed: boolean; maxBytes: number },
@@ -74,10 +74,10 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
   return {
     target: connection.target,
 
-    /** Ends the connection and all calls on it. Calls after it fail with kind `cancelled`. */
+    /** Ends the connection and all calls on it. Later calls fail with kind `cancelled`. */
     close: connection.close,
 
-    /** In maintenance before Talos 1.13 this is `unimplemented`: read the resource `version` there. */
+    /** In maintenance before Talos 1.13 this call fails with `unimplemented`: read the resource `version` instead. */
     async version(options: CallOptions = {}) {
       const { version, platform } = await ask('Version', options, (o) => machine.version({}, o))
       return {
@@ -95,9 +95,9 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
         const last = s.events?.events.at(-1)
         return {
           id: text(s.id),
-          /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
+          /** As Talos names it: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
           state: text(s.state),
-          /** Undefined where the service has no health check or hasn't answered one yet. */
+          /** Undefined if the service has no health check, or none has completed yet. */
           healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
           message: messageText(s.health?.lastMessage ?? '', 1_000),
           /** The last event of the service's history. */
@@ -107,8 +107,9 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     /**
-     * Gives the machine a configuration, as exactly these bytes. `auto` reboots where it must. With `dryRun` nothing changes, `details` tells
-     * what would, and Talos gives no warnings; it tells it with all secrets, so it is not to be shown. A refusal is `invalid_argument` with Talos's reasons, a line each.
+     * Sends the machine a configuration, byte for byte. `auto` reboots if necessary. With `dryRun` nothing changes: `details` describes
+     * what would change, and Talos returns no warnings. `details` contains all secrets, so it must not be shown.
+     * A refusal is `invalid_argument` with Talos's reasons, one per line.
      */
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
       const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
@@ -122,7 +123,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     /**
-     * Makes the machine the first member of a new etcd. Once per cluster: a second call on this machine is `already_exists`, on another control
+     * Makes the machine the first member of a new etcd. Call it once per cluster: a second call on this machine fails with `already_exists`; on another control
      * plane Talos would make a second cluster.
      */
     async bootstrap(options: CallOptions = {}): Promise<void> {
@@ -135,7 +136,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       return { actorId: text(actorId) }
     },
 
-    /** Stops a service and starts it again. Talos allows that for the kubelet and for the services of extensions alone. */
+    /** Stops a service and starts it again. Talos allows this only for the kubelet and for services of extensions. */
     async restartService(id: string, options: CallOptions = {}) {
       await ask('ServiceRestart', work(options), (o) => machine.serviceRestart({ id }, o))
     },
@@ -145,7 +146,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       return { actorId: text(actorId) }
     },
 
-    /** Begins the wiping; the answer comes before it is done. */
+    /** Begins to wipe the machine. The response arrives before the wipe has finished. */
     async reset(how: ResetOptions, options: CallOptions = {}) {
       const request = {
         graceful: how.graceful,
@@ -159,8 +160,8 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     /**
-     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance anybody may. `device` is the
-     * kernel's name without `/dev/`. What Talos itself found on the disk doesn't protect it; a mounted one is refused as `failed_precondition`.
+     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance any caller may do this. `device` is the
+     * kernel's name without `/dev/`. Talos wipes a disk even if it has recognised its content; a mounted disk is refused with `failed_precondition`.
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
       const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
@@ -170,7 +171,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     async etcdMembers(options: CallOptions = {}) {
       const { members } = await ask('EtcdMemberList', options, (o) => machine.etcdMemberList({}, o))
       return members.slice(0, maxItems).map((m) => ({
-        /** Decimal; more than a number can hold. */
+        /** Decimal text, because the 64-bit value doesn't fit in a JavaScript number. */
         id: m.id.toString(),
         hostname: text(m.hostname),
         peerUrls: m.peerUrls.slice(0, 16).map((u) => text(u)),
@@ -196,12 +197,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       await ask('EtcdLeaveCluster', work(options), (o) => machine.etcdLeaveCluster({}, o))
     },
 
-    /** Takes another, dead member out. `id` as `etcdMembers` gives it. */
+    /** Removes another member that is dead. `id` is the one from `etcdMembers`. */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
       await ask('EtcdRemoveMemberByID', work(options), (o) => machine.etcdRemoveMemberByID({ memberId: BigInt(id) }, o))
     },
 
-    /** etcd's database, whole; the pieces joined are the file. Up to 8 GiB, the most that etcd allows. */
+    /** The whole database of etcd, as consecutive chunks of one file. Up to 8 GiB, etcd's maximum. */
     etcdSnapshot(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
       return bytes({ deadlineMs: 3_600_000, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, (o) => machine.etcdSnapshot({}, o))
     },
@@ -212,7 +213,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       return unpackKubeconfig(Buffer.concat(parts))
     },
 
-    /** A service's log; `tail` lines of the past, all of them by default. */
+    /** A service's log. `tail`: number of past lines; all of them by default. */
     logs(how: { service: string; follow?: boolean; tail?: number }, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
       const request = { namespace: 'system', id: how.service, follow: how.follow ?? false, tailLines: how.tail ?? -1 }
       return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.logs(request, o))
@@ -224,7 +225,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.dmesg(request, o))
     },
 
-    /** Events as they happen, after the last `tail` of the past (−1: all that the machine remembers). Ends only with the connection. */
+    /** The last `tail` past events (−1: all that the machine keeps), then new events as they happen. Ends only with the connection. */
     async *events(how: { tail?: number; afterId?: string; actorId?: string } = {}, options: CallOptions = {}): AsyncGenerator<TalosEvent, void, undefined> {
       const request = { tailEvents: how.tail ?? 0, tailId: how.afterId ?? '', withActorId: how.actorId ?? '' }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
@@ -242,8 +243,8 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 const kubeconfigMaxBytes = 1024 * 1024
 
 /**
- * Extracts the file from Talos's Kubeconfig answer, a gzipped tar with one entry. Talos doesn't close the tar, so padding and end are missing and strict
- * readers refuse it; therefore the header is parsed here. Throws TalosError.
+ * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't close the tar, so the padding and the end marker are missing, and strict
+ * readers refuse the archive; therefore the header is parsed here. Throws TalosError.
  */
 function unpackKubeconfig(archive: Uint8Array): string {
   const broken = (why: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })

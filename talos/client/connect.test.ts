@@ -123,7 +123,7 @@ describe('mutual TLS', () => {
       usages: ['server'],
       names: { addresses: names },
       lifetimeMs: hourMs,
-      // Ours begin five minutes before they are made.
+      // `issueCertificate` backdates a certificate by five minutes.
       now: new Date(now.getTime() + beginsInMs + 5 * minuteMs),
     })
 
@@ -152,7 +152,7 @@ describe('mutual TLS', () => {
 
   test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // Of the day that it lasts, an hour has passed for us; the authority was made just now, and begins five minutes earlier.
+    // By our clock an hour of this one-day certificate has passed. The authority was made just now, so it begins five minutes ago.
     const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],
@@ -171,7 +171,7 @@ describe('mutual TLS', () => {
   test('a refusal of the client certificate is reported as a refusal', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // TLS 1.3 tells it only on the first read.
+    // TLS 1.3 reports the refusal only on the first read.
     const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
     await expect(client.version()).rejects.toMatchObject({ kind: 'refused', message: 'server hung up when it saw our certificate' })
     await expect(client.version()).rejects.toMatchObject({ kind: 'refused' })

@@ -1,7 +1,7 @@
 /**
  * Connections to Talos's API: one TLS connection per client, which is never reopened after `close()`.
- * A machine in maintenance has a self-signed certificate, which is read first and then pinned. A configured machine requires a client
- * certificate and shows one of its cluster's authority.
+ * The certificate of a machine in maintenance is read first and then pinned. A configured machine requires a client
+ * certificate and presents a certificate that its cluster's authority has signed.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
@@ -16,14 +16,14 @@ import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
 import { demandSigned, refusalOf } from './skew.ts'
 
-/** Where Talos's API listens. `host` is an IP literal: no name is looked up when dialling. */
+/** Address of Talos's API. `host` is an IP literal, so dialling needs no name lookup. */
 export interface Target {
   host: string
   port?: number | undefined
 }
 
 export interface ConnectOptions {
-  /** Default deadline of connecting and of each call. */
+  /** Default deadline for connecting and for each call. */
   deadlineMs?: number | undefined
   /** Closes the connection and ends every call on it. */
   signal?: AbortSignal | undefined
@@ -58,8 +58,8 @@ export async function readCertificate(
 }
 
 /**
- * As `readCertificate`, with a client on the same connection, whose peer has the certificate's key. Null if the machine is configured and requires a client
- * certificate. Throws TalosError.
+ * Like `readCertificate`, but also returns a client on the same connection, whose peer has proved that it has the certificate's key.
+ * The client is null if the machine is configured and requires a client certificate. Throws TalosError.
  */
 export async function connectUnknown(target: Target, options: ConnectOptions = {}): Promise<{ shown: ReadCertificate; client: TalosClient | null }> {
   const socket = await openTls(target, unbelieving, options)
@@ -87,15 +87,15 @@ function shownBy(socket: TLSSocket) {
   }
 }
 
-/** A better reason for a connection that ended before the first answer, if there is one. */
+/** A more precise reason why a connection ended before the first response, if there is one. */
 type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
-/** A client for a machine in maintenance that shows exactly the certificate `pem`. Throws TalosError, kind `certificate` for any other. */
+/** A client for a machine in maintenance that presents exactly the certificate `pem`. Throws TalosError, of kind `certificate` for any other certificate. */
 export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
   const expected = new X509Certificate(pinned.pem)
-  // Trust the leaf itself: its authority exists only inside the machine and isn't sent.
+  // Trust the leaf itself: the authority that signed the leaf exists only inside the machine and isn't sent.
   const tls = { ca: pinned.pem, allowPartialTrustChain: true, rejectUnauthorized: false }
   const check = (socket: TLSSocket) => {
     // The clock of a machine without NTP may be wrong. Only the key matters.
@@ -111,13 +111,13 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
 }
 
 /**
- * A client for a configured machine: mutual TLS. Throws TalosError: kind `certificate` where the server shows another one than expected, `clock` where it shows one out
- * of its time. The client's calls throw kind `refused` or `clock` where the server doesn't accept ours.
+ * A client for a configured machine, over mutual TLS. Throws TalosError: kind `certificate` if the server presents an unexpected certificate, `clock` if
+ * the certificate is expired or not yet valid. The client's calls throw kind `refused` or `clock` if the server doesn't accept our certificate.
  */
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
   const authority = new X509Certificate(ca)
-  // `check` verifies, because it sees a refused certificate too. Nothing is sent before it.
+  // `check` verifies the certificate, because it also gets certificates that TLS has rejected. Nothing is sent before `check` has run.
   const tls = { ca, cert: crt, key: standardKey(key), rejectUnauthorized: false }
   return open(target, tls, options, (socket) => {
     const shown = peerCertificate(socket)
@@ -136,7 +136,10 @@ async function open(target: Target, tls: ConnectionOptions, options: ConnectOpti
   }
 }
 
-/** A client on a socket whose peer was looked at. Throws TalosError, and only before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume). */
+/**
+ * A client on a socket whose peer was checked. Throws TalosError, and only before HTTP/2 takes over the socket: destroying the socket
+ * after that aborts the whole process (nodejs/node, Http2Session::Consume).
+ */
 function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, refusal: Refusal): TalosClient {
   if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
   const session = startSession(target, socket, refusal)
@@ -208,7 +211,7 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
 
 type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
 
-/** One HTTP/2 session on a connected socket. It isn't reopened: after its end, calls fail. `refusal` explains an end before the first answer. */
+/** One HTTP/2 session on a connected socket. The session isn't reopened: after its end, calls fail. `refusal` explains an end before the first response. */
 function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
   const authority = `https://${host}:${target.port ?? apiPort}`
@@ -229,7 +232,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const end = () => {
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
-    // Read an answer that came just before the end, such as from a machine that restarts its API after a configuration.
+    // Read a response that arrived just before the end, such as from a machine that restarts its API after it was configured.
     setTimeout(() => ended.abort(), lastWordsMs)
   }
   // The socket's error may say more than the session's, such as a TLS alert.
@@ -242,7 +245,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   session.once('remoteSettings', () => (greeted = true))
   session.on('goaway', () => {
     const closing = new TalosError('unavailable', 'the server is closing the connection')
-    // Some servers send a greeting before they verify the certificate, so only a connection without any answer counts as refused.
+    // Some servers send a greeting before they verify the certificate, so only a connection without any response counts as refused.
     fail(isServed ? closing : (refusal(closing) ?? closing))
   })
   return {
@@ -253,7 +256,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
       readWholeAnswer(stream)
       let answered = false
       stream.once('response', () => (answered = isServed = true))
-      // The library waits forever for a stream that ends without an error and without an answer.
+      // The library waits forever for a stream that ends without an error and without a response.
       stream.once('close', () => answered || stream.emit('error', new TalosError('unavailable', 'the server ended the call without an answer')))
       return stream
     },

@@ -1,6 +1,6 @@
 /**
  * Content of a disk in one line, from Talos's discovered volumes. Talos recognises the signatures of go-blockdevice's `blkid`; other content
- * looks like an empty disk, also to Talos's own tools.
+ * looks like an empty disk, in Talos's own tools too.
  */
 
 /** A block device with what Talos found on it (`DiscoveredVolumes.block.talos.dev`). */
@@ -17,14 +17,14 @@ export interface Volume {
   readonly isPartition: boolean
 }
 
-/** A device with the disks that it is made of, as a RAID or a volume of LVM is. */
+/** A device and the disks that it consists of, such as a RAID or an LVM volume. */
 interface Assembled {
   readonly id: string
   readonly parts: readonly string[]
 }
 
 const nothing = 'empty'
-/** So many partitions are named; the others are counted. */
+/** Maximum number of partitions listed by name; the others are only counted. */
 const mostNamed = 8
 
 const words: Readonly<Record<string, string>> = {

@@ -19,9 +19,9 @@ export type TalosErrorKind =
   | 'failed_precondition'
   | 'already_exists'
   | 'not_found'
-  /** The connection was lost, or the server says that it can't answer now. */
+  /** The connection was lost, or the server reports that it can't answer now. */
   | 'unavailable'
-  /** Not a valid Talos answer: garbage, too large, or with impossible values. */
+  /** Not a valid Talos response: garbage, too large, or with impossible values. */
   | 'invalid_data'
   | 'other'
 
@@ -101,7 +101,7 @@ function transportError(reason: unknown): TalosError | undefined {
   return undefined
 }
 
-/** Go, and so Talos, also sends this alert for a certificate that isn't valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old. */
+/** Go, and so Talos, also sends this alert for a certificate that isn't valid yet (crypto/tls, `processCertsFromClient`). Our certificates are minutes old. */
 const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID' || /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
 
 /** TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`. */

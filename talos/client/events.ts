@@ -10,7 +10,7 @@ export type Stage = 'unknown' | 'booting' | 'installing' | 'maintenance' | 'runn
 export type UnmetCondition = { name: string; reason: string }
 
 /**
- * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused it; empty for events without a call.
+ * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused the event; empty for events without a call.
  * Names are Talos's in lower case.
  */
 export type TalosEvent = { id: string; actorId: string } & (
@@ -24,16 +24,16 @@ export type TalosEvent = { id: string; actorId: string } & (
   | { kind: 'other'; type: string }
 )
 
-/** Stage by number, of the resource as well as of the event: both count alike. */
+/** The stage with this number. The resource and the event use the same numbers. */
 export function stageOf(number: number): Stage {
   return enumWord(proto.MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
 }
 
-/** Parses an event; undefined for the empty one that opens the stream. Throws TalosError if it is malformed. */
+/** Parses an event; undefined for the empty event that opens the stream. Throws TalosError if the event is malformed. */
 export function readEvent(event: proto.Event): TalosEvent | undefined {
   const url = event.data?.typeUrl ?? ''
   if (url === '') return undefined
-  // `talos/runtime/machine.MachineStatusEvent`: not the prefix that the protobuf library knows.
+  // `talos/runtime/machine.MachineStatusEvent`: the protobuf library doesn't recognise this prefix.
   const type = url.slice(url.lastIndexOf('/') + 1)
   const origin = { id: text(event.id), actorId: text(event.actorId) }
   const bytes = event.data?.value ?? new Uint8Array()
@@ -96,7 +96,7 @@ export function unmetOf(conditions: readonly UnmetCondition[]): UnmetCondition[]
   return conditions.slice(0, maxItems).map((c) => ({ name: text(c.name), reason: text(c.reason) }))
 }
 
-/** The name of an enum's value in lower case, without the prefix that all its names share; `unknown` for a value that we don't know. */
+/** The name of an enum's value in lower case, without the prefix that all names of the enum share; `unknown` for a value that isn't in the enum. */
 export function enumWord(names: DescEnum, value: number, unknown: string): string {
   return names.value[value]?.localName.toLowerCase() ?? unknown
 }

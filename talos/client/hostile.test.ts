@@ -1,5 +1,5 @@
 /**
- * Servers that mean harm or are broken: each costs bounded time and memory, and says on that server alone what is wrong.
+ * Malicious or broken servers: each costs only limited time and memory, and the error is reported for that server alone.
  */
 import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
@@ -123,7 +123,7 @@ describe('a hostile answer', () => {
     const broken = Buffer.from(version)
     broken[broken.indexOf('v1.13.9')] = 0xff
     const client = await against((stream) => (stream.write(frame(broken)), finish(stream)))
-    // Either is right: refused, or read with the broken character replaced.
+    // Both results are correct: the response is refused, or is read with the broken character replaced.
     const answer = await client.version().catch((error: unknown) => error)
     expect(answer).toMatchObject(answer instanceof Error ? invalid : { tag: '\ufffd1.13.9' })
   })

@@ -5,7 +5,7 @@ import { resources } from './resources.ts'
 import { text } from './text.ts'
 
 /**
- * Whether Talos is on a disk. Talos itself only looks for a partition META (`v1alpha1_state.go`, `Installed`), which the installer makes before it writes
+ * Whether Talos is on a disk. Talos itself only checks for a partition META (`v1alpha1_state.go`, `Installed`), which the installer makes before it writes
  * the boot loader; `half` is a disk with META and nothing that a firmware could boot from.
  */
 export interface Installation {
@@ -27,10 +27,13 @@ export async function readInstallation(client: TalosClient, options: CallOptions
       )
 }
 
-/** What is on the disk with META by its partitions: EFI has a file system where the loader was written to it, older installations boot from BOOT (Talos `internal/pkg/partition/format.go`). */
+/**
+ * The state of the installation on the disk with META, derived from its partitions: EFI has a file system if the boot loader was written;
+ * older installations boot from BOOT (Talos `internal/pkg/partition/format.go`).
+ */
 export function installationOn(disk: string, volumes: readonly Pick<DiscoveredVolumeSpec, 'name' | 'partitionLabel' | 'parent'>[]): Installation {
   const own = volumes.filter((v) => v.parent === disk)
-  // A list that doesn't even show META says nothing about the rest.
+  // A list without META is incomplete, so a missing boot partition proves nothing.
   const isKnown = own.some((v) => v.partitionLabel === 'META')
   const boots = own.some((v) => (v.partitionLabel === 'EFI' || v.partitionLabel === 'BOOT') && v.name !== '')
   return { state: isKnown && !boots ? 'half' : 'whole', disk }

@@ -25,7 +25,7 @@ describe('an inventory', () => {
   const specs: Record<string, [string, Uint8Array][]> = {}
   const set = (type: string, ...items: [string, Uint8Array][]) => (specs[type] = items)
 
-  /** A machine that says what `specs` holds. */
+  /** A client of a machine that reports the resources in `specs`. */
   async function machine(): Promise<TalosClient> {
     const resource = (type: string, [id, protoSpec]: [string, Uint8Array]) => ({ metadata: { type, id, version: '1', phase: 'running' }, spec: { protoSpec } })
     const { client } = await maintenance((router) =>
@@ -236,7 +236,7 @@ describe('an inventory', () => {
   test('ten thousand disks are truncated quickly and in little memory', async () => {
     const spec = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     set(resources.disk.type, ...Array.from({ length: 10_000 }, (_, i): [string, Uint8Array] => [`sd${i}`, spec]))
-    // The test's server complains where its client hangs up.
+    // The test's server logs an error when its client hangs up.
     const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
     undo.push(() => complaint.mockRestore())
     const client = await machine()

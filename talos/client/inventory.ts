@@ -24,7 +24,7 @@ export type Status = Awaited<ReturnType<typeof readStatus>>
 /** `unmet` is what the machine waits for before it is ready. */
 export type MachineStatus = ReturnType<typeof machineStatus>
 
-/** Identity of the machine; the UUID in lower case, as SMBIOS or Talos's own override gives it. Throws TalosError, also if it has no UUID. */
+/** Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override. Throws TalosError, also if the machine has no UUID. */
 export async function readIdentity(client: TalosClient, options: CallOptions = {}) {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
   const uuid = text(system?.uuid ?? '').toLowerCase()
@@ -60,7 +60,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     if (address !== undefined) (linkAddresses[text(spec.linkName)] ??= []).push(address)
   }
   return {
-    /** The machine's own addresses that others reach it by, without prefix length. */
+    /** The machine's own addresses at which other machines reach it, without prefix length. */
     node_addresses: nodeAddresses,
     // An empty socket or slot is a resource with an empty specification.
     processors: processors
@@ -86,10 +86,10 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
       driver: text(spec.driver),
       product: text(spec.product),
       vendor: text(spec.vendor),
-      /** `aa:bb:cc:dd:ee:ff`, of the hardware also where a bond has lent it another. */
+      /** `aa:bb:cc:dd:ee:ff`. The permanent address of the hardware, even if the link uses another address in a bond. */
       hardware_addr: hardwareAddress(spec),
     })),
-    /** Addresses in CIDR notation by link name, those of links that are no hardware too. */
+    /** Addresses in CIDR notation by link name, including those of virtual links. */
     linkAddresses,
     routes: routes
       .filter(({ spec }) => spec.gateway !== undefined && spec.gateway.ip.length > 0)
@@ -111,7 +111,7 @@ export async function readDisks(client: TalosClient, options: CallOptions = {}) 
   return disksOf(disks.items, volumes)
 }
 
-/** What Talos found on the block devices. Undefined if it doesn't report it, or if the list was truncated. */
+/** What Talos found on the block devices. Undefined if the machine doesn't report its block devices, or if the list was truncated. */
 async function readVolumes(client: TalosClient, options: CallOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
@@ -126,7 +126,7 @@ async function readVolumes(client: TalosClient, options: CallOptions) {
   }))
 }
 
-/** Beside the disks those that lie on others, such as RAID and LVM: they tell what the disks below are part of. */
+/** Whether a device is a disk, or consists of disks, such as a RAID or an LVM volume (which shows what its disks are part of). */
 const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
 const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined) => {
@@ -143,10 +143,11 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
     pretty_size: text(spec.prettySize),
     type: diskType(spec),
     model: text(spec.model),
-    /** Empty where the disk has none, as is `wwid`. */
+    /** Empty if the disk has none. The same applies to `wwid`. */
     serial: text(spec.serial),
     wwid: text(spec.wwid),
-    // The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …; empty if unknown. It reports `nvme` also over a network; the driver's path tells (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
+    // The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …; empty if unknown. The kernel reports `nvme` also for NVMe over a network;
+    // only the driver's path shows the difference (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
     transport: spec.busPath.includes('nvme-fabrics') ? 'nvme-of' : text(spec.transport),
     readonly: spec.readonly,
     /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
@@ -170,7 +171,7 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
     ...machineStatus(machine.spec),
     /** `v1.13.9` */
     version: text(version?.version ?? ''),
-    /** Image Factory's id of the running image; undefined for an image of Talos's own. */
+    /** Image Factory's id of the running image; undefined for Talos's own images. */
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),
     /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
@@ -198,7 +199,7 @@ function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
   return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|rbd|drbd|zd|bcache|sr|fd)\d*/.test(id)
 }
 
-/** As Talos's own StorageService derives it from the same facts (`internal/app/storaged`). */
+/** The type of a disk, derived like in Talos's own StorageService (`internal/app/storaged`). */
 function diskType(disk: DiskSpec) {
   if (disk.transport === 'nvme') return 'NVME'
   if (disk.transport === 'mmc') return 'SD'
@@ -219,7 +220,7 @@ function prefixText(prefix: NetIPPrefix | undefined): string | undefined {
   return `${address}/${prefix!.prefixLength}`
 }
 
-/** Talos refuses kinds of resources that its version lacks, instead of answering an empty list. */
+/** Resolves to undefined if the machine's Talos version lacks the kind of resource: Talos refuses the call instead of returning an empty list. */
 async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

@@ -1,6 +1,6 @@
 /**
  * Kinds of resources in a machine's state that we read: their namespace, type and message. Ids are those of Talos's own controllers
- * (Talos `pkg/machinery/resources/*`). All of them may be read in maintenance too, but for `MachineConfig`, which needs `os:admin`.
+ * (Talos `pkg/machinery/resources/*`). All of them can also be read in maintenance, except `MachineConfig`, which needs `os:admin`.
  */
 import type { DescMessage } from '@bufbuild/protobuf'
 import { DiskSpecSchema, DiscoveredVolumeSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '../proto/gen/definitions/block_pb.ts'

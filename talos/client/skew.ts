@@ -1,7 +1,7 @@
 /**
- * What certificates tell of a server's clock. Talos makes a control plane's certificate at boot, when its time is set, and again after half of its 24 hours, with
- * `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock has passed the beginning of the certificate that it shows, and
- * not its end. A worker's is made by a control plane, whose clock the worker has to share to be given one.
+ * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when its time is set, and again after 12 of its 24 hours, with
+ * `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock is later than the beginning of the certificate that it presents and
+ * earlier than its end. A worker's certificate is issued by a control plane, but only if the clocks of both agree.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
@@ -16,7 +16,10 @@ function spanOf(ms: number): string {
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1_440)} days`
 }
 
-/** Throws TalosError where TLS doesn't believe that `shown` is of `host`, an IP literal, and signed by `authority`, kind `clock` where nothing but the time is wrong. */
+/**
+ * Throws TalosError if TLS doesn't accept that `shown` belongs to `host` (an IP literal) and is signed by `authority`.
+ * The kind is `clock` if only the time is wrong.
+ */
 export function demandSigned(socket: TLSSocket, shown: X509Certificate, authority: X509Certificate, host: string): void {
   if (socket.authorized) return
   const verdict: unknown = socket.authorizationError
@@ -32,7 +35,8 @@ const coded = (code: string) => Object.assign(new Error(code), { code })
 
 /**
  * Interprets the end of a connection before the first answer. In TLS 1.3 a server checks our certificate only after we
- * consider the connection ready, so hanging up then means a refusal, even without an alert (which is lost if the server had not read everything).
+ * consider the connection ready, so a server that hangs up at that point has refused
+ * the certificate, even without an alert (the alert is lost if the server had not read everything).
  */
 export function refusalOf(error: unknown, shown: X509Certificate, authority: X509Certificate): TalosError | undefined {
   const told = error === undefined ? new TalosError('refused', 'server hung up when it saw our certificate') : talosError(error, 0)
@@ -40,7 +44,7 @@ export function refusalOf(error: unknown, shown: X509Certificate, authority: X50
   return (isOfTime ? certificateOfThePast(shown, authority, Date.now()) : undefined) ?? told
 }
 
-/** The server's certificate is out of its time by our clock. `nowMs`: since 1970. */
+/** The error for a server certificate that is expired or not yet valid by our clock. `nowMs`: milliseconds since 1970. */
 function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError {
   const aheadMs = shown.validFromDate.getTime() - nowMs
   const behindMs = nowMs - shown.validToDate.getTime()
@@ -50,7 +54,7 @@ function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError
 }
 
 /**
- * A server certificate that begins before its authority was issued with a slow clock. Such a server refuses all our certificates as
+ * A server certificate that begins before the certificate of its authority was issued by a slow clock. Such a server refuses all our certificates as
  * not valid yet. Undefined if the two certificates say nothing about the clock.
  */
 function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {

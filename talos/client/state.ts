@@ -18,7 +18,7 @@ export interface Resource<Spec> {
 export interface WatchEvent<Spec> {
   /** `bootstrapped`: all resources that existed at the start of the watch have been sent. */
   type: 'created' | 'updated' | 'destroyed' | 'bootstrapped'
-  /** Absent where `type` is `bootstrapped`, and where a watched id doesn't exist. */
+  /** Undefined if `type` is `bootstrapped`, or if the watched id doesn't exist. */
   resource: Resource<Spec> | undefined
 }
 
@@ -38,8 +38,8 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
     },
 
     /**
-     * All resources of a kind, or those that `keep` wants; at most 1,024 and 1 MiB of them, `truncated` says that there were more. What isn't kept doesn't
-     * count: a server lists by name, and a thousand links of pods would leave no room for one that is hardware.
+     * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in all. `truncated`: there were more. Resources that aren't kept don't
+     * count towards the limits: a server lists by name, and a thousand links of pods would otherwise leave no room for hardware links.
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,

@@ -1,18 +1,18 @@
-/** What a server says, as text that is safe to show and to paste. */
-// Controls, and marks that are invisible or turn the direction of text: they change what a person sees or pastes.
+/** Cleans text from a server, so that it is safe to show and to paste. */
+// Control characters, and characters that are invisible or change the direction of text: they change what a person sees or pastes.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenButBreaks = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-// Tabs and line breaks hide nothing; Talos's own messages are laid out with them.
+// Tabs and line breaks hide nothing: Talos's own messages use them for their layout.
 const breaks = /\r\n?|[\t\n\v\f]/g
 
-/** A value as one line of at most `max` characters: breaks and tabs are spaces; what can't be seen is shown as �. */
+/** A value as one line of at most `max` characters: line breaks and tabs become spaces, invisible characters become �. */
 export function text(value: string, max = 256): string {
   return cut(value, max).replace(breaks, ' ').replace(hidden, '\u{fffd}')
 }
 
 /**
  * A message of several lines, such as the refusal of a configuration. Lists of errors as Go writes them (hashicorp/go-multierror: `2 errors occurred:\n\t* …`)
- * are lines that begin with `- `, indented by two spaces for each list that they are in; a list of one error is that error.
+ * become lines that begin with `- `, indented by two spaces for each level of nesting; a list with a single error becomes that error.
  */
 export function messageText(value: string, max = 4000): string {
   return errorLists(cut(value, max).replace(/\r\n?|[\v\f]/g, '\n'))
@@ -20,14 +20,14 @@ export function messageText(value: string, max = 4000): string {
     .replace(hiddenButBreaks, '\u{fffd}')
 }
 
-/** At most `max` code units, never half of a pair. */
+/** Truncates to at most `max` code units without splitting a surrogate pair. */
 function cut(value: string, max: number): string {
   if (value.length <= max) return value
   const end = (value.charCodeAt(max - 1) & 0xfc00) === 0xd800 ? max - 1 : max
   return value.slice(0, end)
 }
 
-/** 4 or 16 bytes as an address, IPv6 as RFC 5952 writes it; undefined for any other length. URLs have the same form. */
+/** 4 or 16 bytes as an address, IPv6 in the form of RFC 5952; undefined for any other length. URLs use the same form. */
 export function addressText(bytes: Uint8Array): string | undefined {
   if (bytes.length === 4) return bytes.join('.')
   if (bytes.length !== 16) return undefined
@@ -40,7 +40,7 @@ export function hardwareAddressText(bytes: Uint8Array): string {
   return bytes.length === 6 || bytes.length === 8 ? Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join(':') : ''
 }
 
-/** An error, and those that it consists of. */
+/** An error and its nested errors. */
 interface Told {
   text: string
   of: Told[]
@@ -64,7 +64,7 @@ function errorLists(message: string): string {
   return shown.join('\n')
 }
 
-/** Without the spaces at its end, and the colon before them. */
+/** Removes trailing spaces and the colon before them. */
 function withoutEnd(text: string): string {
   const end = text.trimEnd()
   return end !== text && end.endsWith(':') ? end.slice(0, -1) : end
@@ -80,7 +80,7 @@ function read(lines: readonly string[], at: number, line: string): [Told, number
     const [item, after] = read(lines, next, lines[next]!.slice(3))
     told.of.push(item)
     next = after
-    // An error of several lines.
+    // A further line of the same error.
     while (item.of.length === 0 && lines[next] !== undefined && !lines[next]!.startsWith('\t* ') && told.of.length < Number(count)) {
       item.text += ` ${lines[next]!.trim()}`
       next++

@@ -1,24 +1,24 @@
-/** What a machine says of what fails on it, found where Talos says it. */
+/** Finds out what fails on a machine, from its log and its events. */
 import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import { TalosError } from './errors.ts'
 import type { TalosEvent } from './events.ts'
 import { messageText, text } from './text.ts'
 
-/** Of the log; a registry that doesn't answer fills it slowly, with lines of a few kinds. */
+/** Number of log lines to read. A registry that doesn't answer fills the log only slowly, with few kinds of lines. */
 const tailLines = 500
 const keptLines = 40
 const tailEvents = 200
-/** Characters of a line; the log of an installer repeats whole requests. */
+/** Maximum characters of a shown line: the installer's log repeats whole requests. */
 const lineLength = 300
-/** Of a line that is searched for a reason. */
+/** Maximum characters of a line that is searched for a reason. */
 const readLength = 4_000
 
 /** What fails on a machine, with its last log lines. */
 export type Trouble = ReturnType<typeof troubleIn>
 
 /**
- * What fails in this boot. A reboot clears events and log. The log is read first, because the event stream
+ * What fails in this boot. A reboot clears events and log. The log is read before the events, because the event stream
  * has no end and a machine restarts seconds after a failure. Throws TalosError.
  */
 export async function readTrouble(client: TalosClient, options: CallOptions = {}): Promise<Trouble> {
@@ -28,8 +28,9 @@ export async function readTrouble(client: TalosClient, options: CallOptions = {}
 }
 
 /**
- * The kernel's log has what machined and the installer say without a line for every call of the API. Since 1.13 its end can be asked for alone
- * (Talos `kmsg_log_storage.go`); before that it comes whole. Machined's own log is for where neither is given.
+ * The newest log lines. The kernel's log has the messages of machined and of the installer, but no line for each API call. Since 1.13 its tail can be read
+ * on its own
+ * (Talos `kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses both, machined's own log is read.
  */
 async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
   const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(parts)).toString('utf8')
@@ -50,7 +51,7 @@ async function newestLog(client: TalosClient, options: CallOptions): Promise<str
 }
 
 interface Line {
-  /** Without time, facility and priority. */
+  /** The line without time, facility and priority. */
   readonly said: string
   readonly isOfKernel: boolean
 }
@@ -85,7 +86,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
     isInstallSkipped,
     /** The last message of Talos or the installer in the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
-    /** Oldest first, safe to show; lines that repeat stand there once. */
+    /** Oldest first, safe to show, without repeated lines. */
     lines: shown(current),
   }
 }
@@ -108,9 +109,9 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
 }
 
 /**
- * The last that failed and wasn't followed by something done. Of Talos: `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
- * distinct error (go-retry), `level=info msg=fetch failed error=…` for each answer of a registry (`containers/image/pull.go`), and what the installer says last,
- * which is a program of its own (`internal/pkg/install/install.go`).
+ * The last failure in the log that no success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
+ * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The last message of the installer counts too:
+ * the installer is a separate program (`internal/pkg/install/install.go`).
  */
 function toldInLog(lines: readonly Line[]): string | null {
   let reason: string | null = null
@@ -126,14 +127,14 @@ function toldInLog(lines: readonly Line[]): string | null {
     if (said.startsWith('[talos] task install ')) installer = null
     else if (!isOfKernel && !said.startsWith('[talos] ') && !said.startsWith('level=')) {
       installer = said.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d /, '')
-      // It runs: what the pull said before is over.
+      // The installer runs, so earlier errors of the pull no longer matter.
       if (reason !== null && said.startsWith('running Talos installer')) reason = null
     }
   }
   return reason
 }
 
-/** The field `error` of a line of fields, quoted or not; what follows an unquoted one are further fields. */
+/** The field `error` of a line of fields. The value may be unquoted, followed by further fields. */
 function errorField(line: string): string | undefined {
   const at = line.indexOf(' error=')
   if (at < 0) return undefined
@@ -162,12 +163,12 @@ function toldInEvents(events: readonly TalosEvent[]): string | null {
   return shorter ?? config ?? [...services.values()].at(-1) ?? null
 }
 
-/** The event stream never ends. Past events arrive at once, so this time without one, in ms, marks their end. */
+/** The event stream never ends. Past events arrive at once, so this many milliseconds without an event mark their end. */
 const quietMs = 300
-/** For all of them. */
+/** Time limit for all past events, in milliseconds. */
 const withinMs = 1_500
 
-/** The last `most` past events, oldest first; from a slow machine those that arrive in time. Throws TalosError. */
+/** The last `most` past events, oldest first; if the machine is slow, only those that arrive in time. Throws TalosError. */
 export async function pastEvents(client: TalosClient, most: number, options: CallOptions = {}): Promise<TalosEvent[]> {
   const found: TalosEvent[] = []
   const over = new AbortController()

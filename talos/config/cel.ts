@@ -1,6 +1,6 @@
 /**
  * CEL expressions in documents: whether Talos would compile them (Talos `pkg/machinery/cel/celenv`), without evaluating them.
- * Fields are those of Talos's own messages (`api/resource/definitions/block`), so that a misspelt one is found here and not at the next boot.
+ * Fields are those of Talos's own messages (`api/resource/definitions/block`), so that a misspelt field is found here and not at the next boot.
  */
 import { Environment } from '@marcbachmann/cel-js'
 
@@ -23,7 +23,7 @@ function fields(type: string, names: string): Record<string, string> {
 
 const base = () => new Environment({ enableOptionalTypes: true, limits: { maxAstNodes: 10_000, maxDepth: 100 } })
 
-/** Nothing is called: only types count. */
+/** Implementation of every function: never called, because expressions are only type-checked. */
 const unused = () => false
 
 function withUnits(environment: Environment): Environment {
@@ -69,7 +69,7 @@ const makers: Readonly<Record<CelScope, () => Environment>> = {
 const environments = new Map<CelScope, Environment>()
 const wanted: Readonly<Record<CelScope, string>> = { disk: 'bool', volume: 'bool', link: 'bool', 'oom trigger': 'bool', 'oom ranking': 'double' }
 
-/** Why Talos would not compile an expression, as part of a sentence, or undefined. Bounded in size and depth. */
+/** Why Talos would not compile an expression, as part of a sentence, or undefined. The size and depth of the expression are limited. */
 export function celProblem(expression: string, scope: CelScope): string | undefined {
   const environment = environments.get(scope) ?? makers[scope]()
   environments.set(scope, environment)

@@ -1,7 +1,7 @@
 /**
- * Two configurations of one machine, compared by what they mean: comments, quotes and the order of keys are no difference, and neither are images and
+ * Compares two configurations of one machine by meaning. Comments, quotes and the order of keys don't count as differences, and neither do images and
  * versions, which Talos's own tools change (`talosctl upgrade-k8s` writes them into the machine's configuration). Documents that the model doesn't know are
- * compared as they are written.
+ * compared as plain YAML values.
  */
 import { parseAllDocuments, stringify } from 'yaml'
 import { decodeDocuments, documentId } from './decode.ts'
@@ -18,11 +18,11 @@ const imagePaths = {
   scheduler: 'cluster.scheduler.image',
   proxy: 'cluster.proxy.image',
 } as const
-/** Images as a configuration names them: `registry.k8s.io/kube-apiserver:v1.36.3`. What isn't set is left out. */
+/** Images as a configuration names them: `registry.k8s.io/kube-apiserver:v1.36.3`. Images that aren't set are left out. */
 export type MachineImages = { readonly [name in keyof typeof imagePaths]?: string }
 const imageNames = Object.keys(imagePaths) as (keyof MachineImages)[]
 
-/** A patch's main document with those images in it. */
+/** Adds the images to a patch's main document. */
 export function withImages(document: Readonly<Record<string, unknown>>, images: MachineImages): Record<string, unknown> {
   const put = (node: unknown, [key, ...rest]: readonly string[], value: string): Record<string, unknown> => {
     const map = typeof node === 'object' && node !== null ? (node as Record<string, unknown>) : {}
@@ -33,7 +33,7 @@ export function withImages(document: Readonly<Record<string, unknown>>, images: 
   })
 }
 
-/** Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes: they are imported with the cluster's secrets, and never kept with a server. */
+/** Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes. They are imported with the cluster's secrets and never stored with a server. */
 const secretPaths = [
   'machine.token',
   'machine.ca',
@@ -53,7 +53,7 @@ const secretPaths = [
 type Read = ReturnType<typeof readOne>
 export type Compared = ReturnType<typeof compareConfigs>
 
-/** Talos takes anchors and aliases, which our own texts never have. */
+/** Talos accepts anchors and aliases; our own texts never have any. */
 function rootsOf(text: string): MapNode[] {
   try {
     return readDocuments(text, 'compared')
@@ -108,10 +108,10 @@ function imagesOfRoot(main: MapNode | undefined): MachineImages {
 export const imagesOf = (config: string): MachineImages => imagesOfRoot(mainOf(rootsOf(config).map(readOne)))
 
 /**
- * @param before the configuration sent to the machine, or last known
+ * @param before the configuration that was sent to the machine, or its last known one
  * @param after its current configuration
- * @returns documents by id (`v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`) in Talos's own form, or as they were written, with sorted keys, where the model
- * doesn't know them; the images of the second, where any differs from the first; paths of keys, tokens and authorities that differ
+ * @returns documents by id (`v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`) in Talos's own form, or unchanged except for sorted keys if the model
+ * doesn't know the document; the images of `after`, if any of them differs from `before`; paths of keys, tokens and authorities that differ
  * @throws ConfigError if one of them is invalid YAML
  */
 export function compareConfigs(before: string, after: string) {
@@ -126,7 +126,7 @@ export function compareConfigs(before: string, after: string) {
   const ids = [...new Set([...equalised, ...to].map((d) => d.id))]
   const documents = ids.flatMap((id) => {
     const [one, other] = [equalised.find((d) => d.id === id), to.find((d) => d.id === id)]
-    // One that only one side's form is known of is compared as it is written.
+    // If the model knows the document on one side only, both are compared as plain YAML values.
     const isSame = one && other && (one.document && other.document ? written(one) === written(other) : generic(one.root) === generic(other.root))
     const shown = (d: Read | undefined) => (d ? { id, yaml: written(d), known: d.document !== null } : null)
     return [{ id, before: shown(one), after: shown(other), isSame: isSame === true }]
@@ -146,8 +146,8 @@ export function compareConfigs(before: string, after: string) {
 }
 
 /**
- * Our configuration with the keys, tokens and authorities of another. After a rotation by others it equals the machine's,
- * unless they have changed more.
+ * Our configuration with the keys, tokens and authorities of another one. After somebody else has rotated them, the result equals the machine's configuration,
+ * unless more was changed.
  */
 export function withSecretsOf(config: string, other: string): string {
   const all = rootsOf(config).map(readOne)
@@ -157,7 +157,7 @@ export function withSecretsOf(config: string, other: string): string {
   return all.map((d) => written(d.id === 'v1alpha1' ? { ...d, root: withSecrets(d.root) } : d)).join('---\n')
 }
 
-/** The tree with another node at a path, or without one there. */
+/** A copy of the tree with another node at a path, or with the node at that path removed. */
 function withNode(root: MapNode, [key, ...rest]: readonly string[], node: TreeNode | undefined): MapNode {
   const entries = new Map(root.entries)
   const entry = entries.get(key!)
@@ -172,7 +172,7 @@ function withNode(root: MapNode, [key, ...rest]: readonly string[], node: TreeNo
   return { ...root, entries }
 }
 
-/** A configuration's documents that the model knows, and the rest as they are written: so that a patch can be merged without losing what a newer Talos has. */
+/** A configuration's documents that the model knows, and all others unchanged, so that merging a patch doesn't lose documents of a newer Talos. */
 export function apart(config: string): { known: string; unknown: string } {
   const all = rootsOf(config).map(readOne)
   const text = (some: readonly Read[]) => some.map(written).join('---\n')
@@ -205,8 +205,8 @@ function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | u
 }
 
 /**
- * The difference as a patch that changes `before` into `after`, or null where a strategic merge can't say it, such as an element taken out of a list. It is a
- * proposal: whether merging it gives `after` is for the caller to try, by the same merge that will be used.
+ * The difference as a patch that changes `before` into `after`, or null if a strategic merge can't express it, such as the removal of a list element. The patch is a
+ * proposal: the caller has to check that merging it results in `after`, with the same merge that will be used.
  */
 export function patchBetween({ documents }: Compared): string | null {
   const parts: string[] = []

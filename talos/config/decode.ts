@@ -1,6 +1,6 @@
 /**
- * Recognises and types a configuration's documents, as Talos does on loading, before validation
- * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know are errors, so are values of another type.
+ * Recognises the documents of a configuration and converts their values to the right types, as Talos does on loading, before validation
+ * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know and values of a wrong type are errors.
  */
 import { type Contract, has, isSince, since } from '../versions.ts'
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
@@ -16,11 +16,11 @@ export interface ConfigDocument {
 }
 
 export interface DecodeOptions {
-  /** Version of Talos that will read it; the newest minor that we know by default. */
+  /** Version of the Talos that will read the configuration. Default: the newest minor that we know. */
   talosVersion?: Contract | string | undefined
 }
 
-/** Names a document among others: two with the same are one. */
+/** Identity of a document: two documents with the same identity count as one. */
 export function documentId(document: Pick<ConfigDocument, 'shape' | 'name'>): string {
   return document.shape.kind === '' ? 'v1alpha1' : document.shape.named ? `${document.shape.kind} ${document.name}` : document.shape.kind
 }
@@ -33,7 +33,7 @@ export function loadDocuments(yaml: string, source: string, options: DecodeOptio
   return documents
 }
 
-/** Recognises and types documents. Unknown documents are omitted and reported in `problems`. */
+/** Recognises documents and converts their values. Unknown documents are omitted and reported in `problems`. */
 export function decodeDocuments(roots: readonly MapNode[], options: DecodeOptions): { documents: ConfigDocument[]; problems: ConfigProblem[] } {
   const documents: ConfigDocument[] = []
   const problems: ConfigProblem[] = []
@@ -46,7 +46,7 @@ export function decodeDocuments(roots: readonly MapNode[], options: DecodeOption
   return { documents, problems }
 }
 
-/** Which document it is, by Talos's rule: the main one has no kind, all others have apiVersion and kind. */
+/** The kind of a document, by Talos's rule: the main document has no kind, all others have apiVersion and kind. */
 export function recognise(root: MapNode, options: DecodeOptions, problems: ConfigProblem[]): DocumentShape | undefined {
   const kind = textAt(root, 'kind') ?? ''
   const isMain = ['machine', 'cluster', 'debug', 'persist'].some((key) => root.entries.has(key))
@@ -60,13 +60,13 @@ export function recognise(root: MapNode, options: DecodeOptions, problems: Confi
   return shape
 }
 
-/** As `recognise`; one without kind and apiVersion is the main document also where its sections are missing. */
+/** Like `recognise`, but accepts a part of the main document: anything without kind and apiVersion, even if its sections are missing. */
 export function recognisePart(root: MapNode, options: DecodeOptions, problems: ConfigProblem[]): DocumentShape | undefined {
   const isBare = ['kind', 'apiVersion', 'machine'].every((key) => !root.entries.has(key))
   return recognise(isBare ? { ...root, entries: new Map(root.entries).set('machine', { ...root, value: root }) } : root, options, problems)
 }
 
-/** Two documents that would be one, and links of one name that would be of two kinds. */
+/** Reports two documents with the same identity, and links of different kinds with the same name. */
 export function duplicates(documents: readonly ConfigDocument[]): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const seen = new Map<string, ConfigDocument>()
@@ -139,7 +139,7 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
 function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {
   const text = rawText(node)
   const value = String(text.value)
-  // An empty text is "not set" only where Talos holds a plain text; its enumerations refuse it ("does not belong to … values").
+  // Empty text means "not set" only in Talos's plain text fields; its enumerations refuse empty text ("does not belong to … values").
   const isUnset = value === (shape.zero ?? '') && (shape.optional !== true || shape.zero !== undefined)
   if (shape.values !== undefined && !isUnset && !shape.values.includes(value)) {
     const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
@@ -150,7 +150,7 @@ function textOf(shape: TextShape, node: ScalarNode, path: string, context: Conte
   return shape.trimmed === true ? { ...text, value: value.replace(/^[\t\n\v\f\r]+/, '') } : text
 }
 
-/** Go takes any scalar for a text, as it is written. */
+/** Go accepts any scalar as text, as it is written in the YAML. */
 function rawText(node: ScalarNode): ScalarNode {
   return { ...node, value: node.plain ?? String(node.value) }
 }
@@ -174,7 +174,7 @@ function portOf(node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {
 
 function flagOf(node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {
   if (typeof node.value === 'boolean') return node
-  // Where Go wants a bool it still takes the words of YAML 1.1.
+  // For a bool, Go still accepts the words of YAML 1.1.
   if (node.plain !== undefined && /^(y|Y|yes|Yes|YES|on|On|ON)$/.test(node.plain)) return { ...node, value: true }
   if (node.plain !== undefined && /^(n|N|no|No|NO|off|Off|OFF)$/.test(node.plain)) return { ...node, value: false }
   return wrong('true or false')

@@ -10,13 +10,13 @@ export interface Deletion {
   document: Pick<ConfigDocument, 'shape' | 'name'>
   /** Keys from the document's root; empty for the whole document. */
   path: string[]
-  /** In a list: the elements whose key has this value. */
+  /** In a list: selects the elements whose key has this value. */
   element?: { key: string; value: string }
   place: Place
 }
 
 /**
- * Takes the deletions out of a patch's document. What is left is merged afterwards, unless nothing is: then `rest` is undefined.
+ * Separates the deletions from the rest of a patch's document, which is merged afterwards. `rest` is undefined if nothing is left.
  * Throws ConfigError for deletions that Talos refuses.
  */
 export function takeDeletions(root: MapNode, options: DecodeOptions): { deletions: Deletion[]; rest: MapNode | undefined } {
@@ -105,7 +105,7 @@ function remove(shape: Shape, node: TreeNode, path: readonly string[], element: 
   const field = shape.is === 'object' ? shape.fields[key] : shape.is === 'map' ? shape.of : shape
   if (field === undefined) return false
   if (more.length === 0 && element === undefined) {
-    // A field of Talos's types can be zeroed whether or not it is set; a key of a map has to be there.
+    // Deleting a field that isn't set is allowed, because Talos sets the field to its zero value. A key of a map has to exist.
     if (entry === undefined) return shape.is === 'object'
     return node.entries.delete(key)
   }

@@ -1,12 +1,12 @@
 /**
- * YAML as Talos writes it: the layout and quoting of go-yaml with an indent of 4, so that what we make can be compared byte by byte with what
- * Talos makes, and a person sees the same text in both.
+ * YAML as Talos writes it: the layout and quoting of go-yaml with an indent of 4, so that our output can be compared byte by byte with
+ * Talos's, and people see the same text in both.
  */
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
 const step = 4
 
-/** Writes documents, separated by `---`. `sources` are the layers of the lines, the first line first. */
+/** Writes documents, separated by `---`. `sources` has the name of the layer of each line, in order. */
 export function emit(documents: readonly MapNode[]) {
   const lines: string[] = []
   const sources: string[] = []
@@ -24,7 +24,7 @@ export function emit(documents: readonly MapNode[]) {
     }
   }
 
-  /** A value after `head`, which is a key with its colon. Containers go on the lines below, one level deeper. */
+  /** Writes a value after `head`, which is a key with its colon. Containers go on the following lines, one level deeper. */
   const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
     if (node.is === 'scalar') return writeScalar(`${head} `, node, indent)
     if (node.is === 'list') {
@@ -41,7 +41,7 @@ export function emit(documents: readonly MapNode[]) {
     let lead = first
     for (const item of items) {
       const dash = `${lead}- `
-      // Inside an item the next level starts right after the dash.
+      // Inside a list item the next level is indented to the column after the dash.
       if (item.is === 'scalar') writeScalar(dash, item, indent)
       else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item.source)
       else if (item.is === 'map') writeMap(item, indent + 2, dash)
@@ -68,7 +68,7 @@ export function emit(documents: readonly MapNode[]) {
   return { yaml: lines.map((line) => `${line}\n`).join(''), sources }
 }
 
-/** The next level: go-yaml aligns to multiples of the indent, also from inside a list's item. */
+/** The indentation of the next level: go-yaml aligns to multiples of the indent, also inside a list item. */
 function deeper(indent: number): number {
   return step * Math.floor((indent + step) / step)
 }
@@ -91,7 +91,7 @@ function scalarText(value: string | number | bigint | boolean | null): string {
   return `'${value.replaceAll("'", "''")}'`
 }
 
-/** Would the plain text be read as something else than a string (go-yaml `resolve.go`), or is it a bool of YAML 1.1? */
+/** Whether unquoted text would be read as another type than a string (go-yaml `resolve.go`), or is a bool of YAML 1.1. */
 function readsAsOther(text: string): boolean {
   if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<)$/.test(text)) return true
   if (/^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)) return true
@@ -115,7 +115,7 @@ function plainAllowed(text: string): boolean {
   return !/:(\s|$)/.test(text) && !/\s#/.test(text)
 }
 
-/** Characters that YAML doesn't call printable; a tab is handled by the caller. */
+/** Characters that aren't printable in YAML. The caller handles tabs. */
 function hasSpecial(text: string): boolean {
   return /[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u.test(text)
 }
@@ -133,7 +133,7 @@ function hex(code: number, length: number): string {
   return code.toString(16).toUpperCase().padStart(length, '0')
 }
 
-/** Order of keys in maps that have none of their own: digits by their number, other signs before letters (go-yaml `sorter.go`). */
+/** Order of keys in maps without a fixed order: numbers by value, other non-letters before letters (go-yaml `sorter.go`). */
 export function compareKeys(a: string, b: string): number {
   const left = Array.from(a)
   const right = Array.from(b)
@@ -147,7 +147,7 @@ export function compareKeys(a: string, b: string): number {
   if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
   if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
   const number = (from: string[]) => {
-    // A zero counts only behind another digit: 10 is more than 1, 01 is not.
+    // A zero counts only after another digit: 10 is greater than 1, 01 is not.
     let begin = i
     if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
     let end = i

@@ -79,7 +79,7 @@ function zeroOf(shape: Shape, source: string): TreeNode {
   return shape.is === 'object' && shape.inPlace === true ? encodeObject(shape, map) : scalar(null)
 }
 
-/** Free values are Go maps, which are written in order. */
+/** Sorts the keys of free-form values: they are Go maps, which go-yaml writes in sorted order. */
 function sorted(node: TreeNode): TreeNode {
   if (node.is === 'list') return { ...node, items: node.items.map(sorted) }
   if (node.is === 'scalar') return node

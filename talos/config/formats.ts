@@ -30,7 +30,7 @@ export function goDuration(text: string): string {
   return minutes > 0 ? `${sign}${minutes}m${rest}` : `${sign}${rest}`
 }
 
-/** An address with prefix length, as Go's netip takes it: no zone, no leading zeros. */
+/** An address with prefix length, as Go's netip accepts it: no zone, no leading zeros. */
 export function isCidr(text: string): boolean {
   const match = /^([0-9a-fA-F.:]+)\/(0|[1-9]\d{0,2})$/.exec(text)
   if (match === null) return false
@@ -46,7 +46,7 @@ export function isCidrOrAddress(text: string): boolean {
   return isAddress(text) || isCidr(text)
 }
 
-/** 0.0.0.0 and ::, which are no address of anything. */
+/** The unspecified addresses 0.0.0.0 and ::. */
 export function isUnspecified(text: string): boolean {
   const [address = ''] = text.split('/')
   return isIP(address) !== 0 && /^[0.:]+$/.test(address)
@@ -66,7 +66,7 @@ export function isAddressPort(text: string): boolean {
   return isHostPort(text) && isAddress(text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''))
 }
 
-/** Padded base64, which may be broken into lines, as Go's decoder takes it. */
+/** Padded base64, possibly with line breaks, as Go's decoder accepts it. */
 export function isBase64(text: string): boolean {
   const whole = text.replace(/[\r\n]/g, '')
   return whole.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(whole)
@@ -81,12 +81,12 @@ export function isDuration(text: string): boolean {
   return durationMs(text) !== undefined
 }
 
-/** A name of the domain name system: labels of at most 63 characters, 253 in all. */
+/** A DNS name: labels of at most 63 characters, 253 characters in all. */
 export function isDnsName(text: string): boolean {
   return text.length <= 253 && /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text)
 }
 
-/** Why this is no URL of a web endpoint, or undefined. */
+/** Why a text is no URL of a web endpoint, or undefined if it is one. */
 export function endpointProblem(text: string): string | undefined {
   const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(text)
   if (match === null) return 'is not a URL such as https://10.0.0.10:6443'
@@ -112,7 +112,7 @@ export function isLabelValue(text: string): boolean {
   return text.length <= 63 && /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(text)
 }
 
-/** Version in an image's tag, `1.36.3` of `…:v1.36.3@sha256:…`. */
+/** Version in an image's tag: `1.36.3` for `…:v1.36.3@sha256:…`. */
 export function kubernetesVersionOf(image: string): string | undefined {
   return /:v(\d+\.\d+\.\d+[^]*)/.exec(image.split('@', 1)[0]!)?.[1]
 }

@@ -20,10 +20,10 @@ export interface GenerateInput {
   podCidr?: string | undefined
   serviceCidr?: string | undefined
   dnsDomain?: string | undefined
-  /** Device path; left out where a patch gives it. */
+  /** Device path; omitted if a patch sets it. */
   installDisk?: string | undefined
   installImage?: string | undefined
-  /** Further names of the machine's own API and of the Kubernetes API. */
+  /** Additional names in the certificates of the machine's own API and of the Kubernetes API. */
   additionalSans?: readonly string[] | undefined
   allowSchedulingOnControlPlanes?: boolean | undefined
 }

@@ -14,7 +14,7 @@ export type Audience = 'may_read_secrets' | 'everybody'
 
 /** A range of a text and its replacement. */
 export interface Hidden {
-  /** First character, and the one after the last. */
+  /** Index of the first character, and the index after the last. */
   readonly from: number
   readonly to: number
   readonly by: string
@@ -27,12 +27,12 @@ export interface Hidden {
 export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   const problems: ConfigProblem[] = []
   const hidden: Hidden[] = audience === 'everybody' ? commentsOf(yaml) : []
-  // Places are those of the text behind its byte order mark.
+  // The parser's positions don't count the byte order mark.
   const start = yaml.startsWith('\ufeff') ? 1 : 0
   const hide = ({ range }: ScalarNode, by = masked) => {
     if (range === undefined) return
     const [from, to] = [range[0] + start, range[1] + start]
-    // A block scalar ends behind its line break, which belongs to the layout.
+    // A block scalar's range includes its last line break, which stays visible as part of the layout.
     hidden.push({ from, to: yaml[to - 1] === '\n' ? to - 1 : to, by })
   }
   for (const root of readDocuments(yaml, 'config')) {
@@ -41,7 +41,7 @@ export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   }
   if (problems.length > 0) throw new ConfigError(problems)
   const inOrder = hidden.toSorted((a, b) => a.from - b.from)
-  // A comment behind the sign of a block scalar is within it.
+  // A comment after the indicator of a block scalar lies within the scalar's range.
   return inOrder.filter(({ from }, i) => !inOrder.slice(Math.max(0, i - 1), i).some((before) => from < before.to))
 }
 
@@ -83,7 +83,7 @@ function collect(shape: Shape | undefined, node: TreeNode, reading: Reading): vo
   }
   for (const [key, entry] of node.entries) {
     const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
-    // Keys that people choose: of arguments, labels, annotations, and of what another program reads.
+    // Keys that people choose: names of arguments, labels and annotations, and keys in settings of other programs.
     const named = audience === 'everybody' && shape?.is !== 'object' && namesSecret(key)
     collect(field, entry.value, { ...reading, inside: named ? 'values' : inside })
   }
@@ -93,7 +93,7 @@ function holdsKey(text: string): boolean {
   return isPrivateKey(text) || (text.startsWith('LS0tLS1CRUdJTi') && isPrivateKey(Buffer.from(text, 'base64').toString('latin1')))
 }
 
-/** PEM of a private key, of whatever kind, or a text that holds one. */
+/** Whether a text contains a private key in PEM, of any kind. */
 const isPrivateKey = (text: string): boolean => text.includes('BEGIN ') && text.includes('PRIVATE KEY')
 
 const secretWords = ['password', 'passwd', 'passphrase', 'secret', 'token', 'credential', 'apikey', 'api-key', 'api_key', 'privatekey', 'private-key']
@@ -110,16 +110,16 @@ function holdsCredentials(text: string): boolean {
   return at > 0 && namesSecret(text.slice(0, at))
 }
 
-/** The name in `NAME=value`, which stays readable if it needs no quotes. */
+/** Masks the value in `NAME=value`. The name stays readable if it needs no quotes. */
 function variable(text: string): string {
   const at = text.indexOf('=')
   return at > 0 && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(text.slice(0, at)) ? `${text.slice(0, at)}=${masked}` : masked
 }
 
-/** Also one among several documents, in a list, or written with escapes. */
+/** Whether a text may contain a manifest of a Secret, also as one of several documents, in a list, or written with escapes. */
 const isSecretManifest = (text: string): boolean => /\bSecret(?:List)?\b|\\[xuU]/.test(text)
 
-/** Signs that the lexer of `yaml` puts among the parts of the text, of which they are none: what follows the first of them is a value. */
+/** Control characters that the lexer of `yaml` inserts between the tokens of the text. The first one marks that a value follows. */
 const beforeScalar = '\u001f'
 const marks = new Set([beforeScalar, '\u0002', '\u0018'])
 

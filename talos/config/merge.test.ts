@@ -7,7 +7,7 @@ import { generateConfig } from './generate.ts'
 import { mergePatches } from './merge.ts'
 import { ConfigError } from './tree.ts'
 
-/** A main document with nothing but what a test is about. */
+/** A minimal main document with the given content. */
 const main = (machine: string, cluster = 'null') => `version: v1alpha1\nmachine: ${machine}\ncluster: ${cluster}\n`
 
 /** The merged documents as plain values, without the empty fields that Talos always writes. */

@@ -1,5 +1,5 @@
 /**
- * A configuration with patches on it, as `talosctl machineconfig patch` would make it, and for each line of it the layer it came from.
+ * Applies patches to a configuration, as `talosctl machineconfig patch` does, and reports for each line of the result which layer it came from.
  */
 import { type ConfigDocument, decodeDocuments, duplicates, loadDocuments, documentId, problemAt } from './decode.ts'
 import { applyDeletions, takeDeletions } from './deletions.ts'
@@ -18,7 +18,7 @@ export interface Layer {
 export type Merged = ReturnType<typeof mergePatches>
 
 /**
- * Applies layers in their order. Throws ConfigError with the first layer that can't be applied, its name and the places in it.
+ * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its name and the positions of its problems.
  * The rules are Talos's, each with its test in `merge.test.ts`.
  */
 export function mergePatches(base: string, layers: readonly Layer[]) {
@@ -44,7 +44,7 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
   )
   const all: ConfigProblem[] = [...problems, ...duplicates(patches)]
   if (all.length > 0) throw new ConfigError(all)
-  // Documents in order, deletions of each first, so that one document can delete and add again.
+  // Documents in order, and in each document deletions first, so that one document can delete a value and add it again.
   applyDeletions(
     documents,
     parts.flatMap(({ deletions }) => deletions),
@@ -56,7 +56,7 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
 
 /**
  * Merges a patch's documents into a configuration's, as Talos does it (Talos `pkg/machinery/config/merge/merge.go` and `configpatcher/strategic.go`): two documents
- * of one identity become one, field by field, by what the field is. A document that isn't there yet is appended. Changes `left`.
+ * with the same identity are merged field by field, by the rule for the field. A document that `left` lacks is appended. Changes `left`.
  */
 function mergeDocuments(left: ConfigDocument[], right: readonly ConfigDocument[]): void {
   for (const patch of right) {
@@ -79,7 +79,7 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
     case 'port':
       return clone(right)
     case 'free':
-      // An empty one is Go's zero, which replaces nothing.
+      // An empty value is Go's zero value, which replaces nothing.
       if (shape.replace === true) return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
       return mergeFree(left, right, path)
     case 'list':
@@ -106,7 +106,7 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: stri
   const { by, whole } = shape.merge
   const items = [...left.items]
   right.items.forEach((item, i) => {
-    // The first key that the element has decides; an element without any is always new.
+    // The first of these keys that the element has identifies it. An element without any of them is always new.
     const key = by.find((k) => !isNull(at(item, k)))
     const wanted = key === undefined ? undefined : fingerprint(at(item, key)!)
     const found = wanted === undefined ? -1 : items.findIndex((other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted)
@@ -133,7 +133,7 @@ function isNull(node: TreeNode | undefined): boolean {
   return node === undefined || (node.is === 'scalar' && node.value === null)
 }
 
-/** Go's zero of a field that isn't a pointer: it can't replace anything. */
+/** Whether a value is Go's zero value of a field that isn't a pointer: that can't replace anything. */
 function isZero(shape: Shape, node: TreeNode): boolean {
   if (node.is !== 'scalar') return false
   if (shape.is === 'text') return (node.value === '' && shape.optional !== true) || (shape.zero !== undefined && node.value === shape.zero)
@@ -144,7 +144,7 @@ function scalarType(node: ScalarNode): string {
   return typeof node.value
 }
 
-/** Two values with the same are equal. */
+/** Two values are equal if their fingerprints are equal. */
 function fingerprint(node: TreeNode): string {
   if (node.is === 'scalar') return `${typeof node.value}:${String(node.value)}`
   if (node.is === 'list') return `[${node.items.map(fingerprint).join(',')}]`

@@ -6,7 +6,7 @@ import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
 
-/** Milliseconds of processor time that it takes: on the clock, what else the machine does would count. */
+/** Milliseconds of processor time that `act` takes. Wall-clock time would include what else the machine does. */
 function busyMs(act: () => unknown): number {
   const before = process.cpuUsage()
   act()
@@ -120,7 +120,7 @@ describe('YAML', () => {
         ),
         (body) => {
           const found = errors(body)
-          // What is accepted can be merged, or says what it can't find: nothing else happens.
+          // An accepted patch can be merged, or the merge reports what it can't find. No other error occurs.
           if (found.length > 0) return
           try {
             mergePatches('version: v1alpha1\nmachine: {}\ncluster: {}\n', [{ name: 'p', body }])
@@ -153,7 +153,7 @@ describe('YAML', () => {
     errors(body)
     const begun = process.cpuUsage()
     for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
-    // What a tree of all of it took was three times as much.
+    // Building a tree of the whole text took three times as much.
     expect(process.cpuUsage(begun).user / 5 / 1000).toBeLessThan(200)
   })
 

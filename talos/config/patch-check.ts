@@ -1,6 +1,6 @@
 /**
- * Whether a text may be a patch: Steelyard's own rules, beside Talos's. They keep a patch readable in one way only, bounded, and out of what
- * belongs to the cluster. What it does to a configuration is for `mergePatches` and `validateConfig`.
+ * Checks whether a text may be a patch, by Steelyard's own rules in addition to Talos's. These rules keep a patch unambiguous and limited in size, and away from what
+ * belongs to the cluster. Its effect on a configuration is checked by `mergePatches` and `validateConfig`.
  */
 import { decodeDocuments, duplicates, recognise } from './decode.ts'
 import { takeDeletions } from './deletions.ts'
@@ -10,7 +10,7 @@ import { ConfigError, type ConfigProblem, join, type MapNode, readDocuments, typ
 
 /**
  * Paths in the main document that a patch must not set, because the cluster decides them: identity, keys and tokens, roles, the installation, host names. A patch
- * that could would take a server out of its cluster, or the cluster over. What lies under one is forbidden too.
+ * that sets one could remove a server from its cluster or take over the cluster. Everything below these paths is forbidden too.
  */
 export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['machine.type', 'the server’s role is chosen with the cluster'],
@@ -26,7 +26,7 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['cluster.secret', 'it identifies the cluster'],
   ['cluster.controlPlane', 'the endpoint is chosen with the cluster'],
   ['cluster.clusterName', 'the name is chosen with the cluster'],
-  // The networks were checked against subnets, servers and each other; one server with others would be cut off.
+  // The cluster's networks were checked against subnets, servers and each other; a server with different networks would be cut off.
   ['cluster.network.podSubnets', 'the pod network is chosen with the cluster'],
   ['cluster.network.serviceSubnets', 'the service network is chosen with the cluster'],
   ['cluster.token', 'the bootstrap token belongs to the cluster'],
@@ -39,10 +39,10 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['cluster.etcd.ca', 'the authority of etcd belongs to the cluster'],
 ])
 
-/** Documents that a patch can't have at all. */
+/** Kinds of documents that a patch must not contain. */
 export const forbiddenDocuments: ReadonlyMap<string, string> = new Map([['HostnameConfig', 'the host name is the server’s name']])
 
-/** Paths that may be added to, but not deleted: through these names the server and the cluster are reached. */
+/** Paths where a patch may add values but not delete any: the server and the cluster are reached by these names. */
 const kept = ['machine.certSANs', 'cluster.apiServer.certSANs', 'machine.install']
 
 /** Why a path must not be set, or undefined. */
@@ -53,7 +53,7 @@ function settingProblem(path: string): string | undefined {
   return undefined
 }
 
-/** Why a path must not be deleted, or undefined: also where something forbidden lies under it. */
+/** Why a path must not be deleted, or undefined. A path is also refused if a forbidden path lies below it. */
 function deletionProblem(path: string): string | undefined {
   const setting = settingProblem(path)
   if (setting !== undefined) return setting.replace('can’t set', 'can’t delete')
@@ -70,7 +70,7 @@ const tooMany = `A patch can have ${patchLimits.nodes} values at most`
 /** `line` is from 1. */
 export type PatchError = ConfigProblem & { line: number }
 
-/** Problems of a patch's body, by line. Never throws because of the text. Takes about 100 ms at most. */
+/** Problems of a patch's body, by line. Never throws, whatever the text. Takes at most about 100 ms. */
 export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {
   const problems = problemsOf(body, options)
   const errors = problems.map((problem) => Object.assign(problem, { line: problem.line ?? 1 }))
@@ -160,8 +160,8 @@ function settings(node: MapNode, path: string): ConfigProblem[] {
 }
 
 /**
- * Scalars without quotes that readers of YAML disagree about: words that YAML 1.1 took for true and false, numbers with a leading zero or with
- * underscores, times. Where only few words are possible, or a word can't be meant as anything else, they are what they are.
+ * Unquoted scalars that YAML parsers read differently: words that meant true and false in YAML 1.1, numbers with a leading zero or with
+ * underscores, times. Allowed if the field accepts only certain words, or if the scalar can have only one meaning there.
  */
 function ambiguities(shape: Shape | undefined, node: TreeNode, path: string): ConfigProblem[] {
   if (node.is === 'list') return node.items.flatMap((item, i) => ambiguities(shape?.is === 'list' ? shape.of : undefined, item, join(path, String(i))))
@@ -201,7 +201,7 @@ function measure(node: TreeNode, depth: number): { nodes: number; depth: number 
   )
 }
 
-/** How deep brackets and dashes nest, at most; quotes aren't looked at, so this is more than it is rather than less. */
+/** Upper bound of the nesting depth of brackets and dashes. Those inside quotes count too, so the bound may be too high but never too low. */
 function nesting(body: string): number {
   let depth = 0
   let most = 0

@@ -9,8 +9,8 @@ import { join } from './tree.ts'
 type JsonSchema = JSONSchema.JSONSchema
 
 /**
- * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. What a patch must not set is
- * left out. In place of any value may stand `{$patch: delete}`: mappings have it among their keys, other values as `anyOf` with `Deletion`.
+ * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. Fields that a patch must not set are
+ * left out. `{$patch: delete}` is allowed in place of any value: mappings have `$patch` among their keys, other values are an `anyOf` with `Deletion`.
  */
 export function patchSchema(talosVersion: string): JsonSchema {
   const { minor } = contractOf(talosVersion)
@@ -48,7 +48,7 @@ export function patchSchema(talosVersion: string): JsonSchema {
 
 const deletion: JsonSchema = { const: 'delete', description: 'Takes this out of the configuration' }
 
-/** The value, or its deletion; its description stays in front. Names of documents and free values are left as they are. */
+/** Allows a deletion in place of the value; the value's description stays at the top. Names of documents and free-form values are returned unchanged. */
 function deletable(schema: JsonSchema): JsonSchema {
   if (schema.type === undefined && schema.anyOf === undefined) return schema
   if (schema.type === 'object') return schema

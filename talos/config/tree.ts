@@ -4,7 +4,7 @@
 import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, Parser, Scalar as AstScalar } from 'yaml'
 
 export interface Place {
-  /** From 1, in the text that the value was read from. */
+  /** Line number, from 1, in the text that the value was read from. */
   line: number
   column: number
   /** Name of the layer that the value came from. */
@@ -16,11 +16,11 @@ export type ScalarValue = string | number | bigint | boolean | null
 export interface ScalarNode extends Place {
   is: 'scalar'
   value: ScalarValue
-  /** The characters of an unquoted scalar; undefined for a quoted one, which is a string whatever it holds. */
+  /** The characters of an unquoted scalar; undefined for a quoted one, which is always a string. */
   plain: string | undefined
   /** Written as an octal number. */
   octal?: boolean
-  /** Position in the source text: first character, and one past the last. */
+  /** Position in the source text: index of the first character, and index after the last. */
   range?: [number, number]
 }
 
@@ -48,7 +48,7 @@ export interface ConfigProblem {
   column?: number
 }
 
-/** A text can't be parsed, merged or validated. Has all problems. */
+/** A text can't be parsed, merged or validated. Lists all problems. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
   /** The layer with the error, if there are several. */
@@ -62,16 +62,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** Maximum number of values, and the message above it. */
+/** Maximum number of values, and the message if there are more. */
 export interface Bounds {
   readonly values: number
   readonly tooMany: string
 }
 
-/** Limits on mistakes, documents and directives; reading stops there. */
+/** Limit on errors, documents and directives: reading stops there. */
 const mostOfAKind = 200
 
-/** Values that a token holds, counted up to `most`; without recursion, since the text decides how deep it goes. Of what stands after a value and doesn't belong there only the first is kept. */
+/**
+ * Number of values in a token, counted up to `most`. Without recursion, because the text decides how deep the token nests.
+ * Of stray tokens after a value, only the first `mostOfAKind` are kept.
+ */
 function valuesOf(token: CST.Token, most: number): number {
   let count = 0
   const waiting: (CST.Token | null | undefined)[] = [token]
@@ -88,14 +91,17 @@ function valuesOf(token: CST.Token, most: number): number {
   return count
 }
 
-/** The parser's tokens, as long as they are worth being made a tree of: that takes many times as long as reading them, and whoever may write a patch may do so again and again. */
+/**
+ * The parser's tokens, up to the limits. Building a tree takes many times as long as reading the tokens, and anyone who may write a patch
+ * could send too large a text again and again.
+ */
 function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Generator<CST.Token> {
   const seen = { error: 0, document: 0, directive: 0 }
   let left = values
   for (const token of tokens) {
     if (token.type in seen) {
       const count = ++seen[token.type as keyof typeof seen]
-      // Report only the first of so many mistakes.
+      // Report only the first `mostOfAKind` errors.
       if (count > mostOfAKind) {
         if (token.type === 'error') return
         throw new ConfigError([{ message: `There are too many ${token.type}s` }])
@@ -108,8 +114,8 @@ function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Gen
 }
 
 /**
- * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would take
- * them, but then a line of the result has no single origin. Throws ConfigError.
+ * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would accept
+ * them, but then a line of the result could have more than one origin. Throws ConfigError.
  */
 export function readDocuments(text: string, source: string, bounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }): MapNode[] {
   const lines = new LineCounter()
@@ -198,12 +204,12 @@ function firstLine(message: string): string {
   return message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, '')
 }
 
-/** A path one step longer. */
+/** The path extended by one key. */
 export function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
 }
 
-/** A tree from plain values, all of one source. Undefined values are left out. */
+/** A tree made from plain values, all from one layer. Undefined values are left out. */
 export function treeOf(value: unknown, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
   if (Array.isArray(value)) return { is: 'list', items: value.map((v: unknown) => treeOf(v, source)), ...place }

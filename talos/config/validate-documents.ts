@@ -1,6 +1,6 @@
 /**
- * What the documents beside the main one must hold (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and what Talos refuses
- * while it loads them, since its types take only addresses where addresses belong.
+ * Rules for the documents other than the main one (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and what Talos refuses
+ * while it loads them, because its address fields accept only addresses.
  */
 import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'
@@ -16,7 +16,7 @@ export function validateDocument(document: ConfigDocument): Report {
   return report
 }
 
-/** What a document and the main one can't both say. */
+/** Reports settings that a document and the main document both contain although only one of them may. */
 export function validateAgainstMain(document: ConfigDocument, main: MapNode, report: Report): void {
   const inMain = new Report(main)
   const taken = (path: string[]) => {

@@ -1,6 +1,6 @@
 /**
- * What the main document must hold, beside its form (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and what a running
- * Talos adds that can be known without it: the Kubernetes versions.
+ * Rules for the main document beyond its types (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the one rule that only a running
+ * Talos applies but that needs no machine to check: the Kubernetes versions.
  */
 import { kubernetesProblem } from '../versions.ts'
 import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf, sizeBytes } from './formats.ts'
@@ -131,7 +131,7 @@ function checkEtcd(report: Report): void {
   for (const list of ['advertisedSubnets', 'listenSubnets']) checkSubnets(report, [...etcd, list])
 }
 
-/** Networks or addresses, each possibly with ! in front. */
+/** Checks networks or addresses, each possibly with ! in front. */
 function checkSubnets(report: Report, where: readonly string[]): void {
   for (const { path, text } of report.texts(...where))
     if (!isCidrOrAddress(text.replace(/^!/, ''))) report.error(path, `${text} is not a network or an address`)
@@ -213,7 +213,7 @@ function checkManifests(report: Report): void {
   }
 }
 
-/** The kubelet, and what Talos sets on the Kubernetes node. */
+/** Checks the kubelet, and what Talos sets on the Kubernetes node. */
 function checkNode(report: Report): void {
   const kubelet = ['machine', 'kubelet']
   checkSubnets(report, [...kubelet, 'nodeIP', 'validSubnets'])

@@ -24,7 +24,7 @@ function config(more: Partial<GenerateInput> = {}): string {
   })
 }
 
-/** What is wrong with a generated configuration once a patch is on it. */
+/** Error messages for a generated configuration after a patch was applied. */
 function messages(patch: string, more: Partial<GenerateInput> = {}): string[] {
   const yaml = mergePatches(config(more), [{ name: 'patch', body: patch }]).yaml
   return validateConfig(yaml, { talosVersion: more.talosVersion ?? '1.13' }).errors.map((e) => e.message)

@@ -1,4 +1,4 @@
-/** Validates a whole configuration as Talos does on a server, before anything is sent to one. */
+/** Validates a whole configuration as Talos does on a server, before it is sent to a server. */
 import { supportedMinor } from '../versions.ts'
 import { type ConfigDocument, decodeDocuments, duplicates } from './decode.ts'
 import { ConfigError, type ConfigProblem, readDocuments } from './tree.ts'
@@ -6,13 +6,13 @@ import { validateAgainstMain, validateDocument } from './validate-documents.ts'
 import { validateMain } from './validate-main.ts'
 
 export interface Validation {
-  /** Problems for which Talos refuses the configuration, with lines of the text. */
+  /** Problems for which Talos refuses the configuration, with their lines in the text. */
   errors: ConfigProblem[]
   /** Warnings of Talos. */
   warnings: string[]
 }
 
-/** Validates the text of a whole configuration. Never throws for what the text holds. */
+/** Validates the text of a whole configuration. Never throws, whatever the text. */
 export function validateConfig(yaml: string, options: { talosVersion: string; inContainer?: boolean }): Validation {
   if (supportedMinor(options.talosVersion) === undefined) return { errors: [{ message: `Talos ${options.talosVersion} is not supported` }], warnings: [] }
   let documents: ConfigDocument[]

@@ -1,4 +1,4 @@
-/** What is made of configurations for people: masked texts, the schema, and YAML as Talos writes it. */
+/** What people see of configurations: masked texts, the schema, and YAML as Talos writes it. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { assert, array, constantFrom, integer, jsonValue, oneof, property, string } from 'fast-check'
 import { parse } from 'yaml'
@@ -257,7 +257,7 @@ describe('YAML in the format of Talos', () => {
     assert(
       property(array(oneof(awkward, integer(), jsonValue({ maxDepth: 3 })), { maxLength: 6 }), (values) => {
         const value = { list: values, map: Object.fromEntries(values.map((v, i) => [`k${i}`, v])) }
-        // The reader has no negative zero.
+        // −0 becomes 0 in YAML, as in JSON.
         expect(parse(written(value))).toEqual(JSON.parse(JSON.stringify(value)))
       }),
       { numRuns: 300 },

@@ -120,7 +120,7 @@ const openssl = (() => {
   }
 })()
 
-// The strictest reader at hand. Where there is no openssl the other tests here still read every certificate with Node's own.
+// The strictest parser available. Without openssl the other tests here still parse every certificate, with Node's own parser.
 describe.runIf(openssl)('openssl verify -x509_strict', () => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-pki-'))
   afterAll(() => rmSync(folder, { recursive: true }))

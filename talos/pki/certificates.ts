@@ -67,7 +67,7 @@ export interface Issue {
   now: Date
 }
 
-/** Issues a certificate with a new key of the authority's kind, or of `kind`. `key` is a ready-made key. */
+/** Issues a certificate with a new key, of the authority's kind or of `kind`, or with the ready-made `key`. */
 export async function issueCertificate(authority: KeyPair, options: Issue & { kind?: KeyKind; key?: string }): Promise<KeyPair> {
   const kind = options.kind ?? (signingKeys(authority.key).algorithm.name === 'Ed25519' ? 'ed25519' : 'p256')
   const key = options.key ?? (await generateKey(kind))
@@ -100,7 +100,7 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
 
 /**
  * The authority's key identifier, copied from its certificate, as RFC 5280 §4.2.1.1 requires. Authorities made by Go ≥ 1.25 have a truncated SHA-256
- * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with another one. It is computed only if the authority has none.
+ * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. It is computed only if the authority's certificate has none.
  */
 export async function authorityKeyId(issuer: x509.X509Certificate): Promise<x509.Extension> {
   const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
@@ -149,8 +149,8 @@ export async function mintTalosClient(bundle: SecretsBundle, options: { roles: r
 }
 
 /**
- * A client certificate for the Kubernetes API of this cluster. Kubernetes takes the common name as the user and the organizations as groups:
- * `system:masters` is allowed everything and can't be revoked but by its lifetime.
+ * A client certificate for the Kubernetes API of this cluster. Kubernetes reads the common name as the user and the organizations as groups:
+ * `system:masters` may do everything, and such a certificate can't be revoked; it only expires.
  */
 export async function mintKubernetesClient(
   bundle: SecretsBundle,

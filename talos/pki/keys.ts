@@ -41,14 +41,14 @@ export function readKey(pem: string): KeyObject {
 }
 
 /**
- * Talos labels a PKCS#8 Ed25519 key `ED25519 PRIVATE KEY`; OpenSSL, and so Node's TLS, takes only `PRIVATE KEY`.
- * Everything else is returned as it is.
+ * Talos labels a PKCS#8 Ed25519 key `ED25519 PRIVATE KEY`; OpenSSL, and so Node's TLS, accepts only `PRIVATE KEY`.
+ * All other text is returned unchanged.
  */
 export function standardKey(pem: string): string {
   return pem.replaceAll('ED25519 PRIVATE KEY-----', 'PRIVATE KEY-----')
 }
 
-/** The WebCrypto key pair and its signature algorithm. Throws for keys that Talos doesn't sign with. */
+/** The WebCrypto key pair and its signature algorithm. Throws for keys that Talos doesn't use for signing. */
 export function signingKeys(pem: string) {
   const key = readKey(pem)
   const kind = kindOf(key)

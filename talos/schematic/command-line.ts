@@ -1,5 +1,5 @@
 /**
- * The kernel command line that an image of a schematic boots with, as Talos's imager puts it together (`pkg/imager/imager.go` buildCmdline,
+ * The kernel command line with which an image of a schematic boots, as Talos's imager composes it (`pkg/imager/imager.go` buildCmdline,
  * `pkg/machinery/kernel/kernel.go`, `pkg/machinery/imager/quirks`, `platform/metal/metal.go` KernelArgs, all at the versions of `versions.ts`).
  */
 import { has } from '../versions.ts'
@@ -47,8 +47,8 @@ function parse(args: readonly string[]): Parameters {
 const replaced = new Set(['console', 'talos.platform'])
 
 /**
- * @param extra the schematic's `extraKernelArgs`. `-key` removes all values of a key, `-key=value` one.
- * @returns the line without the addition of an ISO, `talos.halt_if_installed=1`
+ * @param extra the schematic's `extraKernelArgs`. `-key` removes all values of a key, `-key=value` removes one value.
+ * @returns the command line, without `talos.halt_if_installed=1`, which an ISO adds
  */
 export function kernelCommandLine(boot: Boot, extra: readonly string[]): string {
   const line = parse(defaults(boot))

@@ -1,5 +1,5 @@
 /**
- * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Whoever has a bundle controls the cluster.
+ * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Anyone who has a bundle controls the cluster.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { parse, stringify } from 'yaml'
@@ -11,9 +11,9 @@ import { at, readDocuments, textAt } from '../config/tree.ts'
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
   cluster: { id: string; secret: string }
-  /** Kubernetes' encryption keys: a new cluster has the one for secretbox, clusters made before Talos 1.3 have the one for AES-CBC, or both. */
+  /** Kubernetes' encryption keys: a new cluster has only the secretbox key; a cluster made before Talos 1.3 has the AES-CBC key, or both. */
   secrets: { bootstrapToken: string; secretboxEncryptionSecret?: string; aescbcEncryptionSecret?: string }
-  /** The machine token, with which a worker requests its certificate from trustd. */
+  /** The machine token, which a worker uses to request its certificate from trustd. */
   trustdInfo: { token: string }
   /** PEM. `os` signs Talos's API, `k8s` the Kubernetes API. The service account has a key only. */
   certs: { os: KeyPair; etcd: KeyPair; k8s: KeyPair; k8sAggregator: KeyPair; k8sServiceAccount: { key: string } }
@@ -23,8 +23,8 @@ export interface SecretsBundle {
 export type ReadyKeys = Partial<Record<keyof SecretsBundle['certs'], string>>
 
 /**
- * New secrets. Kinds and sizes are Talos's (`pkg/machinery/config/generate/secrets/`), but for the subject of the aggregator's authority: Talos
- * leaves it empty, which RFC 5280 (4.1.2.6) forbids and `openssl verify -x509_strict` refuses.
+ * Generates secrets with Talos's kinds and sizes (`pkg/machinery/config/generate/secrets/`). Only the subject of the aggregator's authority differs: Talos
+ * leaves the subject empty, which RFC 5280 (4.1.2.6) forbids and `openssl verify -x509_strict` refuses.
  */
 export async function generateSecrets(options: { now: Date; contract?: Contract | string; keys?: ReadyKeys }): Promise<SecretsBundle> {
   const { now, keys = {} } = options
@@ -37,7 +37,7 @@ export async function generateSecrets(options: { now: Date; contract?: Contract 
     keys.k8sServiceAccount ?? generateKey(has(contract, 'rsaServiceAccountKey') ? 'rsa4096' : 'p256'),
   ])
   return {
-    // Talos before 1.14 uses URL-safe base64, 1.14 standard base64. Each reads only its own.
+    // Talos before 1.14 uses URL-safe base64, 1.14 standard base64. Each version decodes only its own variant.
     cluster: { id: clusterId(contract), secret: randomBytes(32).toString('base64') },
     secrets: { bootstrapToken: kubeadmToken(), secretboxEncryptionSecret: randomBytes(32).toString('base64') },
     trustdInfo: { token: kubeadmToken() },
@@ -130,7 +130,7 @@ export function readSecrets(yaml: string): SecretsBundle {
   }
 }
 
-/** Fields of a bundle, and where a control plane's configuration has them. Certificates and keys are in base64 in both. */
+/** Fields of a bundle and their paths in a control plane's configuration. Certificates and keys are in base64 in both. */
 const places = {
   cluster: { id: 'cluster.id', secret: 'cluster.secret' },
   secrets: {
@@ -152,7 +152,7 @@ interface Places {
   readonly [key: string]: string | Places
 }
 
-/** The secrets of a cluster from the configuration of a control plane, which has all of them. @throws Error that names the first missing field; ConfigError for invalid YAML */
+/** The secrets of a cluster from the configuration of a control plane, which contains all of them. @throws Error that names the first missing field; ConfigError for invalid YAML */
 export function secretsOfControlPlane(config: string): SecretsBundle {
   const main = readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
   const fill = (part: Places): Record<string, unknown> =>

@@ -1,6 +1,6 @@
 /**
- * Peers for protocol tests: two clusters' secrets, a configured machine's certificate and a machine's in maintenance, servers and clients that
- * are taken down after each test.
+ * Peers for protocol tests: secrets of two clusters, certificates of a configured machine and of a machine in maintenance, and servers and clients that
+ * are closed after each test.
  */
 import type { ConnectRouter } from '@connectrpc/connect'
 import { afterEach, beforeAll } from 'vitest'
@@ -17,17 +17,17 @@ export const hourMs = 3_600_000
 export interface Peers {
   now: Date
   bundle: SecretsBundle
-  /** Of another cluster. */
+  /** Secrets of another cluster. */
   other: SecretsBundle
   /** Certificate of a configured machine of `bundle`, for 127.0.0.1. */
   node: KeyPair
-  /** Certificate of a machine in maintenance: signed by an authority that exists only inside the machine, and isn't sent. */
+  /** Certificate of a machine in maintenance: signed by an authority that exists only inside the machine and isn't sent. */
   leaf: KeyPair
-  /** To be done after the test, the last first. */
+  /** Functions to call after the test, last added first. */
   undo: (() => Promise<void> | void)[]
   serve: (tls: Tls, routes?: (router: ConnectRouter) => void) => Promise<TestServer>
   closing: (client: TalosClient) => TalosClient
-  /** A client of a machine in maintenance that already listens. */
+  /** A client of a machine in maintenance whose server is already listening. */
   reach: (server: TestServer, deadlineMs?: number) => Promise<TalosClient>
   /** A machine in maintenance with these handlers, and a client of it. */
   maintenance: (routes: (router: ConnectRouter) => void, deadlineMs?: number) => Promise<{ server: TestServer; client: TalosClient }>
@@ -35,7 +35,7 @@ export interface Peers {
 
 export const target = (server: TestServer) => ({ host: '127.0.0.1', port: server.port })
 
-/** To be called once, at the top of a test file. */
+/** Call it once, at the top of a test file. */
 export function usePeers(): Peers {
   const now = new Date()
   const undo: Peers['undo'] = []

@@ -1,5 +1,5 @@
 /**
- * A gRPC server on loopback for tests: TLS as Talos has it, handlers as the test wants them, or raw HTTP/2 where it must misbehave.
+ * A gRPC server on loopback for tests: TLS settings like Talos's, with handlers of the test, or raw HTTP/2 if the server must misbehave.
  */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -9,9 +9,9 @@ import { standardKey } from '../pki/keys.ts'
 
 export interface TestServer {
   port: number
-  /** Connections that are open now. */
+  /** Number of open connections. */
   open: () => number
-  /** Connections that there have been. */
+  /** Number of connections since the start. */
   accepted: () => number
   stop: () => Promise<void>
 }
@@ -41,7 +41,7 @@ export async function listen(server: Server): Promise<TestServer> {
 export interface Tls {
   key: string
   crt: string
-  /** The authority of clients' certificates; with it a client must show one. */
+  /** The authority of client certificates. If set, every client must present a certificate. */
   clientCa?: string
 }
 
@@ -53,7 +53,7 @@ export async function startServer(tls: Tls, routes: (router: ConnectRouter) => v
   })
 }
 
-/** A server that answers every call with what `answer` does to the stream. */
+/** A server that calls `answer` with the stream of every call. */
 export async function startRawServer(
   tls: Tls,
   answer: (stream: ServerHttp2Stream, path: string) => void,
@@ -80,7 +80,7 @@ async function start(tls: Tls, prepare: (server: ReturnType<typeof createSecureS
   return listen(server)
 }
 
-/** A gRPC frame: not compressed unless `flag` says so. */
+/** A gRPC frame; `flag` is its compressed flag. */
 export function frame(message: Uint8Array, flag = 0): Buffer {
   const head = Buffer.alloc(5)
   head.writeUInt8(flag, 0)

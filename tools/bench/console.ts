@@ -1,4 +1,4 @@
-/** Bytes of JavaScript that a browser is sent, gzip: asked of the running program as a browser does, so that nothing can be left out. */
+/** Bytes of JavaScript that a browser downloads, with gzip. Requested from the running program like by a browser, so that no file can be forgotten. */
 import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 
@@ -29,7 +29,7 @@ export async function consoleBytes(url: string, admin: { email: string; password
     await page.getByLabel('Password', { exact: true }).fill(admin.password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL((to) => to.pathname === '/')
-    // What the overview is still fetching belongs to it.
+    // Scripts that the overview is still fetching count for the overview.
     await page.goto('about:blank')
     scripts.clear()
     await page.goto(`${url}/infra/servers`)

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: what the budgets speak of, as ratios within one run where a ratio says more than a number.
+ * `npm run bench`: measures what the budgets limit, as ratios within one run if a ratio is more meaningful than a number.
  * `npm run bench -- api console start` runs the named parts only.
  */
 import autocannon from 'autocannon'
@@ -28,7 +28,7 @@ const fleet = 1000
 const requestsPerSecond = async (url: string, headers: Record<string, string> = {}) =>
   (await autocannon({ url, headers, connections: 10, duration: 5 })).requests.average
 
-/** A list as programs and browsers read it: packed, 20 times a second, and asked again by who has it. */
+/** Measures a list as programs and browsers read it: compressed, 20 times a second, and revalidated by a client that has it cached. */
 async function listBudgets(url: string, authorization: string): Promise<void> {
   for (const [what, full] of [
     ['whole', url],
@@ -46,7 +46,7 @@ async function listBudgets(url: string, authorization: string): Promise<void> {
     const began = performance.now()
     const answer = await fetch(url, { headers: { authorization, 'if-none-match': has } })
     if (answer.status === 304) took.push(performance.now() - began)
-    // Contact with a server has changed the list since.
+    // The list has changed, because a server was contacted meanwhile.
     else has = answer.headers.get('etag') ?? ''
     await answer.arrayBuffer()
   }

@@ -1,4 +1,4 @@
-/** The bar for a list: node:http answering every request with one ready-made buffer of the given size. */
+/** The reference for the speed of a list: node:http that answers every request with one ready-made buffer of the given size. */
 import { createServer } from 'node:http'
 
 const [port, size] = process.argv.slice(2).map(Number)

@@ -1,4 +1,4 @@
-/** All documents that a configuration may hold, by kind. */
+/** All documents that a configuration may contain, by kind. */
 import type { Minor } from '../../versions.ts'
 import { cluster } from './cluster.ts'
 import { machine } from './machine.ts'
@@ -9,9 +9,9 @@ export interface DocumentShape {
   kind: string
   about: string
   since?: Minor
-  /** Told apart by `name`; there is only one of the others. */
+  /** Documents of this kind are distinguished by `name`. Of other kinds there is only one document. */
   named: boolean
-  /** The whole document, its apiVersion and kind included. */
+  /** The whole document, including its apiVersion and kind. */
   shape: t.ObjectShape
 }
 

@@ -4,7 +4,7 @@ import * as t from './shape.ts'
 
 type Fields = Record<string, t.Shape>
 
-/** What links of every kind have. */
+/** Fields of links of every kind. */
 const link: Fields = {
   up: t.flag('Whether the link is up'),
   mtu: t.integer('Largest packet in bytes'),

@@ -1,23 +1,23 @@
 /**
  * The model of Talos's documents: which keys exist, how values merge, how a document
- * is written, what is secret, and what the editor completes. Keys are in Talos's order, in which Talos writes them.
+ * is written, which values are secret, and what the editor completes. Keys are in Talos's order, in which Talos writes them.
  */
 
 import type { Minor } from '../../versions.ts'
 
 interface Common {
-  /** One sentence for people. */
+  /** Description in one sentence, for people. */
   about?: string
   /** Written also when it has no value (Go fields without `omitempty`). */
   always?: boolean
-  /** Shown masked, to everybody. */
+  /** Masked for every reader. */
   secret?: boolean
   /**
    * May contain a secret, so it is masked for readers without access to secrets: all values in it (`values`), the part after `=` of each text
    * (`variables`), or the whole text if it is a manifest of a Kubernetes Secret (`manifest`).
    */
   sensitive?: 'values' | 'variables' | 'manifest'
-  /** The first Talos minor that knows it. */
+  /** The first Talos minor with this field or document. */
   since?: Minor
 }
 
@@ -25,13 +25,13 @@ export interface TextShape extends Common {
   is: 'text'
   /** Allowed values. */
   values?: readonly string[]
-  /** The value that Talos takes for "not set": it can't replace another. */
+  /** The value that means "not set" to Talos: it can't replace another value. */
   zero?: string
   /** An empty text is a value that can replace another. */
   optional?: boolean
-  /** Held as bytes: replaced as a whole, in base64. */
+  /** Bytes in Talos: replaced as a whole, written in base64. */
   bytes?: boolean
-  /** Empty lines at its beginning are dropped. */
+  /** Empty lines at the beginning are dropped. */
   trimmed?: boolean
 }
 
@@ -41,7 +41,7 @@ export interface IntegerShape extends Common {
   optional?: boolean
   min?: number
   max?: number
-  /** Written as octal: a file's mode. */
+  /** Written as an octal number, for a file's mode. */
   octal?: boolean
 }
 
@@ -49,7 +49,7 @@ export interface FlagShape extends Common {
   is: 'flag'
 }
 
-/** Whatever YAML can say; what another program reads. */
+/** Any YAML, for the settings of another program. */
 export interface FreeShape extends Common {
   is: 'free'
   replace?: boolean
@@ -74,11 +74,11 @@ export interface MapShape extends Common {
 export interface ObjectShape extends Common {
   is: 'object'
   fields: Readonly<Record<string, Shape>>
-  /** A value in place, not behind a pointer: written as `{}` when it has nothing and `always` is set, left out otherwise. */
+  /** A struct in Go, not a pointer. An empty one is written as `{}` if `always` is set, and left out otherwise. */
   inPlace?: boolean
 }
 
-/** A text or a list of texts: an argument of a program. */
+/** A text or a list of texts, for an argument of a program. */
 export interface ArgumentShape extends Common {
   is: 'argument'
 }
@@ -99,9 +99,9 @@ export const secret = (about?: About): TextShape => ({ is: 'text', secret: true,
 /** Base64 of a PEM text. */
 export const certificate = (about?: About): TextShape => ({ is: 'text', bytes: true, ...told(about) })
 export const key = (about?: About): TextShape => ({ is: 'text', bytes: true, secret: true, ...told(about) })
-/** One of few words; a pointer in Talos, so that each of them can replace another. */
+/** One of a few words. A pointer in Talos, so that every word can replace every other. */
 export const choice = (values: readonly string[], about?: About): TextShape => ({ is: 'text', values, optional: true, ...told(about) })
-/** One of few words, the first of which means "not set". */
+/** One of a few words. `zero`, if given, is the word that means "not set". */
 export const plainChoice = (values: readonly string[], about?: About, zero?: string): TextShape => ({
   is: 'text',
   values,
@@ -120,11 +120,11 @@ export const map = (of: Shape, about?: About): MapShape => ({ is: 'map', of, ...
 export const argumentsOf = (about?: About): MapShape => ({ is: 'map', of: { is: 'argument' }, replaceValues: true, ...told(about) })
 export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({ is: 'object', fields, ...told(about) })
 
-/** Fields of the same shape, by their names. */
+/** Several fields of the same shape, from a text with their names. */
 export const each = (shape: Shape, names: string): Record<string, Shape> => Object.fromEntries(names.split(' ').map((name) => [name, shape]))
 
 export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
-/** What may carry a secret, as programs' settings, files and headers do. */
+/** Marks a value that may contain a secret, such as settings, files and headers of programs. */
 export const sensitive = <S extends Shape>(shape: S, how: 'values' | 'variables' | 'manifest' = 'values'): S => ({ ...shape, sensitive: how })
 export const addedIn = <S extends Shape>(since: Minor, shape: S): S => ({ ...shape, since })
 export const inPlace = (shape: ObjectShape): ObjectShape => ({ ...shape, inPlace: true })
