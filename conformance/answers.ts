@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Folders of the Go programs, one for each minor that is compared. */
+/** Folders of the Go programs, one for each Talos minor that is compared. */
 export const versions = readdirSync(import.meta.dirname).filter((name) => /^v1\.\d+$/.test(name))
 
 /** File with Talos's answers for one of `versions`. */
 export const answersFile = (version: string): string => join(import.meta.dirname, version, 'answers.json')
 
-/** File with the authorities that Go made with the code of one of `versions`. They belong to no cluster. */
+/** File with the authorities that Go made with Talos's code of one of `versions`. They belong to no cluster. */
 export const authoritiesFile = (version: string): string => join(import.meta.dirname, version, 'authorities.json')

@@ -1,4 +1,4 @@
-/** Calls grpc-go, the library of Talos's servers, with the product's client and counts the answers that are lost. */
+/** Calls a server with grpc-go (the library of Talos's servers) with the product's client, and counts the responses that are lost. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,12 +6,12 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { connectMaintenance } from '#talos/client/connect.ts'
 import { resources } from '#talos/client/resources.ts'
 
-/** The same as in `calls/main.go`. */
+/** Must be the same as in `calls/main.go`. */
 const links = 50
 const logLines = 200
 const deadlineMs = 10_000
 
-/** Three calls: with a single answer, a stream of a file, and a stream of resources. Each throws if the answer is incomplete. */
+/** Three calls: one with a single response, one that streams a file, one that streams resources. Each throws if the response is incomplete. */
 const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
   async (client) => {
     const { tag } = await client.version()

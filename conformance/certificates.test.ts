@@ -34,7 +34,7 @@ describe.each(versions)('Talos %s', (version) => {
         continue
       }
       const own = profileOf(ours[id]!)
-      // The certificate made here equals the one that Go was shown.
+      // The certificate made here equals the one that Go has read.
       for (const field of differing(own, read)) unknown.push(`${id}: ${field} is ${JSON.stringify(own[field as keyof Profile])}, Go has read another`)
       if (read.verified !== 'yes') unknown.push(`${id}: Go refuses it: ${read.verified}`)
       for (const field of differing(read, theirs))

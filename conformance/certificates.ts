@@ -1,4 +1,4 @@
-/** The certificates that we and Talos both make, our own ones, and the fields that are compared. */
+/** The cases for which we and Talos make certificates, our certificates for them, and the fields that are compared. */
 import { createHash, X509Certificate as NodeCertificate } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
@@ -69,7 +69,7 @@ export const certificateCases: readonly CertificateCase[] = [
   { id: 'apid of a control plane', kind: 'apid', commonName: 'node-1', dns: ['node-1', 'node-1.example.org'], addresses: ['10.0.0.1', 'fd00::1'], hours: 24 },
 ]
 
-/** Makes our certificate of every case. */
+/** Makes our certificate for every case. */
 export async function ourCertificates(bundle: SecretsBundle): Promise<Record<string, Pair>> {
   // The RSA-4096 key takes a second to make and signs no certificate.
   const { certs } = await generateSecrets({ now, keys: { k8sServiceAccount: bundle.certs.k8sServiceAccount.key } })
@@ -85,7 +85,7 @@ export async function ourCertificates(bundle: SecretsBundle): Promise<Record<str
   return Object.fromEntries(await Promise.all(certificateCases.map(async (one) => [one.id, await issue(one)] as const)))
 }
 
-/** Reads the fields of a certificate that Go reads, without Go. */
+/** Reads the same fields of a certificate as `certificates.go`, without Go. */
 export function profileOf({ ca, crt, key }: Pair): Profile {
   const read = new X509Certificate(crt)
   const names = read.getExtension(SubjectAlternativeNameExtension)?.names.toJSON() ?? []
@@ -116,14 +116,14 @@ function keyIdOf(leaf: X509Certificate, authority: X509Certificate): Profile['au
   return named === authority.getExtension(SubjectKeyIdentifierExtension)?.keyId ? 'of the authority' : 'of another'
 }
 
-/** "yes", or the refusal by OpenSSL's rules for issuer and signature. */
+/** "yes", or the reason why the certificate fails OpenSSL's rules for issuer and signature. */
 function verified(crt: string, ca: string): string {
   const [leaf, authority] = [new NodeCertificate(crt), new NodeCertificate(ca)]
   if (!leaf.checkIssued(authority)) return 'not issued by the authority'
   return leaf.verify(authority.publicKey) ? 'yes' : 'wrong signature'
 }
 
-/** Whether a key id is the one that Go computes for a public key since 1.25 (RFC 7093 §2, method 1). */
+/** Whether the key identifier of a certificate is the one that Go 1.25 and newer compute for its public key (RFC 7093 §2, method 1). */
 export function hasSha256KeyId(ca: string): boolean {
   const read = new X509Certificate(ca)
   const bits = Buffer.from(read.publicKey.rawData).subarray(-32)

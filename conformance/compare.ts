@@ -70,7 +70,7 @@ export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): st
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'
 
-/** How two answers differ, or null if they agree. Two refusals agree, whatever their wording and the step that refuses. */
+/** How two answers differ, or null if they agree. Two refusals agree, even if their wording or the step that refuses differs. */
 export function difference(ours: string, talos: string): Difference | null {
   const isRefused = (answer: string) => answer.startsWith('refused: ')
   if (isRefused(ours) !== isRefused(talos)) return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'

@@ -1,7 +1,7 @@
 import type { Profile } from './certificates.ts'
 
 export interface KnownDifference {
-  /** Its name in `talos/README.md`, which says who is right and why we keep our behaviour. */
+  /** Name of the difference in `talos/README.md`, which explains which side is right and why we keep our behaviour. */
   title: string
   /** Matches the ids of the cases. */
   cases: RegExp

@@ -1,5 +1,5 @@
 /**
- * The cases that our code and Talos's both answer. Patches come from the model of the documents, with a few values for each field, and from
+ * The cases for which our code and Talos's are compared. Patches come from the model of the documents, with a few values for each field, and from
  * `known-patches.ts`, with combinations that the model doesn't generate.
  */
 import { readFileSync } from 'node:fs'
@@ -110,7 +110,7 @@ function generations(): GenerateCase[] {
         clusterName: 'rack-1',
         endpoint,
         kubernetesVersion: '1.35.4',
-        // Without it, Talos uses the image of its own version.
+        // Without this field, Talos uses the image of its own version.
         installImage: 'ghcr.io/siderolabs/installer:v1.12.0',
         ...variant,
       })),
@@ -118,7 +118,7 @@ function generations(): GenerateCase[] {
   )
 }
 
-/** All cases. The result is always the same. */
+/** All cases. Deterministic. */
 export function allCases(): Cases {
   const secrets = readFileSync(join(import.meta.dirname, 'secrets.yaml'), 'utf8')
   return { secrets, generate: generations(), bases, patches: [...knownPatches(), ...modelPatches()] }

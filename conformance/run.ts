@@ -1,7 +1,7 @@
 /**
- * Runs Talos's own code. `npm run conformance` writes its answers anew and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
- * from the committed ones, and makes fewer calls. Both fail if a complete answer of the server is lost.
- * Needs Go and its module proxy. Without them it says so and succeeds, because `npm test` compares with the committed answers in any case.
+ * Runs Talos's own code. `npm run conformance` writes its answers again and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
+ * from the committed ones, and makes fewer calls. Both fail if a complete response of the server is lost.
+ * Needs Go and its module proxy. Without them the command prints a message and succeeds, because `npm test` compares with the committed answers anyway.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const number = (value: number) => value.toLocaleString('en-US')
 const cases = allCases()
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
 
-/** Builds a Go program of this room and returns its path. If that fails, prints why and returns null. */
+/** Builds a Go program of this room and returns its path. If the build fails, prints why and returns null. */
 function build(name: string): string | null {
   const program = join(folder, name)
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: join(import.meta.dirname, name), encoding: 'utf8' })
@@ -30,7 +30,7 @@ function build(name: string): string | null {
   return null
 }
 
-/** Whether `version` of Talos gives the committed answers; null if it can't run. */
+/** Whether the Go program of this Talos version gives the committed answers; null if the program can't be built. */
 function ask(version: string, questions: string): boolean | null {
   const program = build(version)
   if (program === null) return null
@@ -54,7 +54,7 @@ async function writeQuestions(): Promise<string> {
   return path
 }
 
-/** Whether no answer of a grpc-go server was lost; null if the server can't be built. */
+/** Whether no response of a grpc-go server was lost; null if the server can't be built. */
 async function call(): Promise<boolean | null> {
   const program = build('calls')
   if (program === null) return null

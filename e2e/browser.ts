@@ -40,7 +40,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
   page.setDefaultTimeout(20_000)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
-  // The browser logs every answer that is no success; the journeys check those themselves.
+  // The browser logs every response with an error status; the tests check those responses themselves.
   page.on(
     'console',
     (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && errors.push(`console: ${message.text()}`),
@@ -56,7 +56,7 @@ export async function signIn(page: Page, who = admin): Promise<void> {
   await page.waitForURL((to) => !to.pathname.startsWith('/auth'))
 }
 
-/** Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and Chromium then writes style attributes that the content policy blocks. */
+/** Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and then Chromium writes style attributes that the content policy blocks. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Patch body, YAML' }).click()
   await page.keyboard.press('ControlOrMeta+a')
@@ -64,13 +64,13 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.insertText(text)
 }
 
-/** The minified axe for pages. The builder would send twice as much, two times for each check. */
+/** The minified axe for pages. `AxeBuilder` would send twice as much code, and twice per check. */
 const axe = readFileSync(createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Fails on violations of WCAG 2.2 AA that axe finds, or of the given rules only: a second theme changes nothing but colours. */
+/** Fails on violations of WCAG 2.2 AA that axe finds, or only of the given rules (for a second theme, which changes only colours). */
 export async function expectAccessible(page: Page, what: string, rules?: string[]): Promise<void> {
   if (!(await page.evaluate<boolean>(`typeof axe === 'object'`))) await page.evaluate(axe)
-  // Legacy mode runs in the page itself instead of a blank one; there are no frames. The engine is loaded already, so the source is empty.
+  // Legacy mode runs axe in the page itself instead of in a blank page; our pages have no frames. axe is loaded already, so the source is empty.
   const judge = new AxeBuilder({ page, axeSource: 'void 0' }).setLegacyMode().options({ resultTypes: ['violations'] })
   const judged = rules ? judge.withRules(rules) : judge.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
   const { violations } = await judged.analyze()
@@ -93,8 +93,8 @@ export async function shot(page: Page, name: string): Promise<void> {
 }
 
 /**
- * For tests that continue each other: after the first failure the rest is skipped with its name, because it would only fail for the same cause.
- * Every test also fails on errors of the page; a failed one writes where the page was.
+ * For tests that build on each other: after the first failure the remaining tests are skipped by name, because they would only fail for the same cause.
+ * Every test also fails on errors of the page. A failed test writes the address and the text of the page.
  */
 export function inOneStory(seen: () => { page: Page; errors: string[] }): void {
   let broken: string | undefined

@@ -1,4 +1,4 @@
-/** The main journey in the browser: from free servers to a running cluster, its kubeconfig, and everything still there after a restart. */
+/** The main journey in the browser: from free servers to a running cluster and its kubeconfig, then a restart that loses nothing. */
 import { request } from 'node:https'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
@@ -120,7 +120,7 @@ describe('the first path', () => {
     await page.getByRole('button', { name: 'Choose servers' }).click()
 
     for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
-    // The form proposes three control planes; the test chooses others.
+    // The form proposes three control planes; the test chooses different servers.
     await page.getByText(/^Proposed as control planes: .*, the smallest of the chosen by compute units/).waitFor()
     expect(
       await page

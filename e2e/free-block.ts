@@ -1,7 +1,7 @@
 /** Addresses for the simulated servers of a test. */
 import { createServer, type Server } from 'node:net'
 
-/** Listens at the address; null if another process does. Keeps no process alive. */
+/** Listens at the address; null if another process already listens there. The listening socket doesn't keep the process alive. */
 const listen = (host: string): Promise<Server | null> =>
   new Promise((resolve) => {
     const server = createServer()
@@ -10,14 +10,14 @@ const listen = (host: string): Promise<Server | null> =>
 
 /**
  * Finds free blocks 127.20.N.0/24, one for each datacenter, and returns the number before the first.
- * Listening at address 0 of a block, which no server has, claims it until this process ends, so two tests never get the same block.
+ * Listening at address 0 of a block, which no server has, reserves the block until this process ends, so two tests never get the same block.
  */
 export async function freeBlock(datacenters: number): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const first = 8 + Math.floor(Math.random() * 200)
     const blocks = Array.from({ length: datacenters }, (_, i) => `127.20.${first + i + 1}`)
     const taken = await Promise.all(blocks.map((block) => listen(`${block}.0`)))
-    // A demo doesn't claim its blocks, but its servers answer.
+    // A demo doesn't reserve its blocks, but its servers answer.
     const servers = await Promise.all(blocks.map((block) => listen(`${block}.1`)))
     for (const server of servers) server?.close()
     if ([...taken, ...servers].every(Boolean)) return first

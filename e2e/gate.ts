@@ -1,11 +1,11 @@
-/** A proxy before an installation that can hold traffic back: the browser sees a server that accepts connections and never answers. */
+/** A proxy in front of an installation that can hold traffic back. To the browser, the server then accepts connections but never answers. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   url: string
-  /** Nothing passes in either direction any more; connections stay open, and new ones are accepted. */
+  /** Holds back all traffic in both directions. Connections stay open, and new connections are accepted. */
   shut(): void
-  /** Passes on what was held back. */
+  /** Sends the traffic that was held back, and lets traffic through again. */
   open(): void
   close(): Promise<void>
 }

@@ -17,7 +17,7 @@ export const admin = { email: 'admin@steelyard.demo', password: 'a password for 
 export interface Installation {
   url: string
   data: string
-  /** Calls the API as the admin; signs in again when the token is old. */
+  /** Calls the API as the admin; signs in again if the token has expired. */
   call: <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
   /** Calls the control socket of the simulator: GET, or POST with a body. */
   simulator: <T>(path: string, sent?: object) => Promise<T>
@@ -26,7 +26,7 @@ export interface Installation {
   stop(): Promise<void>
 }
 
-/** Waits until `look` returns something other than null, undefined or false. @throws Error with `what`, or its result if it is a function, when the time is up */
+/** Waits until `look` returns something other than null, undefined or false. @throws Error with `what` (or with the result of `what` if that is a function) when the time is up */
 export async function until<T>(what: string | (() => string), look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const began = Date.now()
   for (;;) {
@@ -37,7 +37,7 @@ export async function until<T>(what: string | (() => string), look: () => Promis
   }
 }
 
-/** Waits until the cluster is ready. @throws Error with its status and reason after a minute */
+/** Waits until the cluster is ready. @throws Error with the cluster's status and reason after a minute */
 export async function untilReady({ call }: Pick<Installation, 'call'>, id: string): Promise<void> {
   let seen: Cluster | undefined
   await until(
@@ -49,7 +49,10 @@ export async function untilReady({ call }: Pick<Installation, 'call'>, id: strin
   )
 }
 
-/** `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by server number, see simulator/README.md. Each installation has its own addresses, so several can run at once. */
+/**
+ * `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by server number, see simulator/README.md.
+ * Each installation has its own addresses, so several can run at once.
+ */
 export async function startInstallation(options: { servers?: number; speed?: number; special?: Record<number, object> } = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
   const port = await freePort()
@@ -64,7 +67,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
     const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        // Without the test run's own STEELYARD_… variables: the program refuses settings that it doesn't know.
+        // Without the test run's own STEELYARD_… variables: the program refuses unknown settings.
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
         PORT: String(port),
         STEELYARD_DATA: data,

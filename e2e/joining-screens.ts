@@ -6,9 +6,9 @@ import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 
-/** Data of these screens, besides that of screens.ts. */
+/** Data of these screens, in addition to the data of screens.ts. */
 export interface JoiningWorld {
-  /** A prepared image, with whose token one server has joined. */
+  /** A prepared image. One server has joined with the image's join token. */
   image: { id: string; tokenName: string }
   /** A server whose UUID a second machine has too. */
   doubted: { id: string; name: string }
@@ -92,13 +92,13 @@ export const joiningScreens: readonly Screen[] = [
     path: '/infra/servers/prepare-image',
     async ready(page) {
       await page.getByRole('list', { name: /^Extensions for v/ }).waitFor()
-      // A kept draft has a token already.
+      // If there is a saved draft, it has a token already.
       await press(page, 'Start over')
       await page.getByLabel('Extra kernel arguments').fill('two words')
       await press(page, 'Generate')
       await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
       await page.getByText(/^Line 1: /).waitFor()
-      // The focus scrolled to the first error: back to the top, so that nothing lies half under the header.
+      // The focus has scrolled the page to the first error. Scroll back to the top, so that the header covers nothing partly.
       await page.evaluate('scrollTo(0, 0)')
     },
   },
@@ -197,7 +197,7 @@ export const joiningScreens: readonly Screen[] = [
     path: '/infra/servers',
     async ready(page, { server, worker }) {
       for (const { name } of [server, worker]) await page.getByRole('checkbox', { name: `Select ${name}` }).check()
-      // On narrow screens it is in the menu of the selection.
+      // On narrow screens this action is in the menu of the selection.
       const assign = page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Assign datacenter' })
       if (await assign.isVisible()) await assign.click()
       else {

@@ -1,4 +1,4 @@
-/** Servers that join by themselves, for a new user: a datacenter, a join token, an image, and machines that boot it. Then what can go wrong. */
+/** Servers that join by themselves, for a new user: a datacenter, a join token, an image, and machines that boot it. Then the cases that can go wrong. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ const keptDrafts = (): Promise<string> =>
       all.onsuccess = () => { opened.result.close(); resolve(JSON.stringify(all.result)) }
     }
   })`)
-/** The value of the option whose text begins so. */
+/** The value of the option whose text begins with the given text. */
 const option = (select: string, text: RegExp) => page.getByLabel(select, { exact: true }).getByRole('option', { name: text }).getAttribute('value')
 
 async function choose(select: string, text: RegExp): Promise<void> {
@@ -156,7 +156,7 @@ describe('servers that join by themselves', () => {
     expect(booted).toHaveLength(4)
     await page.getByText(/^4 servers joined: /).waitFor()
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
-    // Counted from the moment that the last of them had booted; the boot itself is the simulator's time.
+    // Measured from the moment when the last machine had booted; the boot itself depends on the simulator.
     const announced = (await installation.call(joinTokenArrivals, { params: { id: await tokenId('warsaw-rack-7') }, query: {} })).items.map((a) =>
       Date.parse(a.at),
     )
@@ -218,7 +218,7 @@ describe('servers that join by themselves', () => {
     )
     const row = table('What came through warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
     await row.getByText('The join token was revoked').waitFor()
-    // It waits in maintenance mode: with a good token it would be registered by now.
+    // The machine waits in maintenance mode: with a valid token it would be registered by that time.
     await until('it reached maintenance', async () =>
       (await installation.simulator<{ servers: { uuid: string; stage: string }[] }>('/servers')).servers.find(
         (s) => s.uuid === late.uuid && s.stage === 'maintenance',
@@ -288,7 +288,7 @@ describe('servers that join by themselves', () => {
     const selection = page.getByRole('region', { name: 'Selection' })
     await selection.getByRole('button', { name: 'Remove' }).click()
     const question = dialog('Remove 2 servers?')
-    // Somebody else renames one of them meanwhile.
+    // Somebody else renames one of the servers meanwhile.
     await installation.call(serverRemove, { params: { id: joined[0]!.id } })
     await question.getByRole('textbox', { name: /^Type/ }).fill('remove 2 servers')
     await question.getByRole('button', { name: 'Remove' }).click()

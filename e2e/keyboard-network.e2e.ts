@@ -78,7 +78,7 @@ describe('by keyboard alone', () => {
     await keys.focused(field('City'))
     await expect.poll(() => field('City').getAttribute('aria-invalid')).toBe('true')
     await keys.type('Warsaw')
-    // Escape closes only the popover above the form, and a press beside the form loses nothing.
+    // Escape closes only the popover above the form, and a click outside the form loses nothing.
     await keys.enter(dialog('Add datacenter').getByRole('button', { name: 'Command' }))
     await dialog('As a command').waitFor()
     await keys.key('Escape')
@@ -246,7 +246,7 @@ describe('by keyboard alone', () => {
     await keys.tabTo(has)
     await keys.key('Enter')
     await there.getByRole('option', { name: new RegExp(own) }).waitFor()
-    // Its list is empty now, so the focus is in the other list.
+    // The list that has lost its last item is empty, so the focus is in the other list.
     await keys.focused(there)
     await told('Nothing to change')
     await keys.key('Space')

@@ -7,17 +7,17 @@ export const isFocused = (locator: Locator): Promise<boolean> => locator.evaluat
 export interface Keys {
   key: (name: string) => Promise<void>
   type: (text: string) => Promise<void>
-  /** Waits until the element has the focus. @throws Error that names the element that has it instead */
+  /** Waits until the element has the focus. @throws Error that names the element that has the focus instead */
   focused: (locator: Locator) => Promise<void>
   /** Waits until the element or something in it has a visible focus. */
   focusedIn: (locator: Locator) => Promise<void>
-  /** Presses Tab until the element has the focus, which is visible at every stop. */
+  /** Presses Tab until the element has the focus, and checks that the focus is visible at every stop. */
   tabTo: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
   /** Tabs to the element and presses Enter. */
   enter: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
   /** Moves down the open menu to an item. */
   walkTo: (item: string | RegExp) => Promise<void>
-  /** Tabs to a select and moves down to the option whose text begins so. */
+  /** Tabs to a select and moves down to the option whose text begins with the given text. */
   choose: (select: Locator, text: string) => Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function keysOf(page: Page): Keys {
       await key(by)
       const { what, seen } = await focus()
       way.push(what)
-      // After the last stop of the page the browser's own controls follow.
+      // After the last stop of the page, Tab moves to the browser's own controls.
       if (what.startsWith('body ')) continue
       expect({ what, seen }).toEqual({ what, seen: true })
     }
@@ -66,7 +66,7 @@ export function keysOf(page: Page): Keys {
     async focusedIn(locator) {
       await holds(locator, () => locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
       const { what, seen } = await focus()
-      // The body has no outline.
+      // The body never has an outline.
       if (!what.startsWith('main ')) expect({ what, seen }).toEqual({ what, seen: true })
     },
     tabTo,

@@ -14,7 +14,7 @@ export interface NetworkWorld {
   wide: { id: string; name: string }
 }
 
-/** Makes subnets of each kind. The Services of `cluster` have their addresses from the first. */
+/** Makes subnets of each kind. The Services of `cluster` get their addresses from the first subnet. */
 export async function furnishNetwork({ call }: Installation, cluster: { id: string }): Promise<NetworkWorld> {
   const sites = (await call(datacenterList, { query: {} })).items
   const add = (code: string, subnet: Partial<NewSubnet> & { name: string; cidr: string }): Promise<Subnet> =>

@@ -1,4 +1,4 @@
-/** A subnet from end to end: added, refused where it overlaps, assigned to a cluster, inspected, and taken back. */
+/** A subnet from end to end: added, refused where it overlaps, assigned to a cluster, inspected, and unassigned. */
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -151,7 +151,7 @@ describe('the life of a subnet', () => {
     await press('Review')
     const manifest = page.getByRole('group', { name: 'Manifest before and after' })
     await manifest.getByText('CiliumLoadBalancerIPPool').waitFor()
-    // Exactly the addresses that may be handed out.
+    // Exactly the addresses that may be assigned.
     expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual(['198.18.7.10', '198.18.7.19', '198.18.7.21', '198.18.7.62'])
     await press('Assign 1 subnet')
     await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
@@ -181,7 +181,7 @@ describe('the life of a subnet', () => {
     await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(address)
     await page.keyboard.press('Home')
     await page.getByRole('group', { name: 'About 198.18.7.0', exact: true }).getByText('Network address').waitFor()
-    // The same as text.
+    // The table of ranges shows the same.
     const ranges = page.getByRole('region', { name: 'Ranges' })
     await ranges.getByRole('row', { name: /\.2–\.9 Excluded/ }).waitFor()
     await ranges

@@ -12,7 +12,7 @@ import { furnishJoining } from './joining-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
 
-/** One server whose disks all hold something, and one without disks. */
+/** One server that has content on all disks, and one without disks. */
 const special = {
   3: {
     hardware: 'dell-r760',
@@ -82,7 +82,7 @@ async function furnish(): Promise<World> {
   ])
   await call(serverAdd, { body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id } })
   await Promise.all([untilReady(installation, ready.id), untilReady(installation, troubled.id)])
-  // Slow at first, so that the patch is checked and saved, but not yet sent when the server refuses everything.
+  // The server is slow at first, so that the patch has been checked and saved, but not yet sent, when the server starts to refuse everything.
   await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'delay', ms: 20_000 })
   await call(patchCreate, { params: { id: silent.id }, body: { name: 'late', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
   await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'refuse', port: 'apid' })
@@ -128,7 +128,7 @@ const tooWide = (page: Page) => page.evaluate<number>('document.documentElement.
 
 const height = 900
 
-/** Whether exactly so many dialogs are visible and have stopped moving. */
+/** Whether exactly `count` dialogs are visible and have stopped moving. */
 const stand = (dialogs: Locator, count: number) =>
   dialogs.evaluateAll(
     (all, wanted) =>
@@ -140,16 +140,16 @@ const stand = (dialogs: Locator, count: number) =>
     { count, height },
   )
 
-/** Waits for the next frame, in which a page reacts to its new width. */
+/** Waits for the next frame: by then a page has reacted to its new width. */
 const drawn = (page: Page) => page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
 
 /** `count`: the number of dialogs when the screen was opened. */
 async function look(page: Page, screen: Screen, width: number, count: number): Promise<void> {
   const dialogs = page.getByRole('dialog')
-  // A dialog becomes a sheet on narrow screens. Its code may still load and it slides in; until then only a hidden page is there.
+  // On narrow screens a dialog is a sheet that slides in. Its code may still be loading; until it is visible, everything else on the page is hidden.
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
-  // Keys may have scrolled the screen; axe would judge what lies half under the header by its visible half.
+  // Key presses may have scrolled the page. axe would check an element that the header partly covers by its visible part only.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280
@@ -162,7 +162,7 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
 }
 
 describe('every screen', () => {
-  // As many at once as maxConcurrency in vitest.config.ts.
+  // As many tests run at once as maxConcurrency in vitest.config.ts allows.
   test.concurrent.for(screens)('$name', async (screen) => {
     const pages = free[screen.signedOut ? 'visitor' : 'person']
     const watched = pages.pop()

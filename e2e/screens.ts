@@ -8,19 +8,19 @@ import { networkScreens, type NetworkWorld } from './network-screens.ts'
 export interface World extends JoiningWorld, NetworkWorld {
   /** Path of a link to set a password. */
   passwordLink: string
-  /** A free server with a patch, whose disks all hold something… */
+  /** A free server with a patch and with content on all disks… */
   server: { id: string; name: string; patchId: string }
   /** …one whose hardware is unconfirmed… */
   unconfirmed: { id: string; name: string }
   /** …and a removed one. */
   removed: { id: string; name: string }
-  /** A ready cluster, and one that waits for a server that went dark. */
+  /** A ready cluster, and a cluster that waits for a server that no longer answers. */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
-  /** A cluster that failed because its disk was filled after it was chosen, and one whose server doesn't take a patch. */
+  /** A cluster that failed because its server's disk got content after it was chosen, and a cluster whose server doesn't accept a patch. */
   unwiped: { id: string; name: string }
   troubled: { id: string; name: string }
-  /** A server of the ready cluster whose configuration was changed outside, and a talosconfig of that cluster. */
+  /** A server of the ready cluster whose configuration was changed outside of Steelyard, and a talosconfig of that cluster. */
   drifted: { id: string; name: string }
   talosconfig: string
 }
@@ -32,11 +32,11 @@ export interface Screen {
   ready: (page: Page, world: World) => Promise<unknown>
   /** For visitors. */
   signedOut?: true
-  /** Only at this width. */
+  /** Check the screen only at this width. */
   only?: number
   /** Errors that the page may log here. */
   mayLog?: RegExp
-  /** Its menu closes when the window is resized, so it is opened again at each width. */
+  /** The screen's menu closes when the window is resized, so the screen is opened again at each width. */
   anew?: true
 }
 
@@ -51,7 +51,7 @@ async function rowAction(page: Page, row: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-/** Goes through the steps of creating a cluster, up to `step`. `full`: name of a server whose disks hold something; it joins the cluster. */
+/** Goes through the steps of creating a cluster, up to `step`. `full`: name of a server with content on its disks, which joins the cluster. */
 async function creating(page: Page, step: 'servers' | 'review' | 'question', full: string): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('poz-looks-01')
   const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
@@ -59,7 +59,7 @@ async function creating(page: Page, step: 'servers' | 'review' | 'question', ful
   await press(page, 'Choose servers')
   await page.getByText(/eligible in PL-POZ-1/).waitFor()
   const chosen = page.getByRole('region', { name: 'Servers' }).getByRole('group', { name: /^Role of / })
-  // A kept draft has them already.
+  // If there is a saved draft, the servers are chosen already.
   const choose = page.getByRole('button', { name: /^Choose \d$/ })
   await chosen.first().or(choose).first().waitFor()
   if (await choose.isVisible()) await choose.click()

@@ -1,4 +1,4 @@
-/** The list of servers and the actions on a server, with the sentence of every rule. */
+/** The list of servers and the actions on a server, with the message of every rule. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nameSentences } from '#contract/names.ts'
@@ -32,10 +32,10 @@ afterEach(async ({ task }) => {
   expect(errors.splice(0)).toEqual([])
 })
 
-/** The row, also behind a dialog. */
+/** The table of servers, also while a dialog covers it. */
 const table = () => page.getByRole('table', { name: 'Servers', exact: true, includeHidden: true })
 const link = (name: string) => table().getByRole('link', { name, exact: true, includeHidden: true })
-/** Without the line below a name that says where else the search has matched. */
+/** Names in the list, without the line below a name that shows where else the search has matched. */
 const names = async () => (await table().locator('a[data-rowlink]').allInnerTexts()).map((text) => text.trim().split('\n', 1)[0]!)
 const search = () => new URL(page.url()).search
 const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
@@ -214,7 +214,7 @@ describe('renaming', () => {
     const [first] = servers
     await act(first!.name, 'Rename')
     await field().fill('aa-renamed')
-    // The answer is held back, not delayed by a time: a busy machine may take long to look.
+    // The response is held back until the check is done. A fixed delay could be too short on a busy machine.
     const mayAnswer = Promise.withResolvers<void>()
     await page.route('**/v1/nodes/*', async (route) => {
       if (route.request().method() === 'PATCH') await mayAnswer.promise

@@ -1,4 +1,4 @@
-/** Signing in and out, and guarded pages. */
+/** Signing in and out, and pages that require a sign-in. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serverList } from '#contract/servers/servers.ts'
@@ -56,7 +56,7 @@ test('an empty form shows what is missing and sends nothing', async () => {
   await page.goto('/auth/login')
   await email().waitFor()
   await expect.poll(() => email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
-  // The sign-in page has a budget: it doesn't fetch what only the pages behind it need.
+  // The sign-in page has a size limit: it doesn't fetch code that only the pages after sign-in need.
   expect(scripts.filter((url) => /\/app-/.test(url))).toEqual([])
   await submit()
   await page.getByText('Enter your email').waitFor()
@@ -76,7 +76,7 @@ test('a wrong password shows an error and a notice; the right one, with its spac
   await notice('An unexpected error occurred: Invalid email or password').waitFor()
   expect(path()).toBe('/auth/login')
   await password().fill(` ${admin.password} `)
-  // The error of the attempt before may still be there.
+  // The error of the previous attempt may still be visible.
   await Promise.all([page.waitForResponse((response) => response.url().endsWith('/v1/authorize')), submit()])
   await expect.poll(async () => (await page.getByRole('button', { name: 'Sign in', exact: true }).getAttribute('aria-busy')) === null).toBe(true)
   await alert().getByText('Invalid email or password').waitFor()
@@ -168,7 +168,7 @@ test('opening a page with a revoked session shows the same notice', async () => 
   await page.goto('/infra/clusters')
   await notice('Session expired. Please sign in again.').waitFor()
   expect(path()).toBe('/auth/login')
-  // Once, with the reason on the browser's console.
+  // The notice appears only once; the browser's console has the reason.
   expect(
     await page
       .getByRole('region', { name: /^Notices/ })
@@ -183,7 +183,7 @@ test('an invalid access token is renewed in the background, once for all calls',
   const before = await token('access')
   let refreshes = 0
   page.on('request', (request) => request.url().endsWith('/v1/authorize/refresh') && refreshes++)
-  // Between two pages: an open page would renew it at once.
+  // Expire the token while a new page loads: an open page would renew it at once.
   await page.addInitScript(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
     localStorage.setItem(key, JSON.stringify({ ...JSON.parse(value), expiresAt: Date.now() - 1000 }))
   }`)
@@ -239,7 +239,7 @@ test('a draft is kept without a question when the session ends, and restored aft
   await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
-  // In the same tab: its connection to the drafts ended when logging out cleared the site's storage.
+  // Sign in in the same tab, whose connection to the drafts database was closed when logging out cleared the site's storage.
   await email().fill(admin.email)
   await password().fill(admin.password)
   await submit()
@@ -285,7 +285,7 @@ test('every tab shows within seconds that a hanging server is silent, and shows 
   try {
     await signIn(one)
     await one.getByText('Live', { exact: true }).waitFor()
-    // One tab reads the stream and passes it to the other.
+    // One tab reads the stream and passes the events to the other tab.
     const two = await gated.newPage()
     await two.goto('/infra/servers')
     await two.getByText('Live', { exact: true }).waitFor()

@@ -11,7 +11,7 @@ const tries = 6
 const longestWaitSeconds = 5
 
 /**
- * Retries up to `tries` times if the response is 503 or 429 with a `Retry-After` in seconds, with the same Idempotency-Key.
+ * Makes up to `tries` attempts, with the same Idempotency-Key, as long as the response is 503 or 429 with a `Retry-After` in seconds.
  * @throws Error with the name of the call and the API's message.
  */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({

@@ -13,13 +13,13 @@ afterAll(() => site.stop())
 const file = `${site.folder}/clock-shift`
 const jump = async (ms: number) => {
   writeFileSync(file, String(ms))
-  // Wait until the program has read it.
+  // Wait until the program has read the file.
   await pause(300)
 }
 writeFileSync(file, '0')
 const program = await site.start({ CLOCK_SHIFT_FILE: file, NODE_OPTIONS: `--import ${home}e2e/faults/testing/shifted-clock.mjs` })
 
-/** Fewer wrong passwords than the sign-in limit; their times under a wrong clock must not trigger it either. */
+/** Fewer wrong passwords than the sign-in limit; their times under a wrong clock must not trigger the limit either. */
 async function mistype(): Promise<void> {
   for (let n = 0; n < 3; n++)
     await expect(apiClient(program.url).call(authorize, { body: { email: administrator.email, password: `wrong ${n} and long enough` } })).rejects.toThrow(
@@ -35,7 +35,7 @@ test.each([
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, `clock-${name}`, nodes)
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
-  // The certificates of the cluster exist by now. A clock that is wrong while they are made can't be noticed.
+  // The certificates of the cluster already exist here. A clock that is wrong while they are made can't be noticed.
   while ((await look()).steps.find((s) => s.key === 'secrets')?.status !== 'done') await pause(50)
   await jump(shiftMs)
   await mistype()

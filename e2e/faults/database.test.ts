@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.stop())
 
-/** Kills the database server each time it has come back, for a while. */
+/** For `forMs`, kills the database server each time that it has restarted. */
 async function holdDown(forMs: number): Promise<void> {
   let last = 0
   for (const end = Date.now() + forMs; Date.now() < end;) {
@@ -30,7 +30,7 @@ async function holdDown(forMs: number): Promise<void> {
       if (pid !== last) process.kill(pid, 'SIGQUIT')
       last = pid
     } catch {
-      // It is not running between its end and its next start.
+      // The database isn't running at the moment: it ended and has not started again.
     }
     await pause(50)
   }

@@ -48,13 +48,13 @@ function begin(command: keyof typeof commands, folder: string, offset: number): 
   return { child, ready: Promise.race([ready, ended]), ended, words: () => words }
 }
 
-/** Command lines of the processes that still run a while after the end; normally none. */
+/** Command lines of the processes that are still running 10 s after the end; normally none. */
 async function leftBehind(folder: string): Promise<string[]> {
   for (const until = Date.now() + 10_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
   return processesOf(folder)
 }
 
-/** The folder is reused, so that each start finds what the one before has left; a `fresh` one has no database yet, which takes longest. */
+/** The folder is reused, so that each start finds what the previous start has left. With `fresh`, each start gets an empty folder, where it has to create the database first. */
 async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
   const wrong: string[] = []
   const offset = await freeBlock(1)
@@ -79,7 +79,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
     if (fresh) own.remove()
   }
   if (!fresh) {
-    // The data is intact after all these ends.
+    // The data is intact after all these interrupted starts.
     const program = await startProgram(`${kept.folder}/data`)
     const { status } = await fetch(`${program.url}/readyz`)
     if (status !== 200) wrong.push(`The database that ${moments} ends have left: /readyz answers ${status}`)
@@ -89,7 +89,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
   return wrong
 }
 
-// At length: 30 moments.
+// 30 moments in a long run.
 const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
 test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
@@ -121,7 +121,7 @@ test('the program continues when nobody reads its log any more', async () => {
   const url = /Steelyard is ready at (http:\S+)/.exec(run.words())![1]!
   run.child.stdout!.destroy()
   run.child.stderr!.destroy()
-  // Each request writes a line to the log.
+  // Each request writes a log line, although nothing reads the output any more.
   for (let n = 0; n < 20; n++) expect((await fetch(`${url}/v1/nodes`)).status).toBe(401)
   await pause(300)
   expect((await fetch(`${url}/readyz`)).status).toBe(200)

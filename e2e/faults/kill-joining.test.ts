@@ -11,7 +11,7 @@ const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 
 test('servers that boot while the program is repeatedly killed with −9 all join, and none joins twice', { timeout: 150_000 }, async () => {
-  // The kernel command line of the machines names the port, so the program comes back there.
+  // The kernel command line of the machines names the port, so the program must use the same port after each restart.
   const settings = { PORT: String(await freePort()) }
   let program = await site.start(settings)
   let call: Caller = await signIn(program.url)
@@ -32,7 +32,7 @@ test('servers that boot while the program is repeatedly killed with −9 all joi
     kernel_command_line: `talos.platform=metal ${kernel_argument}`,
     count,
   })
-  // While announcements arrive, while machines are dialled, and after many have joined.
+  // Kill while announcements arrive, while machines are dialled, and after many machines have joined.
   for (const least of [0, 1, 20]) {
     await until(least)
     await program.kill()

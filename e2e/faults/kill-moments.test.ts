@@ -1,7 +1,7 @@
 import { killAtEach } from './testing/kills.ts'
 import { momentPoints } from './testing/points.ts'
 
-// `npm run faults` sets more seeds; one is replayed with FAULT_SEEDS=7 FAULT_MOMENTS=1.
+// `npm run faults` sets more seeds. A seed is replayed with FAULT_SEEDS=7 FAULT_MOMENTS=1.
 const seeds = (process.env['FAULT_SEEDS'] ?? '1').split(',').map(Number)
 const moments = Number(process.env['FAULT_MOMENTS'] ?? '2')
 

@@ -1,6 +1,6 @@
 /**
- * Writes with an `Idempotency-Key` while the program is killed with −9. Sent again with the same key to the next process, each is answered within five
- * seconds, with its first answer if it had one, and was done once. Ten kills in a long run, three in `npm test`; 24 calls at each.
+ * Writes with an `Idempotency-Key` while the program is killed with −9. Each request is sent again, with the same key, to the next process. The next process has to respond within five
+ * seconds, with the first response if there was one, and the write must have happened exactly once. Ten kills in a long run, three in `npm test`; 24 calls at each.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const data = `${folder}/data`
 let program: Program = await startProgram(data)
 afterAll(async () => {
   await program.kill()
-  // A last start adopts the database, so that it ends with its program.
+  // A last start takes over the running database, so that stopping this program also stops the database.
   await (await startProgram(data)).stop()
   remove()
 })
@@ -34,7 +34,7 @@ interface Write {
   readonly key: string
   readonly body: object
 }
-/** Each call makes an object with its own name, so that a second one would be seen. */
+/** Each call creates an object with its own name, so that a duplicate would be noticed. */
 const write = (kill: number, i: number): Write => {
   const n = kill * callsAtOnce + i
   const key = `key-${n}`
@@ -51,7 +51,7 @@ async function send({ operation, key, body }: Write): Promise<{ status: number; 
   })
   return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
 }
-/** Sends again, as a client does, what is answered with "try later". */
+/** Retries requests that get the response "try later", as a client does. */
 async function sendAgain(one: Write): Promise<{ status: number; text: string; ms: number }> {
   const began = performance.now()
   for (;;) {
@@ -62,7 +62,7 @@ async function sendAgain(one: Write): Promise<{ status: number; text: string; ms
   }
 }
 
-/** The worst moments (claimed and nothing done; committed and not answered), and random ones. */
+/** The worst moments (key claimed but nothing done; committed but no response sent), and random ones. */
 const points = ['claim:after', 'answer:after', undefined]
 
 test(`calls repeated with the same key after kill −9 are done once: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {

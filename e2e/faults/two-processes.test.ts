@@ -7,7 +7,7 @@ import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
 
-// Two programs on one PostgreSQL, each with its own folder: they share the work and do nothing twice.
+// Two programs with one PostgreSQL, each with its own folder, share the work and do nothing twice.
 let site: Site
 let first: Program
 let second: Program
@@ -63,7 +63,7 @@ test('two processes create clusters concurrently, and every step is done once', 
   expect(owners.size).toBe(2)
 })
 
-/** Waits until the first program holds a cluster or one of its servers. */
+/** Waits until the first program has the lease of a cluster or of one of its servers. */
 async function holdsSomething(): Promise<void> {
   const name = readFileSync(`${site.folder}/process-id`, 'utf8').trim()
   for (let tries = 0; tries < 2_000; tries++) {

@@ -4,14 +4,14 @@ import { isAtLength } from './length.ts'
 
 export interface KillPoint {
   readonly name: string
-  /** For `FAILPOINT`; undefined: killed from outside after `afterMs`. */
+  /** Value of `FAILPOINT`. If undefined, the program is killed from outside after `afterMs`. */
   readonly failpoint: (nodes: readonly Server[]) => string | undefined
   readonly afterMs: number
 }
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
-/** Of the five servers of a creation (three control planes, two workers), those at whose effects the program is killed. */
+/** Indexes of the servers at whose effects the program is killed. A creation has five servers: three control planes and two workers. */
 const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
@@ -26,7 +26,7 @@ const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
 /** Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm test`. */
 export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
-/** Moments between the effects, by seed (mulberry32), so that the seed replays them. */
+/** Random moments between the effects. The same seed gives the same moments (mulberry32). */
 export function momentPoints(seed: number, count: number): KillPoint[] {
   let state = seed >>> 0
   const next = () => {

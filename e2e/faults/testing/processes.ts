@@ -25,13 +25,13 @@ process.once('exit', () => {
     try {
       process.kill(databaseOf(join(folder, 'data')).pid, 'SIGQUIT')
     } catch {
-      // It has ended normally.
+      // The database has ended normally.
     }
     for (const line of processesOf(folder)) {
       try {
         process.kill(Number.parseInt(line, 10), 'SIGKILL')
       } catch {
-        // It has ended with its parent.
+        // The process has ended with its parent.
       }
     }
   }
@@ -39,11 +39,11 @@ process.once('exit', () => {
 
 export interface Running {
   readonly child: ChildProcess
-  /** The rest of the line that says "ready". */
+  /** The rest of the line that reports the process as ready. */
   readonly line: string
-  /** Resolves with the signal or code that ended it. */
+  /** Resolves with the signal that ended the process, or its exit code. */
   readonly ended: Promise<NodeJS.Signals | number>
-  /** The last lines of its log. */
+  /** The last lines of the process's log. */
   readonly log: () => string
 }
 
@@ -68,13 +68,13 @@ export function processesOf(folder: string): string[] {
         const [command, environment] = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
         return `${command}${environment}`.includes(folder) ? [`${pid} ${command!.replaceAll('\0', ' ').trim()}`] : []
       } catch {
-        // It has ended meanwhile, or belongs to another user.
+        // The process has ended meanwhile, or belongs to another user.
         return []
       }
     })
 }
 
-/** Starts a program and waits until it says that it is ready; rejects with its last lines if it ends before. */
+/** Starts a program and waits until it reports that it is ready. Rejects with the program's last lines if it ends before. */
 export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
   const child = spawn(node, [...args], { cwd: home, env: { ...outsideEnvironment(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
@@ -154,7 +154,7 @@ export interface Program {
   readonly pid: number
   readonly ended: Running['ended']
   readonly log: () => string
-  /** Kills it with −9. */
+  /** Kills the process with −9. */
   kill(): Promise<void>
   /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<NodeJS.Signals | number>

@@ -1,4 +1,4 @@
-/** A site of simulated servers with the API of the program, and what must hold after every fault. */
+/** A site of simulated servers with the API of the program, and the checks that must pass after every fault. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
@@ -9,7 +9,7 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
 import { administrator, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from './processes.ts'
 
-/** Repeats calls that fail in the connection or are answered with "try later". */
+/** Retries calls whose connection fails or that get the response "try later". */
 export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
   for (const end = Date.now() + withinMs; ;) {
     try {
@@ -31,14 +31,14 @@ export interface Site {
   readonly folder: string
   readonly simulator: SimulatorProcess
   readonly datacenterId: string
-  /** Adds and confirms the next servers of the site. The program knows only those that a case needs, so that it has nothing else to do. */
+  /** Adds and confirms the next servers of the site. The program gets only the servers that a case needs, so that it has nothing else to do. */
   take(call: Caller, count: number): Promise<Server[]>
   /** Starts the program on this site's data folder. */
   start(more?: Readonly<Record<string, string>>): Promise<Program>
   stop(): Promise<void>
 }
 
-/** Starts simulator and program, makes the datacenter, and stops the program, so that the next start is a warm one. */
+/** Starts simulator and program, makes the datacenter, and stops the program, so that the next start finds existing data. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
@@ -57,7 +57,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       if (chosen.length < count) throw new Error('The site has no more servers')
       let known = new Map<string | null, Server>()
       const missing = () => chosen.filter(({ uuid }) => !known.has(uuid.toLowerCase()))
-      // On a busy machine a server may miss its time limit, which is not what is tested here: try again.
+      // On a busy machine a server may miss its time limit. That isn't tested here, so try again.
       for (let tries = 0; tries < 3 && missing().length > 0; tries++) {
         const { operation } = await call(serverAdd, { body: { addresses: missing().map((m) => m.address), datacenter_id: datacenterId } })
         await ended(call, operation.id)
@@ -75,7 +75,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
     async stop() {
       for (const each of started) await each.kill()
-      // A last start adopts the database, so that it ends with its program.
+      // A last start takes over the running database, so that stopping this program also stops the database.
       await (await startProgram(data)).stop()
       await simulator.stop()
       remove()
@@ -103,7 +103,7 @@ export async function create(call: Caller, site: Site, name: string, nodes: read
   return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers } })
 }
 
-/** What is wrong at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and no server was installed twice or lost. */
+/** Problems at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and no server was installed twice or lost. */
 export async function findings(call: Caller, site: Site, clusterId: string, nodes: readonly Server[], end: Operation): Promise<string[]> {
   const wrong: string[] = []
   const cluster = await patiently(() => call(clusterGet, { params: { id: clusterId } }))
@@ -125,7 +125,7 @@ export async function findings(call: Caller, site: Site, clusterId: string, node
   return wrong
 }
 
-/** Forgets the cluster and its servers, so that the next case has the program to itself. */
+/** Removes the cluster and its servers from the program, so that they don't affect the next case. */
 export async function dismiss(call: Caller, site: Site, clusterId: string, nodes: readonly Server[]): Promise<void> {
   const { operation } = await patiently(() => call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }))
   await ended(call, operation.id)
