@@ -17,7 +17,7 @@ export interface World extends JoiningWorld, NetworkWorld {
   /** A ready cluster, and a cluster that waits for a server that no longer answers. */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
-  /** A cluster that failed because its server's disk got content after it was chosen, and a cluster whose server doesn't accept a patch. */
+  /** A cluster that failed because its server's disk got content after the server was chosen, and a cluster whose server doesn't accept a patch. */
   unwiped: { id: string; name: string }
   troubled: { id: string; name: string }
   /** A server of the ready cluster whose configuration was changed outside of Steelyard, and a talosconfig of that cluster. */

@@ -10,7 +10,7 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import type { Machine } from './machine/machine.ts'
 
-/** Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): the new authority is accepted, issues while the old one is accepted, and stands alone. */
+/** Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): first the new authority is accepted too, then it issues while the old one is still accepted, then only the new one is accepted. */
 interface Step {
   issues: SecretsBundle['certs']['os']
   accepts: readonly string[]
@@ -21,7 +21,7 @@ const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
   { issues: next, accepts: [] },
 ]
 
-/** A bundle with new authorities, because those of `testing/fleet.ts` share their keys. The service account key is reused, because it takes long to generate. */
+/** A bundle with new authorities, because the authorities of `testing/fleet.ts` share their keys. The service account key is reused, because generating one is slow. */
 const otherSecrets = async (): Promise<SecretsBundle> => {
   const { k8sServiceAccount } = await readyKeys()
   return generateSecrets({ now: new Date(), contract: 'v1.13', keys: k8sServiceAccount ? { k8sServiceAccount } : {} })
@@ -60,7 +60,7 @@ test('after a change of the authority, a rebooted worker gets its certificate fr
   const changed: SecretsBundle = { ...bundle, certs: { ...bundle.certs, os: other.certs.os } }
   for (const { issues, accepts } of steps(bundle.certs.os, other.certs.os))
     for (const machine of [...controlPlanes, ...workers]) {
-      // Meanwhile a machine may show a certificate of either authority: it gets another one some time after a change.
+      // During a change a machine may present a certificate of either authority, because it gets a new certificate with a delay.
       const client = await openSecure(machine, bundle).catch(() => openSecure(machine, changed))
       // Workers have no key of the authority.
       await give(client, machine, 'machine', { accepts, issues: machine === worker ? { ...issues, key: '' } : issues })

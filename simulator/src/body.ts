@@ -1,4 +1,4 @@
-/** The whole body of a request or an answer. Rejects with what `tooLarge` makes when it has more than `maxBytes`. */
+/** The whole body of a request or a response. Rejects with the error that `tooLarge` creates if the body has more than `maxBytes`. */
 export const wholeBody = async (stream: AsyncIterable<unknown>, maxBytes: number, tooLarge: () => Error): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let size = 0

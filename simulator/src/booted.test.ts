@@ -21,7 +21,7 @@ interface Door {
   answer: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** A server that machines announce themselves to. */
+/** A server to which machines announce themselves. */
 const door = async (answer: Door['answer']): Promise<Door> => {
   const made: Door = { url: '', calls: [], answer }
   const server = createServer((request, response) => {
@@ -154,7 +154,7 @@ test('a rebooted machine announces itself again from its current address', async
   expect((await readCertificate({ host: nextAddress })).fingerprint).not.toBe('')
   await expect(readCertificate({ host: address })).rejects.toMatchObject({ kind: 'unreachable' })
   await simulator.stop()
-  // The scenario now covers the machine's first address, and must not cover its current one.
+  // The grown scenario now uses the machine's first address. It must not use its current address.
   const again = await fleet({ scenario: rack(3), dataDir })
   const found = again.server(name)
   await until('it announced itself after the restart', () => open.calls.length === 4)

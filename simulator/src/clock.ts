@@ -10,7 +10,7 @@ export type Clock = ReturnType<typeof createClock>
 
 /**
  * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time. Instants (certificates, events, logs) are real, because clients
- * compare them with their own clock. `wall` is injected so that tests can hold the instants.
+ * compare them with their own clock. `wall` is injected so that tests can stop the wall clock.
  */
 export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => {
   let speed = initialSpeed
@@ -27,7 +27,7 @@ export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => 
     get speed() {
       return speed
     },
-    /** Takes effect at once, also for current sleeps. */
+    /** Changes the speed at once, also for current sleeps. */
     setSpeed(next: number): void {
       if (!(next >= MIN_SPEED && next <= MAX_SPEED)) throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
       anchorSimulated = elapsed()

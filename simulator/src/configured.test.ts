@@ -26,7 +26,7 @@ test('only certificates of the cluster are accepted, and their roles limit the c
   await expect(operator.kubeconfig()).rejects.toMatchObject({ kind: 'permission_denied' })
   expect(await operator.etcdMembers()).toHaveLength(1)
   const socket = connect({ host: machine!.plan.address, port: 50_000, ca: bundle.certs.os.crt, ALPNProtocols: ['h2'] })
-  // With TLS 1.3 the refusal comes after the handshake seems complete.
+  // With TLS 1.3 the refusal arrives after the handshake seems complete.
   const [refusal] = (await once(socket, 'error')) as [Error]
   expect(refusal.message).toContain('certificate required')
 })
@@ -317,7 +317,7 @@ test('a bootstrap that was killed halfway leaves no etcd', async () => {
   const [machine] = first.servers
   await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
   await until('etcd waits', () => machine!.services.get('etcd')?.state === 'Preparing')
-  // The files after a power cut between the two writes.
+  // Leaves the files as after a power cut between the two writes.
   first.world.etcd.create(machine!, machine!.config!.node!)
   await first.stop()
   const second = await fleet({ scenario: rack(1), dataDir })

@@ -57,7 +57,7 @@ test('the fault `identity` changes UUID and serial number at a stage', async () 
 test('a server that vanishes during its installation stays off until power-on', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
   const [machine] = simulator.servers
-  // The power may fail before the reply arrives.
+  // The power may fail before the response arrives.
   await Promise.allSettled([give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))])
   await until('it is gone', () => !machine!.isOn)
   expect(machine!.disk.state.counters.applies).toBe(1)

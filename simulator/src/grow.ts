@@ -5,7 +5,7 @@ import type { Machine } from './machine/machine.ts'
 import { Port } from './wire/port.ts'
 import type { World } from './world.ts'
 
-/** Why a machine can't be booted or moved. */
+/** The reason why a machine can't be booted or moved. */
 export class GrowError extends Error {
   override name = 'GrowError'
 }
@@ -24,14 +24,14 @@ export interface GrowParts {
 /** Changes a running fleet: boots machines outside of the scenario and moves machines to other addresses. */
 export class Growth {
   readonly #parts: GrowParts
-  /** Serialises changes, because each looks for free addresses. */
+  /** Runs changes one after another, because each searches for free addresses. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(parts: GrowParts) {
     this.#parts = parts
   }
 
-  /** Boots new machines, all at once. Resolves when they are on. Rejects with `GrowError` if 127.20.0.0/16 has no room. */
+  /** Boots new machines, all at once. Resolves when the machines are on. Rejects with `GrowError` if 127.20.0.0/16 has no free addresses left. */
   boot(wish: BootOptions): Promise<Machine[]> {
     return this.#oneByOne(async () => {
       const { booted, defaultPlace, add } = this.#parts
@@ -42,7 +42,7 @@ export class Growth {
     })
   }
 
-  /** Assigns an address from the next boot on: the given one or the next free one. Returns it. Rejects with `GrowError` if it isn't available. */
+  /** Assigns the given address, or the next free one, from the next boot on. Returns the address. Rejects with `GrowError` if it isn't available. */
   move(machine: Machine, address?: string): Promise<string> {
     return this.#oneByOne(async () => {
       const { subnetOffset } = this.#parts.world
@@ -65,7 +65,7 @@ export class Growth {
     })
   }
 
-  /** Moves machines whose addresses the grown scenario now uses. */
+  /** Moves machines whose addresses the scenario uses after it has grown. */
   async giveWay(): Promise<void> {
     const taken = new Set<string>()
     for (const machine of this.#parts.world.machines) {
@@ -115,7 +115,7 @@ export class Growth {
       await new Port(address, 50_000).probe()
       return true
     } catch (cause) {
-      // In use by another simulation.
+      // The address is used by another simulation.
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') return false
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRNOTAVAIL')
         throw new GrowError(`This system doesn't have the address ${address}; "sudo ifconfig lo0 alias ${address} up" adds it, and the like the next ones`)

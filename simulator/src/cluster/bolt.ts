@@ -100,7 +100,7 @@ const page = (number: number, flag: number, elements: readonly Element[]): Buffe
   let at = HEADER_BYTES
   let data = HEADER_BYTES + elements.length * ELEMENT_BYTES
   for (const { key, value, isBucket, child } of elements) {
-    // A position is relative to its own element.
+    // The position of a key is relative to its own element.
     const words = flag === FLAG.branch ? [data - at, key.length] : [isBucket ? BUCKET : 0, data - at, key.length, value.length]
     words.forEach((word, i) => bytes.writeUInt32LE(word, at + i * 4))
     if (flag === FLAG.branch) bytes.writeBigUInt64LE(BigInt(child), at + 8)
@@ -115,7 +115,7 @@ const meta = (number: number, root: number, highWaterMark: number): Buffer => {
   const bytes = page(number, FLAG.meta, [])
   const body = bytes.subarray(HEADER_BYTES)
   ;[MAGIC, FORMAT_VERSION, PAGE_BYTES, 0].forEach((word, i) => body.writeUInt32LE(word, i * 4))
-  // Root bucket and its sequence, free list, high water mark, transaction. The meta page with the higher transaction counts.
+  // Root bucket and its sequence, free list, high water mark, transaction. Readers use the meta page with the higher transaction.
   ;[root, 0, FREELIST_PAGE, highWaterMark, number].forEach((word, i) => body.writeBigUInt64LE(BigInt(word), 16 + i * 8))
   body.writeBigUInt64LE(fnv1a(body.subarray(0, CHECKSUM_AT)), CHECKSUM_AT)
   return bytes

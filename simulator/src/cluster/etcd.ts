@@ -18,7 +18,7 @@ export interface Member {
 }
 
 export interface KubernetesState {
-  /** The load balancer of Services; undefined before it first ran. */
+  /** The load balancer of Services; undefined until a load balancer has first run. */
   loadBalancer?: LoadBalancer
   resourceVersion: number
   /** Objects by storage key, `group/plural/namespace/name`. */
@@ -147,7 +147,7 @@ export class EtcdRegistry {
     this.#machine = machine
   }
 
-  /** Counts a bootstrap call for this Talos cluster id, whatever its result. */
+  /** Counts a bootstrap call for this Talos cluster id, whatever the result of the call. */
   countCall(talosId: string): void {
     this.#calls[talosId] = this.callsOf(talosId) + 1
     writeState(join(this.#folder, CALLS), this.#calls)
@@ -184,8 +184,8 @@ export class EtcdRegistry {
   }
 
   /**
-   * Drops clusters of a bootstrap that was killed half-way: the cluster is on file, but its maker's disk, written next, doesn't know it.
-   * Such a call was never answered, and the maker counts no bootstrap for it.
+   * Drops clusters of a bootstrap that was killed half-way: the cluster's file exists, but the disk of the machine that made the cluster, written next, doesn't have it.
+   * Such a call never got a response, and that machine counts no bootstrap for it.
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {

@@ -5,7 +5,7 @@ import { clientUrl, peerUrl, type EtcdCluster, type Member } from './etcd.ts'
 
 /** Storage keys of kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
 const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }
-/** Groups whose name is not part of the storage key. Custom kinds have it. */
+/** Groups whose name is not part of the storage key. Keys of custom kinds contain the group. */
 const BUILT_IN_GROUPS = new Set(['', 'apps', 'batch', 'rbac.authorization.k8s.io', 'networking.k8s.io', 'coordination.k8s.io', 'policy', 'storage.k8s.io'])
 const STORAGE_VERSION = '3.6.0'
 

@@ -166,7 +166,7 @@ describe('validation', () => {
     const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
     const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })
     expect(by).toBe('validation')
-    // As Talos's own code says it (pkg/machinery 1.13.9: configloader and Validate).
+    // In the words of Talos's own code (pkg/machinery 1.13.9: configloader and Validate).
     expect(multiError(errors)).toBe(
       [
         '3 errors occurred:',
@@ -247,7 +247,7 @@ test('reads the tag of an image reference', () => {
 
 test('a diff shows changes with their context', () => {
   expect(lineDiff('a\nb\nc', 'a\nb\nc')).toBe('')
-  // As Talos's own code writes it (pkg/machinery 1.13.9: textdiff).
+  // In the format of Talos's own code (pkg/machinery 1.13.9: textdiff).
   expect(lineDiff('a\nb\nc\n', 'a\nx\nc\n')).toBe('--- a\n+++ b\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n')
   expect(lineDiff('', 'a\nx\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,2 @@\n+a\n+x\n')
   const numbers = Array.from({ length: 20 }, (_, index) => `${index}\n`)

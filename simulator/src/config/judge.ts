@@ -16,7 +16,7 @@ export interface Circumstances {
 export interface Judgement {
   errors: string[]
   warnings: string[]
-  /** The validation that found the errors: of the configuration alone or, once that passes, of the configuration on this machine. */
+  /** The validation that found the errors: of the configuration alone or, after that has passed, of the configuration on this machine. */
   by: 'validation' | 'runtime'
 }
 
@@ -214,7 +214,7 @@ const judgeKubernetes = (machine: Record<string, unknown>, cluster: Record<strin
   })
 }
 
-/** Errors of the other documents, one error with several lines each, then conflicts with the main document. */
+/** Errors of the other documents (one error per document, possibly with several lines), then conflicts with the main document. */
 const judgeDocuments = ({ documents, v1alpha1 }: Loaded): string[] => {
   const errors = documents.flatMap((document) => {
     const found = judgeDocument(document)

@@ -19,7 +19,7 @@ export const staticPodImage = ({ cluster }: NodeConfig, name: string): string =>
 const texts = (value: unknown): string[] => list(value).map(text)
 const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
 
-/** Configurations have PEM texts in base64. Null if absent. */
+/** Decodes a PEM text, which configurations contain in base64. Null if absent. */
 export const pem = (value: unknown): string | null => {
   const encoded = text(value)
   if (encoded === '') return null
@@ -98,7 +98,7 @@ const virtualAddressesOf = (loaded: Loaded): { address: string; link: string }[]
 
 export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] => list(object(object(loaded.v1alpha1?.machine).network).interfaces).map(object)
 
-/** Documents that configure a link. With any of them Talos no longer runs DHCP on every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go). */
+/** Documents that configure a link. If there is any such document, Talos no longer runs DHCP on every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go). */
 const LINK_KINDS = new Set([
   'LinkConfig',
   'VLANConfig',
@@ -120,7 +120,7 @@ export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }
   const names = new Set([link.name])
   for (const { kind, name, body } of loaded.documents)
     if (kind === 'LinkAliasConfig' && text(object(body.selector).match).toLowerCase().includes(link.mac)) names.add(name)
-  // A bond or bridge replaces its members and has their addresses.
+  // A bond or bridge takes over the addresses of its members.
   for (const { kind, name, body } of documents)
     if ((kind === 'BondConfig' || kind === 'BridgeConfig') && list(body.links).some((member) => names.has(text(member)))) names.add(name)
 

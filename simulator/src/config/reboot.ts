@@ -35,7 +35,7 @@ const keys = (a: object, b: object): Set<string> => new Set([...Object.keys(a), 
 
 const differs = (a: unknown, b: unknown): boolean => canonical(a) !== canonical(b)
 
-/** Canonical text of a value, independent of the order of keys. An empty value equals a missing one. */
+/** Canonical text of a value, independent of the order of keys. Empty and missing values have the same text. */
 const canonical = (value: unknown): string => {
   if (value === null || value === undefined || value === '' || value === false || value === 0) return ''
   if (Array.isArray(value)) return value.length === 0 ? '' : `[${value.map((item) => canonical(item)).join(',')}]`

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** Calls the control socket of a running simulator. Rejects with a sentence if none runs or it refuses. */
+/** Calls the control socket of a running simulator. Rejects with a message if no simulator runs or if the simulator refuses the call. */
 export const ask = async (socketPath: string, method: string, path: string, body?: unknown): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path, headers: { 'content-type': 'application/json' } }, (response) => {

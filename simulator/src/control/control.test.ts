@@ -96,7 +96,7 @@ test('the program reports that it is ready, runs commands, and continues after a
   const announcing = 'talos.platform=metal talos.config=http://127.0.0.1:9/join/x?uuid=${uuid}'
   const { stdout: booted } = await run(process.execPath, [MAIN, '--boot-with', announcing, '--count', '2', '--never-answer', '--data', dataDir])
   expect(booted).toMatch(/boot-001 .*\nboot-002 /)
-  // Without a datacenter.
+  // The output shows no datacenter.
   expect(booted).not.toContain('POZ')
   child.kill('SIGKILL')
   await once(child, 'exit')

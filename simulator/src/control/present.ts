@@ -28,7 +28,7 @@ export const presentServer = async (machine: Machine): Promise<object> => {
     mac: machine.managementLink.mac,
     schematic: machine.schematic,
     kernelCommandLine: machine.kernelCommandLine,
-    /** Booted with its own command line, not part of the scenario. */
+    /** Whether the server was booted with its own command line, outside of the scenario. */
     booted: plan.boot !== null,
   }
 }

@@ -31,7 +31,7 @@ class Refused extends Error {
   }
 }
 
-/** Throws `Refused` (422) that names every wrong field. */
+/** Validates a body. Throws `Refused` (422) that names every wrong field. */
 const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
   if (!result.success) throw new Refused(422, result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).join('; '))
@@ -61,7 +61,7 @@ const close = async (server: Server): Promise<void> => {
   await once(server, 'close')
 }
 
-/** Removes the socket of a killed simulator. Throws if a simulator still answers on it. */
+/** Removes the socket of a killed simulator. Throws if a simulator still answers on the socket. */
 const removeStale = async (path: string): Promise<void> => {
   const answers = await new Promise<boolean>((resolve) => {
     const socket = connect(path)
@@ -136,7 +136,7 @@ const editConfiguration = async (machine: Machine, { replace, by }: z.infer<type
 
 const moveSchema = z.strictObject({ address: z.optional(z.string()) })
 
-/** Sets the address from the next boot on. */
+/** Sets the address that a machine has from its next boot on. */
 const move = async (simulator: Simulator, machine: Machine, request: IncomingMessage): Promise<object> => {
   const { address } = parsed(moveSchema, await readJson(request))
   return { simulated: true, name: machine.plan.name, address: machine.plan.address, nextAddress: await simulator.move(machine, address) }

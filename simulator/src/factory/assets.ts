@@ -17,7 +17,7 @@ const PLATFORMS =
 
 const archOf = (text: string): Asset['arch'] => {
   if (text === 'amd64' || text === 'arm64') return text
-  // iPXE's names of the architecture.
+  // iPXE's names for the architectures.
   if (text === 'x86_64' || text === 'i386') return 'amd64'
   throw new Invalid(`invalid architecture: ${JSON.stringify(text)}`)
 }
@@ -55,12 +55,12 @@ export const assetOf = (path: string): Asset => {
 
 const DEFAULT_ARGUMENTS =
   'init_on_alloc=1 slab_nomerge pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
-/** Arguments of a schematic that replace Talos's own. */
+/** Keys of arguments for which a schematic's values replace Talos's own. */
 const REPLACED = new Set(['console', 'talos.platform'])
 const nameOf = (argument: string): string => argument.split('=')[0] ?? ''
 
 /**
- * The kernel arguments of an image: Talos's own, then the schematic's. A minus before an argument removes it, with all its values if none is
+ * The kernel arguments of an image: Talos's own, then the schematic's. A minus before an argument removes that argument, with all its values if no value is
  * given (Talos: pkg/imager/imager.go).
  */
 export const kernelCommandLine = (
@@ -85,7 +85,7 @@ export const kernelCommandLine = (
   return line.join(' ')
 }
 
-/** The content of a file: text that says that it is no image; the command line is real. @throws Invalid if an extension doesn't exist for this version */
+/** The content of a file: a text that explains that the file is no image. Only its kernel command line is real. @throws Invalid if an extension doesn't exist for this version */
 export const contentOf = (asset: Asset, schematic: Schematic, version: string): string => {
   if (asset.kind === 'cmdline') return kernelCommandLine(asset, schematic)
   const extensions = asset.kind === 'kernel' ? [] : resolveExtensions(schematic.extensions, version)

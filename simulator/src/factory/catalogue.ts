@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Invalid } from './schematic.ts'
 
-/** Not found: the factory answers 404. */
+/** Something doesn't exist: the factory answers 404. */
 export class Missing extends Error {
   override name = 'Missing'
 }
@@ -26,7 +26,7 @@ function numbered(minor: string, count: number): string[] {
   return Array.from({ length: count }, (_, patch) => `${minor}.${patch}`)
 }
 
-/** Parses a version in a path, with or without the `v`. @throws Error (500) if it is no version, `Missing` if it doesn't exist */
+/** Parses a version in a path, with or without the `v`. @throws Error (500) if the text is no version, `Missing` if the version doesn't exist */
 export const versionOf = (text: string): string => {
   const version = text.startsWith('v') ? text : `v${text}`
   if (!/^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(version))
@@ -35,14 +35,14 @@ export const versionOf = (text: string): string => {
   return version
 }
 
-/** Extensions of a tier. `since` is the first Talos minor that has one. */
+/** Extensions of a tier. `since` is the first Talos minor with the extension. */
 const tier =
   (name: 'core' | 'extra' | 'contrib') =>
   (version: string, does: string, since = 10) => ({ tier: name, version, does, since })
 const core = tier('core')
 const extra = tier('extra')
 const contrib = tier('contrib')
-/** The extension has Talos's version, like kernel modules. */
+/** The extension's version is Talos's version, as for kernel modules. */
 const OF_TALOS = ''
 const NVIDIA_LTS = '580.159.03'
 const NVIDIA = '595.58.03'
@@ -167,7 +167,7 @@ export const extensionsOf = (version: string) => {
     })
 }
 
-/** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos doesn't have one */
+/** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos version lacks one of them */
 export const resolveExtensions = (names: readonly string[], version: string) => {
   const known = extensionsOf(version)
   return names.map((name) => {

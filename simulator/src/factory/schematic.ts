@@ -20,15 +20,15 @@ interface Field {
   key: string
   kind: Kind
   list?: true
-  /** Written even when it is empty. */
+  /** The field is written even if it is empty. */
   always?: true
   /** Go type in the factory, for its error about unknown fields. */
   type?: string
 }
 
 /**
- * Fields in the factory's order (image-factory: pkg/schematic/schematic.go). Independent of the code in
- * `talos/schematic`, so that the two can disagree.
+ * Fields in the factory's order (image-factory: pkg/schematic/schematic.go). Deliberately independent of the code in
+ * `talos/schematic`, so that tests notice a mistake in either of them.
  */
 const SCHEMATIC: Field[] = [
   { key: 'owner', kind: 'text' },

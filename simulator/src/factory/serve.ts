@@ -9,7 +9,7 @@ import { extensionsOf, Missing, VERSIONS, versionOf } from './catalogue.ts'
 import { Invalid, readSchematic, type Schematic } from './schematic.ts'
 
 /**
- * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every answer is delayed. `nonsense`: it answers, but
+ * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every response is delayed. `nonsense`: the factory answers, but
  * with a page, half a JSON text, the id of another schematic, or an endless body. `refuse`: every call gets this status with a line of text.
  */
 export const factoryFaultSchema = z.discriminatedUnion('kind', [
@@ -26,10 +26,13 @@ interface Kept {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
-/** Every answer says that this is not a factory of Sidero Labs. */
+/** Header of every response: this is not a factory of Sidero Labs. */
 const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
 
-/** Starts an image factory on 127.0.0.1. `file` holds the schematics and the port; without it both are lost on stop. It reuses its port on the next start, so that links keep working. Rejects if a requested port is taken. */
+/**
+ * Starts an image factory on 127.0.0.1. `file` stores the schematics and the port; without a file both are lost on stop.
+ * The factory reuses its port on the next start, so that links keep working. Rejects if a requested port is in use.
+ */
 export const startFactory = async (options: { file?: string; port?: number } = {}): Promise<Factory> => {
   const kept = options.file === undefined ? null : (readState(options.file) as Kept | null)
   const factory = new Factory(options.file, kept?.schematics ?? [])
@@ -38,7 +41,7 @@ export const startFactory = async (options: { file?: string; port?: number } = {
 }
 
 export class Factory {
-  /** Number of answered calls, and of those that posted a schematic. */
+  /** Number of answered calls, and how many of them posted a schematic. */
   readonly counters = { calls: 0, schematics: 0 }
   readonly #file: string | undefined
   readonly #schematics = new Map<string, Schematic>()
@@ -49,21 +52,21 @@ export class Factory {
 
   constructor(file: string | undefined, texts: readonly string[]) {
     this.#file = file
-    // Plain Talos: a public factory knows it from other users.
+    // The schematic of plain Talos: a public factory already has it from other users.
     for (const text of ['customization: {}\n', ...texts]) this.#add(readSchematic(text))
   }
 
-  /** Without a trailing slash. */
+  /** The factory's URL without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** A known schematic, or undefined. */
+  /** A stored schematic, or undefined. */
   schematic(id: string): Schematic | undefined {
     return this.#schematics.get(id)
   }
 
-  /** All known schematics, the latest last. */
+  /** All stored schematics, the newest last. */
   get schematics(): Schematic[] {
     return [...this.#schematics.values()]
   }
@@ -78,7 +81,7 @@ export class Factory {
     this.#write()
   }
 
-  /** Sets a fault, or clears it with null. Resolves when it has effect. */
+  /** Sets a fault, or clears it with null. Resolves when the change is effective. */
   async fault(given: z.input<typeof factoryFaultSchema> | null): Promise<void> {
     this.faulty = given === null ? null : factoryFaultSchema.parse(given)
     if (this.faulty?.kind === 'down') await this.#close()

@@ -29,7 +29,7 @@ export const bootSchema = z.strictObject({
   /** UUID and serial number of every new board. Real boards sometimes share them. */
   uuid: z.optional(uuid),
   serial: z.optional(word),
-  /** False values for the announcement URL. */
+  /** Wrong values that the machines announce in place of their own. */
   announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
   faults: z._default(z.array(faultSchema), []),
 })

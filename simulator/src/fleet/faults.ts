@@ -9,8 +9,8 @@ const lasts = z.optional(z.int().check(z.minimum(1)))
 const port = z.optional(z.enum(['apid', 'trustd', 'kubernetes']))
 
 /**
- * Faults of a simulated server. `stage` arms a fault when the server reaches that stage; `times` limits how often it strikes;
- * `for_ms` ends it after that many simulated milliseconds, otherwise it lasts until cleared.
+ * Faults of a simulated server. `stage` arms a fault when the server reaches that stage; `times` limits how often the fault strikes;
+ * `for_ms` ends the fault after that many simulated milliseconds; without it the fault lasts until cleared.
  */
 export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['refuse', 'hang', 'drip', 'garbage']), port, stage: whenStage, for_ms: lasts }),

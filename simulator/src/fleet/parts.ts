@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 
-// Hardware parts with the names, identifiers and sizes that their makers give them (data sheets and the PCI ID list), as Talos reports them.
+// Hardware parts, as Talos reports them, with their makers' names, identifiers and sizes (from data sheets and the PCI ID list).
 
 export type Processor = ReturnType<typeof processor>
 export type MemoryKind = (typeof DIMM)[keyof typeof DIMM]

@@ -1,4 +1,4 @@
-/** Where a simulated datacenter stands. Country codes are ISO 3166-1, city codes the place part of UN/LOCODE; coordinates are of the city. */
+/** Location of a simulated datacenter. Country codes are ISO 3166-1, city codes the place part of UN/LOCODE; coordinates are those of the city. */
 export type Place = ReturnType<typeof place>
 
 const place = (

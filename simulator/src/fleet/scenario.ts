@@ -23,7 +23,7 @@ const serverSchema = z.strictObject({
   talos: z.optional(talosVersion),
   schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),
-  /** Above 1: everything takes that many times longer. */
+  /** Factor by which everything takes longer, if above 1. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
   /** Content by disk (`sda`); other disks are empty. */

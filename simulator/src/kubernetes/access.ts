@@ -17,7 +17,7 @@ export const userOf = (socket: TLSSocket) => {
 }
 
 /**
- * The user that the caller impersonates (`kubectl --as`), or the caller. Throws a `Refusal` if it may not impersonate that user or those groups
+ * The user that the caller impersonates (`kubectl --as`), or the caller. Throws a `Refusal` if the caller may not impersonate that user or those groups
  * (Kubernetes: docs/reference/access-authn-authz/user-impersonation).
  */
 export const impersonated = (objects: Objects, user: User, headers: IncomingHttpHeaders): User => {
@@ -68,7 +68,7 @@ const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
 const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
   user.groups.includes('system:masters') || rulesOf(objects, user, wish.namespace).some((rule) => grants(rule, wish))
 
-/** Throws a `Refusal` if the user may not do it. */
+/** Throws a `Refusal` if the user may not do something. */
 export const authorize = (objects: Objects, user: User, wish: Wish): void => {
   if (isAllowed(objects, user, wish)) return
   const { verb, group, resource, namespace, path } = wish
@@ -93,7 +93,7 @@ const grants = (rule: Body, { verb, group, resource, path }: Wish): boolean => {
   return has(rule.verbs, verb) && has(rule.apiGroups, group) && has(rule.resources, resource)
 }
 
-/** Kinds that are answered rather than stored: who the caller is, and what it may do. Every authenticated user may ask. */
+/** Review kinds, which are answered rather than stored: who the caller is, and what the caller may do. Every authenticated user may request them. */
 export const REVIEWS = [
   { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview' },
   { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' },

@@ -95,7 +95,7 @@ const verbOf = (method: string, name: string): string => {
   return method === 'POST' ? 'create' : method === 'PUT' ? 'update' : 'patch'
 }
 
-/** Formats an answer in the form that the caller accepts. */
+/** Formats a response in the form that the caller accepts. */
 const formsOf = (machine: Machine, objects: Objects, source: Source, place: Place, request: Request, shown: (body: Body) => Body) => {
   const { searchParams: query } = request.url
   const form = formOf(request.accept)
@@ -115,7 +115,7 @@ const formsOf = (machine: Machine, objects: Objects, source: Source, place: Plac
       if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }
       return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items: bodies }
     },
-    /** For a watch: only its first table has headers. */
+    /** For a watch: only the first table of a watch has headers. */
     event: () => {
       let isFirst = true
       return (body: Body): object => {
@@ -183,7 +183,7 @@ interface Place extends Target {
 
 const absent = (): Refusal => new Refusal(404, 'NotFound', 'the server could not find the requested resource')
 
-/** Parses a path of objects: all of a kind if it has no name. Throws a `Refusal` for an unknown kind or subresource. */
+/** Parses a path of objects: all objects of a kind if the path has no name. Throws a `Refusal` for an unknown kind or subresource. */
 const locate = (objects: Objects, path: string): Place => {
   const parts = path.split('/').slice(1).map(decode)
   const isCore = parts[0] === 'api'

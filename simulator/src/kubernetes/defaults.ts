@@ -31,7 +31,7 @@ const settledAt = new WeakMap<EtcdCluster, string>()
 
 /**
  * Creates the objects of Kubernetes' and Talos's controllers: a service account and the authority's certificate in each namespace, the Services of the API
- * server and of the DNS, and Talos's config maps. Call it before each answer; it is cheap if nothing changed.
+ * server and of the DNS, and Talos's config maps. Call this before each response; it is cheap if nothing has changed.
  */
 export const settle = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {
   if (settledAt.get(cluster) === objects.resourceVersion) return

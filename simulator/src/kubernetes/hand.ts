@@ -9,12 +9,12 @@ import { addService, SERVICES, servicesOf, type ServiceOptions } from './balanci
 import { Objects, type Target } from './objects.ts'
 import { notFound, Refusal } from './refusal.ts'
 
-/** Changes in a simulated cluster by somebody else: Services that are added and removed, objects that are changed or deleted. */
+/** Makes changes in a simulated cluster as another person would: adds and removes Services, changes and deletes objects. */
 export type Hand = ReturnType<typeof handOf>
 
 export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
 
-/** The cluster with this name or Talos id, preferably with quorum; undefined if there is none. Its methods throw `Refusal` if Kubernetes refuses or etcd has no leader. */
+/** The cluster with this name or Talos id, preferably with quorum; undefined if there is none. The methods of the result throw `Refusal` if Kubernetes refuses or etcd has no leader. */
 export const handOn = (world: World, which: string): Hand | undefined => {
   const found = world.etcd.all.filter(({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0)
   const cluster = found.find(({ hasQuorum }) => hasQuorum) ?? found.at(-1)
@@ -36,7 +36,7 @@ const handOf = (world: World, cluster: EtcdCluster) => {
     setLoadBalancer: (wanted: LoadBalancer) => setLoadBalancer(cluster, objects(), wanted),
     addService: (service: ServiceOptions) => addService(objects(), service),
     removeService: (namespace: string, name: string) => void objects().remove({ kind: SERVICES, namespace, name }),
-    /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of its kind. */
+    /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of the object's kind. */
     edit(plural: string, name: string, change: Body) {
       const place = target(plural, name)
       const { metadata, ...rest } = objects().get(place)

@@ -1,12 +1,12 @@
-/** A kind of the simulated API server. A CustomResourceDefinition adds custom ones. */
+/** A kind of the simulated API server. A CustomResourceDefinition adds custom kinds. */
 export type ResourceKind = ReturnType<typeof kinds>[number]
 
-/** Each entry is `plural:Kind`, then its short names, then the category `all`, which kubectl can list, where it is one of those. */
+/** Parses a list of kinds. Each entry is `plural:Kind:shortName…`, followed by `:all` if the kind belongs to the category `all` of kubectl. */
 const kinds = (group: string, version: string, namespaced: boolean, list: string) =>
   list.split(' ').map((entry) => {
     const [plural = '', kind = '', ...more] = entry.split(':')
     const shortNames = more.filter((name) => name !== 'all')
-    // A status is a subresource, which only controllers write.
+    // The status is a subresource, which only controllers write.
     return { group, version, plural, kind, namespaced, hasStatus: plural === 'services', shortNames, categories: more.includes('all') ? ['all'] : [] }
   })
 

@@ -62,7 +62,7 @@ test('calls without a cluster certificate return 401, calls without a role bindi
   expect((await operator('GET', '/api/v1/nodes')).status).toBe(200)
 })
 
-/** Keys of another cluster, generated because the prepared ones are those of the cluster under test. */
+/** Keys of another cluster. They are generated, because the prepared keys belong to the cluster under test. */
 const generateForeign = async (): Promise<SecretsBundle> => {
   const bundle = await secrets()
   const k8s = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })

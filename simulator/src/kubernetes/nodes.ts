@@ -14,7 +14,7 @@ const SERVER_ANNOTATION = 'simulator.steelyard/server'
 const GRACE_MS = 40_000
 const REPORT_EVERY_MS = 10_000
 
-/** Whether each accepts the other's issuing authority, which may differ during a rotation. */
+/** Whether each machine accepts the issuing authority of the other. During a rotation they may have different ones. */
 const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig): boolean => {
   const [a, b] = [one?.cluster.ca?.crt, other.cluster.ca?.crt]
   return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
@@ -90,7 +90,7 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
 
-/** Bumps the version of each node whose status has changed since the last look, because a machine's report isn't stored. */
+/** Increases the version of each node whose status has changed since the last check, because a machine's report isn't stored. */
 export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
   const known = seen.get(cluster) ?? new Map<string, string>()
   seen.set(cluster, known)
@@ -107,10 +107,10 @@ export const observeNodes = (world: World, cluster: EtcdCluster, objects: Object
   })
 }
 
-/** A node's status without times, to detect changes. */
+/** A node's status without timestamps, to detect changes. */
 const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
-/** The machine of a node, if it still has that name, and whether its kubelet reports. */
+/** The machine of a node, if the machine still has the node's name, and whether its kubelet reports. */
 export const reporterOf = (world: World, stored: Body) => {
   const metadata = object(stored.metadata)
   const server = text(object(metadata.annotations)[SERVER_ANNOTATION])

@@ -16,7 +16,7 @@ export interface Target {
   name: string
 }
 
-/** The objects of a cluster, persisted in its etcd before each answer. */
+/** The objects of a cluster, persisted in its etcd before each response. */
 export class Objects {
   readonly #cluster: EtcdCluster
   readonly #now: () => number
@@ -162,7 +162,7 @@ export class Objects {
     this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
   }
 
-  /** Bumps an object's version because its computed fields changed. */
+  /** Increases an object's version because its computed fields have changed. */
   touch(target: Target): void {
     const stored = this.#objects[keyOf(target)]
     if (stored) this.#put(target, stored, false)

@@ -36,7 +36,7 @@ export const ageOf = (at: unknown, now: number): string => {
 interface Column {
   name: string
   type: string
-  /** 0 is always shown, higher priorities only with `-o wide`. */
+  /** Columns with priority 0 are always shown, others only with `-o wide`. */
   priority: number
   cell: (body: Body, now: number) => string | number
 }
@@ -182,7 +182,7 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   leases: [column('Holder', (body) => text(spec(body).holderIdentity)), AGE],
 }
 
-/** The columns of a kind: built-in ones, or those of its definition, or name and age. Events have the name last. */
+/** The columns of a kind: built-in, or from its definition, or just name and age. For events the name is the last column. */
 export const columnsOf = ({ group, plural }: ResourceKind, definition: Body | undefined, version: string): readonly Column[] => {
   if (definition) return [NAME, ...definedColumns(definition, version)]
   const known = Object.hasOwn(COLUMNS, plural) ? COLUMNS[plural]! : [AGE]
@@ -207,7 +207,7 @@ const definedColumns = (definition: Body, version: string): Column[] => {
   })
 }
 
-/** Form of an answer: the objects, a table of texts, or metadata only. */
+/** Form of a response: the objects, a table of texts, or metadata only. */
 export type Form = 'objects' | 'table' | 'metadata'
 
 /** The first supported form of an Accept header (Kubernetes: docs/reference/using-api/api-concepts, "Receiving resources as Tables"). */

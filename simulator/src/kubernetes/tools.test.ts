@@ -47,7 +47,7 @@ test("a control plane has mirror pods of its static pods, which can't be deleted
   const { ask, machine } = await setup()
   const path = '/api/v1/namespaces/kube-system/pods'
   const pod = `kube-apiserver-${machine.hostname}`
-  // `talosctl health --server=false` asks like this.
+  // `talosctl health --server=false` makes these calls.
   expect(await names(ask, `${path}?labelSelector=k8s-app%3Dkube-apiserver`)).toEqual([pod])
   expect(await names(ask, `/api/v1/pods?fieldSelector=spec.nodeName%3D${machine.hostname}`)).toHaveLength(3)
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({

@@ -33,7 +33,7 @@ test('a watch sends existing objects, changes, and objects that enter or leave t
   const versions = all.told.map(({ object }) => Number(object.metadata.resourceVersion))
   expect(versions).toEqual(versions.toSorted((one, other) => one - other))
   expect(Number(await versionOf(ask))).toBe(versions.at(-1))
-  // A returning watcher gets every missed event once.
+  // A watcher that reconnects gets every missed event exactly once.
   const late = watch(`${MAPS}?watch=true&resourceVersion=${before}&fieldSelector=metadata.name%3Db`)
   await until('what was missed', () => late.told.length === 4)
   expect(words(late.told)).toEqual(['ADDED b', 'MODIFIED b', 'MODIFIED b', 'DELETED b'])

@@ -6,7 +6,7 @@ import type { Source } from './reading/reported.ts'
 import { chooser } from './reading/selectors.ts'
 import { badRequest, Refusal } from './refusal.ts'
 
-/** A change of an object: its state before and after, null if it didn't or doesn't exist. */
+/** A change of an object: its state before and after, each null if the object didn't exist at that time. */
 interface Change {
   version: number
   kind: Pick<ResourceKind, 'group' | 'plural'>
@@ -15,14 +15,14 @@ interface Change {
   after: Body | null
 }
 
-/** Minimum number of kept changes, for watches from an earlier version. At most twice as many are kept. */
+/** Minimum number of changes that are kept for watches that start at an earlier version. At most twice as many are kept. */
 const KEPT = 1_000
 
 /** The last changes of a cluster's objects, in memory. Older ones are gone, as after a compaction of etcd. */
 export class History {
   #changes: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
-  /** Changes up to this version are gone. */
+  /** Changes up to this version are no longer kept. */
   oldest: number
 
   constructor(version: number) {
@@ -35,13 +35,13 @@ export class History {
     for (const listener of this.#listeners) listener(change)
   }
 
-  /** The changes after a version; null if some are gone. */
+  /** The changes after a version; null if some of them are no longer kept. */
   after(version: number): Change[] | null {
     if (version < this.oldest) return null
     return this.#changes.filter((change) => change.version > version)
   }
 
-  /** Calls `listener` for each change. Returns a function that stops it. */
+  /** Calls `listener` for each change. Returns a function that removes the listener. */
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -64,7 +64,7 @@ export interface Stream {
   end(): void
 }
 
-/** Starts sending. Returns a function that stops it. */
+/** Starts to send events. Returns a function that stops sending. */
 export type Watch = (stream: Stream) => () => void
 
 const BOOKMARK_EVERY_MS = 60_000
@@ -105,7 +105,7 @@ export const watch = (
       const { before, after } = change
       if (isHere(after)) stream.send({ type: isHere(before) ? 'MODIFIED' : 'ADDED', object: present(after) })
       else if (isHere(before))
-        // Its last state for this watcher, with the version of the removal.
+        // The object's last state that this watcher has seen, with the version of the removal.
         stream.send({ type: 'DELETED', object: present({ ...before, metadata: { ...object(before.metadata), resourceVersion: String(change.version) } }) })
     }
 

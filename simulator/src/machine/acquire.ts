@@ -9,9 +9,9 @@ import { request as overHttps } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import { wholeBody } from '../body.ts'
 
-/** Limit of an attempt, half of it for variables that aren't known yet (Talos: constants.ConfigLoadAttemptTimeout). */
+/** Time limit of an attempt, half of which may be spent waiting for the values of variables (Talos: constants.ConfigLoadAttemptTimeout). */
 const ATTEMPT_MS = 180_000
-/** Minimum limit at any speed of the simulation, because the answering server runs in real time. */
+/** Minimum time limit at any speed of the simulation, because the server that answers runs in real time. */
 const LEAST_ATTEMPT_MS = 3_000
 const SECOND_MS = 1_000
 /** Longest pause before Talos's controllers retry a failed attempt. */
@@ -19,7 +19,7 @@ const MOST_BETWEEN_MS = 60_000
 
 /**
  * Downloads the configuration that `talos.config` names, complete or partial (Talos: pkg/download and internal/app/machined/pkg/controllers/config/acquire.go).
- * Any status other than 200 and 204 is retried with growing pauses, and so is an answer without a valid document, including an empty one. Until then the machine
+ * Any status other than 200 and 204 is retried with growing pauses, and so is a response without a valid document, including an empty one. Until a download succeeds, the machine
  * doesn't enter maintenance. Null if no URL is named. Rejects with `Interrupted` when the machine is interrupted.
  */
 export const acquireConfig = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig | null> => {
@@ -52,7 +52,7 @@ const problemOf = (machine: Machine, body: Buffer): string | null => {
   }
 }
 
-/** Downloads until the answer is 200 or 204. The pauses are 0.5 s, 1.5 s, 3.5 s and so on, each plus up to a second. */
+/** Retries the download until the response is 200 or 204. The pauses are 0.5 s, 1.5 s, 3.5 s and so on, each plus up to a second. */
 const fetched = async (machine: Machine, source: string, signal: AbortSignal): Promise<Buffer> => {
   for (let attempt = 1; ; attempt++) {
     const { url, missing } = populate(source, machine.announced)
@@ -76,8 +76,8 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
 }
 
 /**
- * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in any case; a query with variables is rewritten with sorted keys, one that
- * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
+ * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in upper or lower case; a query with variables is rewritten with sorted keys, a query that
+ * has none is unchanged (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
  */
 export const populate = (source: string, variables: Machine['announced']): { url: string; missing: string[] } => {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []
@@ -136,7 +136,7 @@ const MAX_REDIRECTS = 10
 const MAX_BYTES = 32 * 1024 * 1024
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** One GET from the machine's own address, following redirects. Rejects with Talos's kind of message if there is no answer. */
+/** One GET from the machine's own address, following redirects. If there is no response, rejects with a message in Talos's style. */
 const download = async (url: string, localAddress: string, signal: AbortSignal) => {
   let target = new URL(url)
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -172,5 +172,5 @@ const read = async (response: IncomingMessage): Promise<Buffer> => {
   return response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
 }
 
-/** Text of a configuration that may be compressed. Throws if it is corrupt. */
+/** Text of a configuration that may be compressed. Throws if the compressed data is corrupt. */
 const unpacked = (body: Buffer): string => (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body) : body).toString('utf8')

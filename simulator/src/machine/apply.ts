@@ -13,7 +13,7 @@ export interface ApplyRequest {
   text: string
   mode: Mode
   dryRun: boolean
-  /** How long a tried configuration stays before it is reverted. */
+  /** How long a configuration applied with mode `try` stays active before it is reverted. */
   tryForMs: number
   isAdmin: boolean
 }
@@ -30,10 +30,10 @@ const refuse = (message: string, code: Code): never => {
 
 /**
  * Applies a configuration like Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
- * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` with the code of a real server.
+ * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` that has the same code as on a real server.
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
-  // The small maintenance server of up to 1.12 has its own texts (Talos 1.12: internal/app/maintenance/server.go).
+  // The small maintenance server of Talos up to 1.12 has its own texts (Talos 1.12: internal/app/maintenance/server.go).
   const isSmall = machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
     refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
@@ -76,7 +76,7 @@ const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode:
   return { mode, warnings: [], details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}` }
 }
 
-/** Stores the configuration in the STATE partition, if Talos is installed. Otherwise the installer writes it at its end. */
+/** Stores the configuration in the STATE partition, if Talos is installed. Otherwise the installer writes it in its last step. */
 const keep = (machine: Machine, text: string): void => {
   machine.disk.change((state) => {
     state.counters.applies++
@@ -100,7 +100,7 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
   return { mode, warnings, details }
 }
 
-/** The small server reports neither mode nor details and accepts one configuration. A second one waits until the server is gone. */
+/** The small server reports neither mode nor details and accepts one configuration. A call with a second configuration waits until the server is gone. */
 const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
   if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }
   if (machine.config?.node) {
@@ -157,7 +157,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.ports.kubernetes.renew()
     machine.ports.trustd.renew()
   } else {
-    // The reply is still sent; after it the machine has lost its address.
+    // The response is still sent; after that the machine has lost its address.
     await machine.world.api.openSecured(machine, new AbortController().signal)
     machine.ports.trustd.close({ gently: true })
     machine.ports.kubernetes.close({ gently: true })

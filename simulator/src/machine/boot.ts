@@ -11,7 +11,7 @@ import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 /**
  * One boot: initialize, install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
  * Returns when the machine has to reboot; rejects with `Interrupted` when it is interrupted.
- * `instant`: the machine is in maintenance at once, as if it had been on before.
+ * `instant`: the machine enters maintenance without delay, as if it had already been on.
  */
 export const boot = async (machine: Machine, signal: AbortSignal, { instant }: { instant: boolean }): Promise<void> => {
   machine.beginBoot()
@@ -101,7 +101,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   for (let attempt = 0; machine.disk.state.faults.some(({ kind }) => kind === 'no-image'); attempt++) {
     const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
     if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
-    // Each distinct error is logged once (go-retry), the registry's answer every time (internal/pkg/containers/image/pull.go: logrus without quotes).
+    // Each distinct error is logged once (go-retry), the registry's response every time (internal/pkg/containers/image/pull.go: logrus without quotes).
     if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
     else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
     await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
@@ -159,7 +159,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
   await machine.takes(TAKES.boot, signal)
-  // The disk was wiped since the check: without a system disk there are no volumes, and the boot waits here.
+  // The disk was wiped after the check: without a system disk there are no volumes, and the boot waits here.
   await machine.until(() => machine.systemDisk !== null, signal)
   machine.hasEphemeral = true
   stage.phase('startEverything')
@@ -183,7 +183,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   await machine.until(() => false, signal)
 }
 
-/** Work beside the boot sequence. An interruption ends it; any other error is a bug of the simulator and is reported. */
+/** Work in parallel to the boot sequence. An interruption ends the work; any other error is a bug of the simulator and is reported. */
 const inBackground =
   (machine: Machine, signal: AbortSignal) =>
   (work: Promise<void>): void =>

@@ -26,7 +26,7 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
   }
   machine.service('etcd', 'Preparing', 'Running pre state')
   while (disk.state.etcd === null) {
-    // Searched again each time, because peers are learned from discovery.
+    // Search for the cluster again each time, because peers are found through discovery.
     const found = world.etcd.joinable(machine.config?.node ?? config)
     // If the simulation was killed between the two writes, the machine's learner exists already.
     const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
@@ -65,7 +65,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   else machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
 }
 
-/** Updates a member that comes back with another name or address. */
+/** Updates a member that returns with another name or address. */
 const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
   const now = { name: machine.hostname, address: machine.plan.address }
   const known = cluster.member(id)
@@ -109,7 +109,7 @@ export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise
 }
 
 /**
- * Virtual addresses of a cluster: an elected control plane holds them, and another takes over when it fails
+ * Virtual addresses of a cluster: an elected control plane has them, and another one takes over when it fails
  * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation are supported.
  */
 export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -124,7 +124,7 @@ export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal)
       for (const address of addresses) machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
       machine.journal.changed()
     }
-    // Repeated, for ports that open later and addresses that the last holder has not released yet.
+    // Repeated, for ports that open later and addresses that the previous control plane has not released yet.
     await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
     await machine.looksAgainAfter(TAKES.virtualAddress, signal)
   }

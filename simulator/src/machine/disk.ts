@@ -19,11 +19,11 @@ export interface Persisted {
   meta: Record<string, string>
   /** Content by disk. Other disks are empty, except for the one with Talos. */
   contents?: Record<string, DiskContent>
-  /** Changes when the simulated main board is swapped, which changes UUID and serial number. */
+  /** Changes when the simulated main board is swapped. A new board has another UUID and serial number. */
   identitySalt: string
   /** Changes of the disks: the names of the first two of a kind swapped, or the last one missing. */
   disks?: 'swapped' | 'lost'
-  /** Its address from the next boot on, if it was moved. */
+  /** The machine's address from the next boot on, if it was moved. */
   spot?: Spot
   /** Disks wiped by `BlockDeviceWipe`, by their names at that time. */
   wiped?: string[]
@@ -31,7 +31,7 @@ export interface Persisted {
   counters: Counters
 }
 
-/** `bootstraps` are the calls that made an etcd cluster. The sum over a cluster must never exceed one. */
+/** `bootstraps` counts the calls that created an etcd cluster. The sum over all machines of a cluster must never exceed one. */
 const NOTHING = { boots: 0, applies: 0, installs: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
 type Counters = typeof NOTHING
 
@@ -42,7 +42,7 @@ export class MachineDisk {
   readonly #seed: string
 
   constructor(folder: string, plan: ServerPlan, seed: string, load: boolean) {
-    // Named by the position in the rack, which stays when the board (and with it the UUID) is swapped.
+    // The file is named after the position in the rack, which doesn't change when the board (and with it the UUID) is swapped.
     this.#path = join(folder, `${plan.index + 1}.json`)
     this.#plan = plan
     this.#seed = seed
@@ -63,7 +63,7 @@ export class MachineDisk {
   get identity(): Identity {
     const own = identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
     const { boot } = this.#plan
-    // A swapped board has its own identity.
+    // A new board has its own identity.
     if (!boot || this.state.identitySalt !== '') return own
     return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
   }

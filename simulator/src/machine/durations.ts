@@ -1,5 +1,5 @@
 /**
- * Durations of a healthy simulated server, in simulated milliseconds. Real ones take minutes (talos.dev names one to three for an install); viewers of
+ * Durations of a healthy simulated server, in simulated milliseconds. Real durations are minutes (talos.dev: one to three for an install), but viewers of
  * a demonstration have seconds: five servers become a cluster in well under a minute at speed 1.
  */
 export const TAKES = {
@@ -20,14 +20,14 @@ export const TAKES = {
   apiServer: 1_600,
   virtualAddress: 1_000,
   registerNode: 500,
-  /** Delay until a controller reacts. */
+  /** Delay until the load balancer's controller reacts. */
   balance: 400,
   nodeReady: 1_500,
   trustdRetry: 700,
   stopServices: 400,
   drain: 500,
   wipe: 900,
-  /** First pause before Talos retries a pull. The pauses grow, and it gives up after 20 minutes. */
+  /** First pause before Talos retries a pull. The pauses grow, and Talos gives up after 20 minutes. */
   pullRetry: 1_000,
   pullPatience: 1_200_000,
   /** Talos waits 10 s before it reboots after a failed sequence. */

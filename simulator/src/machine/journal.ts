@@ -105,7 +105,7 @@ export class Journal {
     this.changed()
   }
 
-  /** Logs an API call to machined's log only. It notifies no watchers, or a watcher would wake itself by its own call. */
+  /** Logs an API call, only to machined's log and without notifying watchers: otherwise a watcher would wake itself by its own call. */
   called(message: string): void {
     this.#write('machined', `machined ${message}`)
   }
@@ -124,7 +124,7 @@ export class Journal {
     return this.#logs.get(service)
   }
 
-  /** Calls `onChange` after each change. Returns a function that stops it. */
+  /** Calls `onChange` after each change. Returns a function that ends this. */
   watch(onChange: () => void): () => void {
     this.#watchers.add(onChange)
     return () => this.#watchers.delete(onChange)

@@ -23,13 +23,13 @@ export class Lifecycle {
   }
 
   /**
-   * Starts the machine from its disk's state. Without a configuration it is in maintenance when this resolves, unless it has to download one:
+   * Starts the machine from its disk's state. A machine without a configuration is in maintenance when this resolves, unless it has to download one:
    * a downloaded configuration is in memory only, so the machine boots again.
    */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
     const instant = state.power === 'on' && state.config === null && configUrl(this.#machine.kernelCommandLine) === null
-    // Reports an unavailable address at once.
+    // Fail at once if the address is unavailable.
     if (!instant) await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
     this.#live(instant)
@@ -66,8 +66,8 @@ export class Lifecycle {
   }
 
   /**
-   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the caller was told
-   * that it was accepted (Talos runs sequences after it has answered).
+   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the response to the caller was
+   * that it was accepted (Talos runs sequences after it has sent the response).
    */
   request(wish: Wish): string {
     const actorId = randomUUID()
@@ -77,7 +77,7 @@ export class Lifecycle {
     else {
       this.#wish = { wish, actorId }
       this.#busy = true
-      // After the reply was sent.
+      // Abort the boot only after the response was sent.
       setTimeout(() => this.#boot?.abort(), 20).unref()
     }
     return actorId

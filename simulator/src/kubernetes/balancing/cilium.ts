@@ -23,7 +23,7 @@ const REQUESTS = ['lbipam.cilium.io/ips', 'io.cilium/lb-ipam-ips']
 
 /**
  * Assigns addresses of the cluster's pools to Services and writes their conditions, like Cilium's operator (Cilium: operator/pkg/lbipam). A Service keeps
- * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool it does nothing. Sharing keys are not
+ * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool the controller does nothing. Sharing keys are not
  * supported.
  */
 export const balanceCilium = (objects: Objects, now: number): void => {
@@ -72,7 +72,7 @@ const poolOf = (body: Body) => {
 
 const conditionsOf = (body: Body): Condition[] => structuredClone(list(object(body.status).conditions)) as Condition[]
 
-/** Marks pools that overlap an older pool or themselves, and clears the mark of others. */
+/** Marks pools that conflict with an older pool or with themselves, and clears the mark of all other pools. */
 const settle = (pools: readonly Pool[], at: string): void => {
   for (const pool of pools) {
     const clashes = clash(pool, pools)
@@ -89,7 +89,7 @@ const settle = (pools: readonly Pool[], at: string): void => {
   }
 }
 
-/** The conflict of a pool: with itself, or with an older pool that has none. */
+/** The conflict of a pool: with itself, or with an older pool that is itself without conflict. */
 const clash = (pool: Pool, pools: readonly Pool[]): { own: Range; other: Range; pool: string } | null => {
   for (const [index, own] of pool.ranges.entries())
     for (const [other, range] of pool.ranges.entries()) if (index !== other && overlap(own, range)) return { own, other: range, pool: pool.name }

@@ -11,7 +11,7 @@ import { addNamespace, addService, servicesOf } from './services.ts'
 
 const DEFINITIONS = builtIn('customresourcedefinitions')
 
-/** Services of a new cluster, so that its addresses are used. */
+/** Services in a new cluster, so that some addresses are in use. */
 const DEMO = [
   { namespace: 'ingress', name: 'gateway', ports: [80, 443] },
   { namespace: 'shop', name: 'storefront', ports: [443] },
@@ -19,7 +19,7 @@ const DEMO = [
 ]
 
 /**
- * The load balancer's controller: runs on one control plane at a time and reacts with a delay. It installs its custom resource
+ * The load balancer's controller: runs on one control plane at a time and reacts with a delay. The controller installs its custom resource
  * definitions when the cluster is new.
  */
 export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Promise<void> => {

@@ -6,7 +6,7 @@ export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
 export const METALLB_NAMESPACE = 'metallb-system'
 
-/** `spec` are the fields of its schema. */
+/** `spec`: the fields of `spec` in the schema of the kind. */
 const inGroup = (group: string, namespaced: boolean) => (plural: string, kind: string, versions: string, spec: string) => {
   return { group, namespaced, plural, kind, versions: versions.split(' '), spec: spec.split(' ') }
 }

@@ -11,7 +11,7 @@ export interface Range {
   from: bigint
   to: bigint
   family: 4 | 6
-  /** Written as a CIDR, so that network and broadcast address are known. */
+  /** Whether the range was written as a CIDR, so that its network and broadcast addresses are known. */
   isCidr: boolean
 }
 

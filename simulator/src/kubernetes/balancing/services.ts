@@ -45,7 +45,7 @@ export const requestedBy = ({ body, annotations }: Service, names: readonly stri
 
 export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
 
-/** The addresses that each Service keeps, and all of them. `keep` is told those that are taken by earlier Services. */
+/** The addresses that each Service keeps, and a list of all kept addresses. `keep` gets the addresses that earlier Services keep as `taken`. */
 export const keptAddresses = (services: readonly Service[], keep: (service: Service, taken: readonly Address[]) => Address[]) => {
   const taken: Address[] = []
   const kept = new Map<Service, Address[]>()
@@ -74,7 +74,7 @@ export interface ServiceOptions {
   annotations?: Record<string, string>
 }
 
-/** Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name is taken. */
+/** Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name is already in use. */
 export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceOptions): void => {
   addNamespace(objects, namespace)
   const metadata = { name, labels: { app: name, ...labels }, ...(annotations && { annotations }) }

@@ -81,7 +81,7 @@ export const defaulted = ({ group, plural }: ResourceKind, name: string, body: B
   return { ...body, metadata: { ...metadata, labels }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
 }
 
-/** The stored form. Secrets accept plain text and store base64. */
+/** The stored form of an object. Secrets accept plain text and store base64. */
 export const normal = (kind: ResourceKind, given: Body): Body => {
   if (kind.plural !== 'secrets' || kind.group !== '') return given
   const { stringData, ...rest } = given

@@ -33,7 +33,7 @@ const MAX_COPIED_BYTES = 3 * 1024 * 1024
 const jsonPatch = (body: Body, patch: unknown): unknown => {
   if (!Array.isArray(patch)) throw badRequest('the patch is no list of operations')
   if (patch.length > MAX_OPERATIONS) throw tooLarge(`the allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`)
-  // Wrapped in another object, so that the whole document can be replaced.
+  // The document is wrapped in another object, so that a patch can replace the whole document.
   const root: Body = { '': structuredClone(body) }
   let copied = 0
   for (const operation of list(patch).map(object)) {
@@ -107,7 +107,7 @@ const take = (root: Body, at: readonly string[]): void => {
   else delete parent[key]
 }
 
-/** -1 if the key is no index of a list of this length. */
+/** The index in a list of this length; −1 if the key is no such index. */
 const indexOf = (key: string, length: number): number => (/^(0|[1-9]\d{0,5})$/.test(key) && Number(key) < length ? Number(key) : -1)
 
 /** Merge keys of lists of objects, by the list's name. Other lists are replaced (Kubernetes: `patchMergeKey` in `staging/src/k8s.io/api`). */
@@ -165,7 +165,7 @@ const merged = (key: string, before: unknown, value: unknown): unknown => {
   return [...result.values()]
 }
 
-/** The merge key of ports differs between containers and Services. */
+/** The merge key of a list of ports: containers and Services use different keys. */
 const mergeKeyOf = (key: string, items: readonly Body[]): string | null => {
   if (key === 'ports') return items.some(({ containerPort }) => containerPort !== undefined) ? 'containerPort' : 'port'
   return Object.hasOwn(MERGE_KEYS, key) && items.every(isObject) ? MERGE_KEYS[key]! : null

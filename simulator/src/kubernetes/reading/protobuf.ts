@@ -6,7 +6,7 @@ import type { Body } from '../../config/shape.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * The known messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
+ * The supported messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
  * map of bytes, `%q` one of quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the `generated.proto` files of k8s.io/api.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -142,7 +142,7 @@ const readValue = ({ mark, message }: Field, value: number | Buffer, depth: numb
   if (message === '') return textOf(value)
   if (!Buffer.isBuffer(value)) throw malformed()
   const inner = readMessage(message, value, depth + 1)
-  // A number unless the type is 1.
+  // The value is a number unless the field `type` is 1.
   return message === 'IntOrString' ? (inner.type === 1 ? (inner.strVal ?? '') : (inner.intVal ?? 0)) : inner
 }
 

@@ -11,7 +11,7 @@ export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>
 
 /**
  * The stored objects of a kind, and those that kubelets report: their leases, and the mirror pods of a control plane's static pods. Reported objects aren't stored but
- * derived from the nodes at each read, so they can't be changed or deleted, and watches don't tell of them.
+ * derived from the nodes at each read, so they can't be changed or deleted, and watches don't report them.
  */
 export const withReported = (objects: Objects, world: World, { group, plural }: ResourceKind): Source => {
   const report = plural === 'leases' && group !== '' ? leaseOf : plural === 'pods' && group === '' ? mirrorPodsOf : null

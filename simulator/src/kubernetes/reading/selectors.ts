@@ -4,7 +4,7 @@ import { badRequest } from '../refusal.ts'
 import type { Target } from '../objects.ts'
 import type { Source } from './reported.ts'
 
-/** Supported field selectors, beside name and namespace. */
+/** Supported field selectors, in addition to name and namespace. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   services: ['spec.type', 'spec.clusterIP'],
   pods: ['spec.nodeName', 'spec.schedulerName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
