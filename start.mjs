@@ -112,8 +112,8 @@ const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/
 // With a persistent compile cache the program starts in about half of the processor time (1.35 → 0.73 s).
 const compiled = process.env.NODE_COMPILE_CACHE ?? join(home, stamps, 'compiled')
 // In its own process group, so that Ctrl-C reaches only this process, which forwards the signal once and waits for the child's orderly end.
-// A small young generation: measured with 400 servers, the program uses about a quarter less memory (514 → 390 MiB). The old generation is collected as soon as it
-// has doubled: after a sweep of 1,000 servers another 30 % less (525 → 364 MiB, `npm run bench -- api`), while lists and sweeps take the same time.
+// A small young generation: measured with 400 servers, the program uses about a quarter less memory (514 → 390 MiB). The old generation is collected as soon as
+// it has doubled: after a sweep of 1,000 servers another 30 % less (525 → 364 MiB, `npm run bench -- api`), while lists and sweeps take the same time.
 child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...program], {
   stdio: 'inherit',
   detached: true,

@@ -56,7 +56,10 @@ export async function signIn(page: Page, who = admin): Promise<void> {
   await page.waitForURL((to) => !to.pathname.startsWith('/auth'))
 }
 
-/** Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and then Chromium writes style attributes that the content policy blocks. */
+/**
+ * Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and then Chromium writes style attributes that the content policy
+ * blocks.
+ */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Patch body, YAML' }).click()
   await page.keyboard.press('ControlOrMeta+a')

@@ -26,7 +26,10 @@ export interface Installation {
   stop(): Promise<void>
 }
 
-/** Waits until `look` returns something other than null, undefined or false. @throws Error with `what` (or with the result of `what` if that is a function) when the time is up */
+/**
+ * Waits until `look` returns something other than null, undefined or false.
+ * @throws Error with `what` (or with the result of `what` if that is a function) when the time is up
+ */
 export async function until<T>(what: string | (() => string), look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const began = Date.now()
   for (;;) {

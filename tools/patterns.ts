@@ -139,7 +139,10 @@ function partsOf(pattern: string, flags: string): Parts {
 
 /** Lengths of the texts, in characters: small steps first, so that a pattern whose time doubles with each character is found before a run takes minutes. */
 const steps = [20, 24, 28, 32, 40, 48, 64, 96, 128, 256, 1024, 4096, 16_384] as const
-/** A pattern that takes longer than this for any of these lengths is examined further. A pattern that reads each character once takes a tenth of a millisecond. */
+/**
+ * A pattern that takes longer than this for any of these lengths is examined further. A pattern that reads each character once takes a tenth of a
+ * millisecond.
+ */
 const limitMs = 8
 /** For a text that is four times as long, a linear pattern takes four times as long. Above this factor the time grows too fast. */
 const mostGrowth = 8

@@ -11,7 +11,10 @@ const locked = (
   JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { version?: string; os?: string | string[]; cpu?: string | string[] }> }
 ).packages
 
-/** Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` its code that detects the feature. */
+/**
+ * Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` its code that
+ * detects the feature.
+ */
 const newer = [{ what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" }]
 /** Features that fail silently in a pinned Node that lacks them, and that are easy to avoid. */
 const avoided = [

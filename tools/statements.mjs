@@ -1,11 +1,12 @@
-// Chooses the test files for the run on a second PostgreSQL. That run checks that all SQL statements work on the oldest supported version as well as on the embedded one.
-// So it needs only the fastest files that together send every statement of the first run (`backend/src/testing/statements.ts`), without the slow tests that wait for machines.
+// Chooses the test files for the run on a second PostgreSQL. That run checks that all SQL statements work on the oldest supported version as well as on the
+// embedded one. So it needs only the fastest files that together send every statement of the first run (`backend/src/testing/statements.ts`), without the slow
+// tests that wait for machines.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The files to run again. `folder` has the statements of each file, `milliseconds` the time that each file took. Files are left out, slowest first, if the other
- * files still send all statements.
+ * The files to run again. `folder` has the statements of each file, `milliseconds` the time that each file took. Files are left out, slowest first, if the
+ * other files still send all statements.
  */
 export function filesForAllStatements(folder, milliseconds) {
   const files = readdirSync(folder)

@@ -54,7 +54,10 @@ async function leftBehind(folder: string): Promise<string[]> {
   return processesOf(folder)
 }
 
-/** The folder is reused, so that each start finds what the previous start has left. With `fresh`, each start gets an empty folder, where it has to create the database first. */
+/**
+ * The folder is reused, so that each start finds what the previous start has left. With `fresh`, each start gets an empty folder, where it has to
+ * create the database first.
+ */
 async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
   const wrong: string[] = []
   const offset = await freeBlock(1)

@@ -10,7 +10,10 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import type { Machine } from './machine/machine.ts'
 
-/** Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): first the new authority is accepted too, then it issues while the old one is still accepted, then only the new one is accepted. */
+/**
+ * Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): first the new authority is accepted too, then it issues while the old one is still
+ * accepted, then only the new one is accepted.
+ */
 interface Step {
   issues: SecretsBundle['certs']['os']
   accepts: readonly string[]
@@ -21,7 +24,10 @@ const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
   { issues: next, accepts: [] },
 ]
 
-/** A bundle with new authorities, because the authorities of `testing/fleet.ts` share their keys. The service account key is reused, because generating one is slow. */
+/**
+ * A bundle with new authorities, because the authorities of `testing/fleet.ts` share their keys. The service account key is reused, because
+ * generating one is slow.
+ */
 const otherSecrets = async (): Promise<SecretsBundle> => {
   const { k8sServiceAccount } = await readyKeys()
   return generateSecrets({ now: new Date(), contract: 'v1.13', keys: k8sServiceAccount ? { k8sServiceAccount } : {} })

@@ -7,7 +7,7 @@ import { help, table } from './text.ts'
 
 /** The command line of the simulator: runs a fleet until a signal, or sends a command to a running one. */
 
-// The servers go on when the reader of the output is gone.
+// The servers keep running after the reader of the output has exited.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -89,7 +89,7 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
   const show = (answer: unknown, hidden: readonly string[] = []): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer, hidden))
   if (typeof values['boot-with'] === 'string') {
     if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has taken its ${…} away')
-    // Without --datacenter the simulator chooses one. Steelyard knows the datacenter by the join token, so the choice isn't shown.
+    // Without --datacenter the simulator chooses one. Steelyard takes the datacenter from the join token, so the simulator's choice isn't shown.
     return show(await ask(socket, 'POST', '/boot', bootWish(values)), values.datacenter === undefined ? ['datacenter'] : [])
   }
   const server = (): string => {

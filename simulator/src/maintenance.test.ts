@@ -16,7 +16,7 @@ import { MIN_SPEED } from './clock.ts'
 import type { Machine } from './machine/machine.ts'
 import { configFor, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
 
-/** Talks to a server in maintenance as `talosctl --insecure` does: without looking at its certificate. */
+/** Talks to a server in maintenance as `talosctl --insecure` does: without checking the server's certificate. */
 const insecure = (machine: Machine): { machine: Client<typeof MachineService>; state: Client<typeof State>; storage: Client<typeof StorageService> } => {
   const transport = createGrpcTransport({
     baseUrl: `https://${machine.plan.address}:50000`,
@@ -106,7 +106,7 @@ test('in maintenance, Talos 1.13 answers the calls of the reader role, and Talos
 })
 
 test('a second configuration is refused by Talos 1.13 at once and never accepted by 1.12', async () => {
-  // So slow that neither has left maintenance when it is given the second.
+  // The simulation is so slow that both servers are still in maintenance when they get the second configuration.
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] }, speed: MIN_SPEED })
   const bundle = await secrets()
   const givenTwice = async (server: Machine) => {
@@ -123,7 +123,7 @@ test('a second configuration is refused by Talos 1.13 at once and never accepted
   const second = givenTwice(older!)
   await until('the first is taken', () => older!.disk.state.counters.applies === 1)
   simulator.clock.setSpeed(50)
-  // How the end of the connection is called depends on who notices it first.
+  // The error code of the closed connection depends on which side notices the end first.
   expect(await second).toMatchObject({ name: 'ConnectError' })
   for (const { disk } of simulator.servers) expect(disk.state.counters.applies).toBe(1)
 })
@@ -154,7 +154,7 @@ test("every resource type has its names and columns; types that aren't simulated
     return new Map(found.map(({ resource }) => [resource!.metadata!.id, fromBinary(ResourceDefinitionSpecSchema, resource!.spec!.protoSpec)]))
   }
   const known = await definitions(newer!)
-  // As Talos 1.13.9 registers them.
+  // The resource types that Talos 1.13.9 registers.
   expect(known.size).toBe(167)
   expect(known.get('disks.block.talos.dev')).toMatchObject({
     resourceType: 'Disks.block.talos.dev',
@@ -190,7 +190,7 @@ test('applying a configuration adds volumes and address lists; the time is in it
     (await Array.fromAsync(list)).map(({ resource }) => resource!.metadata!.id).toSorted()
   const volumes = (of: Client<typeof State>): Promise<string[]> => ids(of.list({ namespace: 'runtime', type: 'VolumeStatuses.block.talos.dev' }))
   expect(await volumes(state)).toEqual(['META', 'STATE'])
-  // As `talosctl get --insecure` asks.
+  // The calls of `talosctl get --insecure`.
   const time = await state.get({ namespace: 'runtime', type: 'TimeStatuses.v1alpha1.talos.dev', id: 'node' }, { headers: { node: '' } })
   expect(await ids(state.list({ namespace: 'network', type: 'NodeAddresses.net.talos.dev' }))).toEqual(['accumulative', 'current', 'default', 'routed'])
   expect(time.resource?.spec?.yamlSpec).toContain('epoch: 0')

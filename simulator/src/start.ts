@@ -16,9 +16,9 @@ import { openMaintenance, openSecured, renewSecured } from './wire/apid.ts'
 import type { World } from './world.ts'
 
 export interface SimulatorOptions {
-  /** Folder of the persistent state: disks, clusters, counters. The same folder continues the same fleet. */
+  /** Folder of the persistent state: disks, clusters, counters. Starting again with the same folder continues the same fleet. */
   dataDir: string
-  /** Number of servers, in place of a whole scenario. Default: twelve. */
+  /** Number of servers, as an alternative to a whole scenario. Default: twelve. */
   servers?: number
   scenario?: unknown
   seed?: string
@@ -94,7 +94,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
   })
   const simulator = {
     servers: machines as readonly Machine[],
-    /** Finds a server by name, address or UUID. Throws if there is none. */
+    /** Finds a server by name, address or UUID. Throws if no server matches. */
     server(which: string): Machine {
       const found = machines.find(({ plan, disk }) => plan.name === which || plan.address === which || disk.identity.uuid === which)
       if (!found) throw new Error(`There is no simulated server ${which}`)
@@ -112,9 +112,9 @@ export const startSimulator = async (options: SimulatorOptions) => {
       if (!factory) throw new Error('The image factory has not started yet')
       return factory
     },
-    /** Boots machines outside of the scenario, all at once. Resolves when they are on. They persist across starts. */
+    /** Boots machines outside of the scenario, all at once. Resolves when the machines are on. They persist across starts. */
     boot: (wish: z.input<typeof bootSchema>) => growth.boot(bootSchema.parse(wish)),
-    /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns it. */
+    /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns the address. */
     move: (machine: Machine, address?: string) => growth.move(machine, address),
     /** Removes a machine outside of the scenario. */
     remove: (machine: Machine) => growth.remove(machine),
@@ -125,7 +125,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
       await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
     },
   }
-  // The control socket comes first because it also locks the folder.
+  // Open the control socket first, because it also serves as the lock of the folder.
   const control = await openControl(simulator)
   try {
     factory = await startFactory({ file: join(dataDir, 'factory.json'), ...(options.factoryPort !== undefined && { port: options.factoryPort }) })
@@ -138,7 +138,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
   return simulator
 }
 
-/** Whether the folder holds this fleet already. Throws for a fleet of another seed, whose disks would be in the wrong servers. */
+/** Whether the folder already contains this fleet. Throws if it contains a fleet with another seed, because the disks would be in the wrong servers. */
 const continueFleet = (dataDir: string, scenario: Scenario): boolean => {
   const path = join(dataDir, 'fleet.json')
   const stored = readState(path) as { seed: string } | null

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /**
- * Writes the state of an object to its file. A killed simulator leaves either the old or the new state, never half of it.
- * Files hold secrets of simulated clusters, so only their owner may read them.
+ * Writes the state of an object to its file. A killed simulator leaves either the whole old state or the whole new state.
+ * Files contain secrets of simulated clusters, so only the owner of the files may read them.
  */
 export const writeState = (path: string, value: unknown): void => {
   const temporary = `${path}.${process.pid}.tmp`
@@ -10,7 +10,7 @@ export const writeState = (path: string, value: unknown): void => {
   renameSync(temporary, path)
 }
 
-/** The state in a file; null if there is none yet. */
+/** The state in a file; null if the file doesn't exist yet. */
 export const readState = (path: string): unknown => {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))

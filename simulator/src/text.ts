@@ -43,7 +43,7 @@ Commands for one that runs (add --json for the whole answer):
   clusters                       simulated clusters with their Services
   speed [X]                      shows or sets the speed`
 
-/** An answer of the control socket as aligned columns, one line per object, without the columns in `hidden`. */
+/** A response of the control socket as aligned columns, one line per object, without the columns in `hidden`. */
 export const table = (answer: unknown, hidden: readonly string[] = []): string => {
   if (!isObject(answer)) return String(answer)
   const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
@@ -73,7 +73,7 @@ const short = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A fault by its kind, a Service by its name and addresses, a pool by its name. */
+/** Text of a nested object: the kind of a fault, the name and addresses of a Service, the name of a pool. */
 const named = ({ kind, name, addresses, ...rest }: Record<string, unknown>): string => {
   if (typeof kind === 'string') return kind
   if (typeof name !== 'string') return JSON.stringify(rest)

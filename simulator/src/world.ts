@@ -12,11 +12,11 @@ export interface World {
   etcd: EtcdRegistry
   /** The load balancer of new clusters. */
   loadBalancer: LoadBalancer
-  /** The API of machines on port 50000. Injected, because its handlers depend on machines in turn. */
+  /** The API of machines on port 50000. Injected, because the API's handlers in turn depend on machines. */
   api: Pick<typeof apid, 'openMaintenance' | 'openSecured' | 'renewSecured'>
   /** Added to the third byte of every address. */
   subnetOffset: number
-  /** A schematic of the image factory; undefined if it is unknown. */
+  /** A schematic of the image factory; undefined if the factory doesn't have it. */
   schematic(id: string): Schematic | undefined
   /** Prints a line for the person who runs the simulator. */
   say(line: string): void

@@ -160,8 +160,9 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     /**
-     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance any caller may do this. `device` is the
-     * kernel's name without `/dev/`. Talos wipes a disk even if it has recognised its content; a mounted disk is refused with `failed_precondition`.
+     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance any caller may do this.
+     * `device` is the kernel's name without `/dev/`. Talos wipes a disk even if it has recognised its content; a mounted disk is refused with
+     * `failed_precondition`.
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
       const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
@@ -243,8 +244,8 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 const kubeconfigMaxBytes = 1024 * 1024
 
 /**
- * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't close the tar, so the padding and the end marker are missing, and strict
- * readers refuse the archive; therefore the header is parsed here. Throws TalosError.
+ * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't close the tar, so the padding and the end marker are missing,
+ * and strict readers refuse the archive; therefore the header is parsed here. Throws TalosError.
  */
 function unpackKubeconfig(archive: Uint8Array): string {
   const broken = (why: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })

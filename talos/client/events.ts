@@ -10,8 +10,8 @@ export type Stage = 'unknown' | 'booting' | 'installing' | 'maintenance' | 'runn
 export type UnmetCondition = { name: string; reason: string }
 
 /**
- * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused the event; empty for events without a call.
- * Names are Talos's in lower case.
+ * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused the event; empty for events
+ * without a call. Names are Talos's in lower case.
  */
 export type TalosEvent = { id: string; actorId: string } & (
   | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }

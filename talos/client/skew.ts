@@ -1,7 +1,7 @@
 /**
- * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when its time is set, and again after 12 of its 24 hours, with
- * `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock is later than the beginning of the certificate that it presents and
- * earlier than its end. A worker's certificate is issued by a control plane, but only if the clocks of both agree.
+ * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when its time is set, and again after 12 of its 24 hours,
+ * with `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock is later than the beginning of the certificate that
+ * it presents and earlier than its end. A worker's certificate is issued by a control plane, but only if the clocks of both agree.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'

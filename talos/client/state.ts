@@ -38,8 +38,8 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
     },
 
     /**
-     * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in all. `truncated`: there were more. Resources that aren't kept don't
-     * count towards the limits: a server lists by name, and a thousand links of pods would otherwise leave no room for hardware links.
+     * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in all. `truncated`: there were more. Resources that aren't kept
+     * don't count towards the limits: a server lists by name, and a thousand links of pods would otherwise leave no room for hardware links.
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,

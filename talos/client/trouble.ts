@@ -110,8 +110,8 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
 
 /**
  * The last failure in the log that no success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
- * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The last message of the installer counts too:
- * the installer is a separate program (`internal/pkg/install/install.go`).
+ * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The last message of the
+ * installer counts too: the installer is a separate program (`internal/pkg/install/install.go`).
  */
 function toldInLog(lines: readonly Line[]): string | null {
   let reason: string | null = null

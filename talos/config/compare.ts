@@ -33,7 +33,10 @@ export function withImages(document: Readonly<Record<string, unknown>>, images: 
   })
 }
 
-/** Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes. They are imported with the cluster's secrets and never stored with a server. */
+/**
+ * Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes. They are imported with the cluster's secrets and never stored with
+ * a server.
+ */
 const secretPaths = [
   'machine.token',
   'machine.ca',
@@ -205,8 +208,8 @@ function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | u
 }
 
 /**
- * The difference as a patch that changes `before` into `after`, or null if a strategic merge can't express it, such as the removal of a list element. The patch is a
- * proposal: the caller has to check that merging it results in `after`, with the same merge that will be used.
+ * The difference as a patch that changes `before` into `after`, or null if a strategic merge can't express it, such as the removal of a list element. The patch
+ * is a proposal: the caller has to check that merging it results in `after`, with the same merge that will be used.
  */
 export function patchBetween({ documents }: Compared): string | null {
   const parts: string[] = []

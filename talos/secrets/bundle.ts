@@ -152,7 +152,10 @@ interface Places {
   readonly [key: string]: string | Places
 }
 
-/** The secrets of a cluster from the configuration of a control plane, which contains all of them. @throws Error that names the first missing field; ConfigError for invalid YAML */
+/**
+ * The secrets of a cluster from the configuration of a control plane, which contains all of them.
+ * @throws Error that names the first missing field; ConfigError for invalid YAML
+ */
 export function secretsOfControlPlane(config: string): SecretsBundle {
   const main = readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
   const fill = (part: Places): Record<string, unknown> =>

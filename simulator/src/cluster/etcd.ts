@@ -184,8 +184,8 @@ export class EtcdRegistry {
   }
 
   /**
-   * Drops clusters of a bootstrap that was killed half-way: the cluster's file exists, but the disk of the machine that made the cluster, written next, doesn't have it.
-   * Such a call never got a response, and that machine counts no bootstrap for it.
+   * Drops clusters of a bootstrap that was killed half-way: the cluster's file exists, but the disk of the machine that made the cluster, written next, doesn't
+   * have it. Such a call never got a response, and that machine counts no bootstrap for it.
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {

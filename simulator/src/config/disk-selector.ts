@@ -1,7 +1,10 @@
 import type { Disk } from '../fleet/hardware.ts'
 import { text } from './shape.ts'
 
-/** Whether a disk matches every field of `machine.install.diskSelector`. Text fields may contain `*` and `?` (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, InstallDiskSelector). */
+/**
+ * Whether a disk matches every field of `machine.install.diskSelector`. Text fields may contain `*` and `?` (Talos:
+ * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, InstallDiskSelector).
+ */
 export const matchDisk = (selector: Record<string, unknown>, disk: Disk): boolean =>
   Object.entries(selector).every(([field, wanted]) => {
     const value = text(wanted)

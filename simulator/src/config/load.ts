@@ -24,7 +24,10 @@ export interface ConfigDocument {
 const LINK_KINDS = new Set(['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 const MAIN_KEYS = ['machine', 'cluster', 'debug', 'persist']
 
-/** Parses a stream of documents by Talos's rules and with its error texts (Talos: pkg/machinery/config/configloader). `minor` is the minor version of the running Talos: 13 for 1.13. */
+/**
+ * Parses a stream of documents by Talos's rules and with its error texts (Talos: pkg/machinery/config/configloader). `minor` is the minor version of
+ * the running Talos: 13 for 1.13.
+ */
 export const loadConfig = (source: string, minor: number): Loaded => {
   const lines = new LineCounter()
   const parsed = parseAllDocuments(source, { uniqueKeys: true, strict: true, lineCounter: lines })

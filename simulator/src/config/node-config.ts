@@ -98,7 +98,10 @@ const virtualAddressesOf = (loaded: Loaded): { address: string; link: string }[]
 
 export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] => list(object(object(loaded.v1alpha1?.machine).network).interfaces).map(object)
 
-/** Documents that configure a link. If there is any such document, Talos no longer runs DHCP on every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go). */
+/**
+ * Documents that configure a link. If there is any such document, Talos no longer runs DHCP on every physical link (Talos:
+ * internal/app/machined/pkg/controllers/network/operator_config.go).
+ */
 const LINK_KINDS = new Set([
   'LinkConfig',
   'VLANConfig',

@@ -1,6 +1,6 @@
 /**
- * The Talos minors that are simulated, each with a patch release and a Kubernetes release for tests. A new minor needs a row here and its differences below; documents
- * (`fields.ts`), resource types (`resources/definitions.ts`) and extensions (`factory/catalogue.ts`) name the minor that introduced them.
+ * The Talos minors that are simulated, each with a patch release and a Kubernetes release for tests. A new minor needs a row here and its differences below;
+ * documents (`fields.ts`), resource types (`resources/definitions.ts`) and extensions (`factory/catalogue.ts`) name the minor that introduced them.
  */
 export const RELEASES = {
   12: { talos: 'v1.12.11', kubernetes: '1.35.4' },
@@ -21,7 +21,10 @@ const SINCE = {
   securityNamespace: 13,
 } as const
 
-/** Kubernetes minors that a Talos minor accepts: six, of which the last is the default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with Kubernetes 1.36). */
+/**
+ * Kubernetes minors that a Talos minor accepts: six, of which the last is the default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with
+ * Kubernetes 1.36).
+ */
 export const kubernetesRange = (talosMinor: number): { min: number; max: number } => ({ min: talosMinor + 18, max: talosMinor + 23 })
 
 /** The minor of a version such as `v1.13.9`: 13. NaN if the text is no version. */

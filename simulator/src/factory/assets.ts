@@ -85,7 +85,10 @@ export const kernelCommandLine = (
   return line.join(' ')
 }
 
-/** The content of a file: a text that explains that the file is no image. Only its kernel command line is real. @throws Invalid if an extension doesn't exist for this version */
+/**
+ * The content of a file: a text that explains that the file is no image. Only its kernel command line is real.
+ * @throws Invalid if an extension doesn't exist for this version
+ */
 export const contentOf = (asset: Asset, schematic: Schematic, version: string): string => {
   if (asset.kind === 'cmdline') return kernelCommandLine(asset, schematic)
   const extensions = asset.kind === 'kernel' ? [] : resolveExtensions(schematic.extensions, version)

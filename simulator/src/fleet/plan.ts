@@ -26,7 +26,10 @@ export const spotOf = (address: string, offset: number): Spot | null => {
   return { block: third - offset, host }
 }
 
-/** Free spots for more servers: first in the blocks of the datacenter, if one is given, then in new blocks after all existing ones, up to the end of the network. */
+/**
+ * Free spots for more servers: first in the blocks of the datacenter, if one is given, then in new blocks after all existing ones, up to the end of
+ * the network.
+ */
 export function* spots(plans: readonly ServerPlan[], offset: number, place: string | null): Generator<Spot> {
   const blockOf = ({ address }: ServerPlan): number => Number(address.split('.')[2]) - offset
   const planned = plans.filter(({ boot }) => boot === null)

@@ -14,7 +14,10 @@ export type Hand = ReturnType<typeof handOf>
 
 export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
 
-/** The cluster with this name or Talos id, preferably with quorum; undefined if there is none. The methods of the result throw `Refusal` if Kubernetes refuses or etcd has no leader. */
+/**
+ * The cluster with this name or Talos id, preferably with quorum; undefined if there is none. The methods of the result throw `Refusal` if Kubernetes
+ * refuses or etcd has no leader.
+ */
 export const handOn = (world: World, which: string): Hand | undefined => {
   const found = world.etcd.all.filter(({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0)
   const cluster = found.find(({ hasQuorum }) => hasQuorum) ?? found.at(-1)

@@ -16,7 +16,10 @@ const YEAR_MS = 365 * 24 * 3_600_000
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
-/** The API server of a control plane: HTTPS with a certificate of the cluster's Kubernetes authority. The same authority must have signed the caller's certificate. */
+/**
+ * The API server of a control plane: HTTPS with a certificate of the cluster's Kubernetes authority. The same authority must have signed the caller's
+ * certificate.
+ */
 export const openKubernetes = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
   await machine.ports.kubernetes.open(async (): Promise<Speaker> => {

@@ -19,8 +19,8 @@ const MOST_BETWEEN_MS = 60_000
 
 /**
  * Downloads the configuration that `talos.config` names, complete or partial (Talos: pkg/download and internal/app/machined/pkg/controllers/config/acquire.go).
- * Any status other than 200 and 204 is retried with growing pauses, and so is a response without a valid document, including an empty one. Until a download succeeds, the machine
- * doesn't enter maintenance. Null if no URL is named. Rejects with `Interrupted` when the machine is interrupted.
+ * Any status other than 200 and 204 is retried with growing pauses, and so is a response without a valid document, including an empty one. Until a download
+ * succeeds, the machine doesn't enter maintenance. Null if no URL is named. Rejects with `Interrupted` when the machine is interrupted.
  */
 export const acquireConfig = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig | null> => {
   const source = configUrl(machine.kernelCommandLine)
@@ -76,8 +76,9 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
 }
 
 /**
- * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in upper or lower case; a query with variables is rewritten with sorted keys, a query that
- * has none is unchanged (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
+ * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in upper or lower case; a query with variables is rewritten with sorted
+ * keys, a query that has none is unchanged (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value:
+ * Talos waits for them.
  */
 export const populate = (source: string, variables: Machine['announced']): { url: string; missing: string[] } => {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []

@@ -30,7 +30,8 @@ const refuse = (message: string, code: Code): never => {
 
 /**
  * Applies a configuration like Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
- * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` that has the same code as on a real server.
+ * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` that has the same code as on a real
+ * server.
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
   // The small maintenance server of Talos up to 1.12 has its own texts (Talos 1.12: internal/app/maintenance/server.go).

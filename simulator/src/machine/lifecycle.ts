@@ -66,8 +66,8 @@ export class Lifecycle {
   }
 
   /**
-   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the response to the caller was
-   * that it was accepted (Talos runs sequences after it has sent the response).
+   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the response to the
+   * caller was that it was accepted (Talos runs sequences after it has sent the response).
    */
   request(wish: Wish): string {
     const actorId = randomUUID()

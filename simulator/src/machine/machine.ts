@@ -28,10 +28,13 @@ export interface ActiveConfig {
 
 const METAL = { platform: 'metal', arch: 'amd64' } as const
 
-/** How the API on port 50000 answers: not at all, to anybody (maintenance), or to clients with a certificate of the cluster. A configured worker without a certificate is `dark`. */
+/**
+ * How the API on port 50000 answers: not at all, to any client (maintenance), or only to clients with a certificate of the cluster.
+ * A configured worker without a certificate is `dark`.
+ */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
 
-/** In wall-clock time. */
+/** Shortest pause between two checks, in milliseconds of real time. */
 const SHORTEST_LOOK_MS = 20
 
 /** A simulated server: its hardware, its disks and its running state. */
@@ -51,7 +54,7 @@ export class Machine {
   #hadOffMs = 0
   bootedFromDisk = false
   mode: ApiMode = 'off'
-  /** The certificate of the API: of maintenance, made at first use, or of the cluster. */
+  /** The certificate of the API: one for maintenance, made at first use, or one of the cluster. */
   identity: Promise<ServerIdentity> | null = null
   config: ActiveConfig | null = null
   nodeReady = false
@@ -60,15 +63,15 @@ export class Machine {
   lastHeartbeat = Number.NEGATIVE_INFINITY
   onStage: (stage: Stage) => void = () => undefined
   onConfig: ((config: ActiveConfig) => void) | null = null
-  /** Reverts a configuration that was only tried. */
+  /** Reverts a configuration that was applied with mode `try`. */
   cancelTry: (() => void) | null = null
-  /** Virtual addresses that this control plane holds now. */
+  /** Virtual addresses that this control plane currently has. */
   virtualAddresses: readonly string[] = []
-  /** META existed at boot, which counts as installed. Not checked again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
+  /** Whether META existed at boot, which counts as installed. Not checked again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
   hasMeta = false
-  /** The EPHEMERAL volume was found or made in this boot. */
+  /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false
-  /** A configuration on the disk takes effect with a requested reboot. */
+  /** Whether a configuration on the disk is waiting to take effect with a requested reboot. */
   rebootPending = false
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
@@ -93,7 +96,7 @@ export class Machine {
     ))
   }
 
-  /** Reads the hardware again. */
+  /** Drops the cached hardware, so that it is read again. */
   reread(): void {
     this.#hardware = null
   }
@@ -103,7 +106,7 @@ export class Machine {
     return this.world.clock.now() + this.#offMs
   }
 
-  /** Whether its time servers answered. Talos starts etcd, trustd and kubelet no sooner. */
+  /** Whether the machine's time servers have answered. Talos starts etcd, trustd and kubelet only after that. */
   get isTimeSynced(): boolean {
     return this.#timeFault === undefined
   }
@@ -129,7 +132,7 @@ export class Machine {
     return this.disk.state.power === 'on'
   }
 
-  /** Version of the running Talos: that on disk after booting from it, else that of the boot media. */
+  /** Version of the running Talos: the version on disk if the machine has booted from disk, otherwise the version of the boot media. */
   get talosVersion(): string {
     return (this.bootedFromDisk ? this.disk.state.installed?.version : null) ?? this.plan.talosVersion
   }
@@ -144,7 +147,7 @@ export class Machine {
     return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
   }
 
-  /** The kernel's command line: of the installed image if the factory knows it, else of the boot media. */
+  /** The kernel's command line: of the installed image if the factory has its schematic, otherwise of the boot media. */
   get kernelCommandLine(): string {
     const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
     const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
@@ -153,16 +156,16 @@ export class Machine {
     return `${line} simulated=1`
   }
 
-  /** Whether it booted an image for secure boot, which locks the kernel down. */
+  /** Whether the machine has booted an image for secure boot, which locks the kernel down. */
   get isSecureBoot(): boolean {
     return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
-  /** The machine's values for its configuration URL; empty ones are not known yet. */
+  /** The machine's values for its configuration URL; a value is empty until it is known. */
   get announced() {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce
-    // Without a configuration only the kernel argument gives a host name.
+    // Without a configuration only the kernel argument can set a host name.
     return {
       uuid: lies?.uuid ?? uuid,
       serial: lies?.serial ?? serial,
@@ -177,7 +180,10 @@ export class Machine {
     return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
   }
 
-  /** The host name of the configuration, else of the kernel argument, else the stable one that Talos derives from the machine's identity. */
+  /**
+   * The host name from the configuration, otherwise from the kernel argument, otherwise the stable host name that Talos derives from the machine's
+   * identity.
+   */
   get hostname(): string {
     const configured = this.config?.loaded.documents.find(({ kind }) => kind === 'HostnameConfig')?.body.hostname
     if (this.config?.node?.hostname) return this.config.node.hostname
@@ -192,7 +198,7 @@ export class Machine {
     return this.hardware.links[0]!
   }
 
-  /** Whether the active configuration keeps the machine's address. Without it the machine is unreachable. */
+  /** Whether the active configuration keeps the machine's address. If it doesn't, the machine is unreachable. */
   get hasAddress(): boolean {
     return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
   }
@@ -213,8 +219,8 @@ export class Machine {
   }
 
   /**
-   * Sleeps between two looks at something that others decide: `ms` simulated milliseconds, and 20 of the wall's at least. At a high speed a hundred
-   * machines would otherwise do nothing but look.
+   * Sleeps between two checks of a condition outside of this machine: `ms` simulated milliseconds, but at least 20 ms of real time. At a high speed a hundred
+   * machines would otherwise do nothing but check.
    */
   async looksAgainAfter(ms: number, signal?: AbortSignal): Promise<void> {
     await this.world.clock.sleep(Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed), signal)
@@ -291,7 +297,7 @@ export class Machine {
     this.journal.restart()
   }
 
-  /** Takes the address assigned since the last boot. */
+  /** Starts to use the address that was assigned since the last boot. */
   settle(): void {
     const { spot } = this.disk.state
     if (!spot) return

@@ -34,7 +34,7 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     stage.phase('leave', actorId)
     const refusal = leaveEtcd(machine)
     if (refusal) {
-      // The only error that aborts a reset: the machine reboots unchanged.
+      // This is the only error that aborts a reset: the machine reboots unchanged.
       stage.failSequence(`failed to leave cluster: ${refusal}`, actorId)
       await machine.takes(TAKES.failedSequence, power)
       return 'boot'
@@ -59,7 +59,7 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
   return wish.reboot ? 'boot' : 'off'
 }
 
-/** Installs another Talos version and boots it. The image was checked before. */
+/** Installs another Talos version and boots it. The caller has checked the image. */
 export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
   const { stage } = machine
   stage.startSequence('upgrade', actorId)
@@ -80,7 +80,7 @@ export const writeImage = (machine: Machine, image: string): void =>
     if (state.installed) state.installed = { ...state.installed, version: imageTag(image) ?? state.installed.version, image }
   })
 
-/** Removes the machine from its etcd cluster and deletes its data. Returns why that fails, or null. */
+/** Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or null. */
 export const leaveEtcd = (machine: Machine): string | null => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member

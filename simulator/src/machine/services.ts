@@ -14,7 +14,7 @@ export interface Service {
   events: { message: string; state: ServiceState; at: number }[]
 }
 
-/** Services without health check: Talos always reports their health as unknown. */
+/** Services without a health check: Talos always reports their health as unknown. */
 const UNCHECKED = new Set(['dashboard'])
 const MAX_EVENTS = 16
 
@@ -41,7 +41,7 @@ export class Services {
     return this.#services.get(id)?.state === 'Running'
   }
 
-  /** Up in the sense of the boot sequence: running and, if it has a health check, healthy. */
+  /** Whether a service is up for the boot sequence: running and, if it has a health check, healthy. */
   isUp(id: string): boolean {
     const service = this.#services.get(id)
     return service?.state === 'Running' && (UNCHECKED.has(id) || service.healthy === true)

@@ -7,7 +7,7 @@ export type Sequence = 'initialize' | 'install' | 'boot' | 'reboot' | 'shutdown'
 
 export type Unmet = { name: string; reason: string }
 
-/** The names of a stage in Talos's enumerations. */
+/** The name of a stage in Talos's enumerations. */
 export const stageWord = (stage: Stage): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
   stage === 'shutting down' ? 'SHUTTING_DOWN' : (stage.toUpperCase() as Uppercase<typeof stage>)
 
@@ -70,7 +70,7 @@ export class StageTracker {
     if (sequence === 'boot') this.#to('running', actorId)
   }
 
-  /** The sequence failed: Talos reboots. A separate event has the error, the one that ends the sequence has none (v1alpha1_controller.go, Run). */
+  /** The sequence failed: Talos reboots. A separate event has the error; the event that ends the sequence has no error (v1alpha1_controller.go, Run). */
   failSequence(message: string, actorId = ''): void {
     const sequence = this.#sequence ?? 'noop'
     if (this.#phase) {

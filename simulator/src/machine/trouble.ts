@@ -8,7 +8,7 @@ const isPortFault = (fault: Fault): fault is PortFault => ['refuse', 'hang', 'dr
 
 const isDue = (fault: Fault, stage: Stage): boolean => !('stage' in fault) || fault.stage === undefined || fault.stage === stage
 
-/** Adds a fault to a running machine. It strikes at once if its stage is reached. */
+/** Adds a fault to a running machine. The fault strikes at once if the machine has already reached its stage. */
 export const addFault = async (machine: Machine, fault: Fault): Promise<void> => {
   machine.disk.change((state) => state.faults.push(fault))
   await faultsAt(machine, machine.stage.stage)
@@ -25,7 +25,7 @@ export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> =>
   for (const fault of machine.disk.state.faults.filter((candidate) => isDue(candidate, stage))) {
     if (fault.kind === 'vanish') {
       drop(machine, fault)
-      // Not awaited: the machine would wait for its own end.
+      // Not awaited, because the machine would wait for its own end.
       void machine.lifecycle.powerOff()
       return
     }
@@ -64,7 +64,7 @@ const endLater = (machine: Machine, fault: Fault, afterMs: number): void => {
   void end()
 }
 
-/** Talos recognises its disk by content, whatever its name. */
+/** Talos recognises its disk by content, whatever the disk's name. */
 const changeDisks = (machine: Machine, what: 'swapped' | 'lost' | 'filled'): void => {
   const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
   machine.disk.change((state) => {

@@ -28,7 +28,7 @@ const NAMESPACES: Record<string, string> = {
   perf: 'Stats resources.',
 }
 
-/** The definition of a type, from which clients read its short names and columns. */
+/** The definition resource of a type. Clients read the type's short names and columns from it. */
 const definitionItem = (definition: Definition): Item => {
   const { type, displayType, namespace, aliases, allAliases, printColumns, sensitive } = definition
   return item(

@@ -48,7 +48,7 @@ const staticPods = (machine: Machine): Item[] =>
       })
     : []
 
-/** What Talos installs into a new cluster. `talosctl health` reads from it whether the cluster brings its own network plugin. */
+/** What Talos installs into a new cluster. `talosctl health` reads this to find out whether the cluster uses its own network plugin. */
 const bootstrapManifests = ({ config }: Machine): Item[] => {
   if (config?.node?.role !== 'controlplane') return []
   const { network, proxy, coreDNS } = object(config.loaded.v1alpha1?.cluster)
@@ -99,7 +99,7 @@ const bytes = (pem: string | null): Uint8Array => Buffer.from(pem ?? '')
 const pair = (from: Pair | null) => ({ crt: bytes(from?.crt ?? null), key: bytes(from?.key ?? null) })
 const accepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: bytes(pem) }))
 
-/** Talos's authority from the machine's configuration. Only control planes have its key (Talos: controllers/secrets/root.go). */
+/** Talos's authority from the machine's configuration. Only control planes have the authority's key (Talos: controllers/secrets/root.go). */
 const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
   const node = config?.node
   if (!node) return []

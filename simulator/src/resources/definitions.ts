@@ -1,7 +1,7 @@
 /**
  * Resource types of Talos, in its order (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources). Each
- * line has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with their paths. Marks: `!` only administrators may read it, `+13` new
- * in 1.13, `-` the name in lower case is no alias.
+ * line has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with their paths. Marks: `!` only administrators may read the
+ * type, `+13` new in 1.13, `-` the name in lower case isn't an alias.
  */
 const TABLE = `
 Namespaces.meta.cosi.dev meta Namespace: ns namespace
@@ -187,7 +187,7 @@ const definition = (line: string) => {
     type,
     namespace,
     displayType,
-    /** Only os:admin reads these. */
+    /** Only os:admin may read resources of this type. */
     sensitive: marks.includes('!'),
     /** First simulated Talos minor with the type. */
     since: Number(since),

@@ -7,12 +7,12 @@ import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
 import type { Disk } from '../fleet/hardware.ts'
 import type { DiskContent } from '../fleet/media.ts'
 
-// Contents of disks as Talos discovers and names them (go-blockdevice `blkid`).
+// Contents of disks, in Talos's terms (go-blockdevice `blkid`).
 
 interface Partition {
   name: string
   label: string
-  /** If it differs from the file system's label. */
+  /** Label of the partition, if it differs from the label of the file system. */
   partitionLabel?: string
   filesystem: string
   size: number
@@ -106,7 +106,7 @@ const memoryModules = (machine: Machine): Item[] =>
     return item(id, MemoryModuleSpecSchema, spec, { size: undefined, sizeMiB: spec.size })
   })
 
-/** The version field says that the hardware is simulated. */
+/** The version field contains a note that the hardware is simulated. */
 const systemInformation = (machine: Machine): Item[] => {
   const { uuid, serial } = machine.disk.identity
   const spec = {
@@ -161,7 +161,7 @@ const disks = (machine: Machine): Item[] => [
     }
     return item(disk.name, DiskSpecSchema, spec, snakeCased)
   }),
-  // Every running Talos has its own image as loop devices.
+  // Every running Talos mounts its own image from loop devices.
   ...[0, 1].map((number) => {
     const spec = {
       size: 77_402_112n,
@@ -251,7 +251,7 @@ const partitionItem = (parent: string, part: Partition): Item => {
 
 const volumeStatuses = (machine: Machine): Item[] => {
   const parts = partitionsOf(machine)
-  // The other volumes come with the configuration (Talos: controllers/block/volume_config.go).
+  // The other volumes appear only with the configuration (Talos: controllers/block/volume_config.go).
   const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
   return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')

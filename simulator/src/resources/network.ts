@@ -62,7 +62,10 @@ const physical = (link: Link): Item =>
 
 const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 
-/** All but `default` also exist without and with only Kubernetes' subnets, once there is a configuration (Talos: controllers/k8s/address_filter.go). */
+/**
+ * If there is a configuration, every list except `default` has two variants: without Kubernetes' subnets, and with only those (Talos:
+ * controllers/k8s/address_filter.go).
+ */
 const ADDRESS_LISTS = ['default', 'current', 'routed', 'accumulative']
 
 const nodeAddresses = (machine: Machine): Item[] =>

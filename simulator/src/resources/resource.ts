@@ -10,7 +10,7 @@ export interface Item {
   yaml: () => string
 }
 
-/** A type of resource, and how to list a machine's. */
+/** A type of resource, and a function that lists a machine's resources of this type. */
 export interface Kind extends Definition {
   list: (machine: Machine) => Item[]
 }
@@ -23,8 +23,9 @@ export const kind = (type: string, list: (machine: Machine) => Item[]): Kind => 
 }
 
 /**
- * A resource of this specification. Its YAML follows from the protobuf; `yaml` names the fields that differ (undefined leaves one out), or makes it from what would
- * follow. Both forms are only made when somebody reads the resource.
+ * A resource with this specification. Its YAML is derived from the protobuf; `yaml` contains the fields that differ (undefined omits a field), or is a function
+ * that changes the derived YAML.
+ * Both forms are created only when a client reads the resource.
  */
 export const item = <Desc extends DescMessage>(
   id: string,
@@ -37,7 +38,7 @@ export const item = <Desc extends DescMessage>(
   yaml: () => yamlOf(typeof yaml === 'function' ? yaml(plain(init) as object) : { ...(plain(init) as object), ...yaml }),
 })
 
-/** Fields whose name in Talos's YAML isn't that of the protobuf. */
+/** Fields whose name in Talos's YAML differs from the name in the protobuf. */
 const YAML_NAMES: Readonly<Record<string, string>> = {
   aggregatorCa: 'aggregatorCA',
   bootSpeed: 'bootSpeedMhz',
@@ -57,7 +58,7 @@ const YAML_NAMES: Readonly<Record<string, string>> = {
   speedMegabits: 'speedMbit',
 }
 
-/** A message as Talos's YAML has it: addresses and URLs as text, hardware addresses in hexadecimal, other bytes in base64. */
+/** A message in the form of Talos's YAML: addresses and URLs as text, hardware addresses in hexadecimal, other bytes in base64. */
 const plain = (value: unknown): unknown => {
   if (typeof value === 'bigint') return Number(value)
   if (value instanceof Uint8Array) {
@@ -75,7 +76,7 @@ const plain = (value: unknown): unknown => {
 export const ipBytes = (address: string): Uint8Array => Uint8Array.from(address.split('.').map(Number))
 export const macBytes = (mac: string): Uint8Array => Uint8Array.from(mac.split(':').map((part) => Number.parseInt(part, 16)))
 
-/** Sizes the way Talos prints them: powers of ten, two digits at most after the point. */
+/** A size as Talos prints it: units are powers of ten, with at most two decimals. */
 export const prettySize = (bytes: number): string => {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
   let value = bytes
@@ -88,8 +89,8 @@ export const prettySize = (bytes: number): string => {
 }
 
 /**
- * Writes a specification as YAML in block style. A server writes hundreds of them per read, so this supports only plain values, lists and maps, and is ten times
- * as fast as a YAML library.
+ * Writes a specification as YAML in block style. One read can need hundreds of them, so this function supports only plain values, lists and maps, and is ten
+ * times as fast as a YAML library.
  */
 export const yamlOf = (value: unknown, indent = ''): string => {
   if (Array.isArray(value)) return value.length === 0 ? `${indent}[]\n` : value.map((item) => entry(`${indent}-`, item, `${indent}  `)).join('')

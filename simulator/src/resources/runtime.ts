@@ -21,7 +21,7 @@ const machineStatus = ({ stage }: Machine): Item[] => {
   ]
 }
 
-/** Extensions of the image, from its schematic if the image factory knows it. */
+/** Extensions of the image, from its schematic if the image factory has the schematic. */
 const extensions = (machine: Machine): Item[] => {
   const schematic = machine.world.schematic(machine.schematic)
   return [
@@ -45,7 +45,7 @@ const extensions = (machine: Machine): Item[] => {
   ]
 }
 
-/** Empty if this Talos lacks one of them, because then there is no image. */
+/** Empty if this Talos version lacks one of the extensions, because then no image exists. */
 const carried = (names: readonly string[], version: string): ReturnType<typeof resolveExtensions> => {
   try {
     return resolveExtensions(names, version)

@@ -16,7 +16,7 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../start.
 /** Reserves a part of the simulated network for this process, so that tests and other simulators can run side by side on one machine. */
 const reserve = async (): Promise<number> => {
   for (let at = 150; at < 245; at += 5) {
-    // The first port is the reservation. The others detect simulators that don't reserve.
+    // Listening on the first port makes the reservation. The other ports detect simulators that make no reservation.
     const held = await listening(50_002, at + 1)
     if (!held) continue
     const probes = await Promise.all([1, 2, 3, 4, 5].map((block) => listening(50_000, at + block)))
@@ -43,7 +43,7 @@ export const dataFolder = (): string => {
   return folder
 }
 
-/** Starts a fleet of healthy servers at speed 50. It stops with the test. */
+/** Starts a fleet of healthy servers at speed 50. The fleet stops with the test. */
 export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
   const whole = {
     dataDir: options.dataDir ?? dataFolder(),
@@ -111,7 +111,7 @@ export const openSecure = async (machine: Machine, bundle: SecretsBundle, roles:
     await connectSecure({ host: machine.plan.address }, await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }), { deadlineMs: 5000 }),
   )
 
-/** Polls until the condition holds. Fails with `what`. */
+/** Polls until the condition is true. Fails with `what`. */
 export const until = async (what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
   const end = performance.now() + timeoutMs
   while (!(await condition())) {
@@ -126,7 +126,7 @@ export interface Cluster {
   workers: Machine[]
 }
 
-/** Creates a cluster like Steelyard: control planes, bootstrap on the first, then the workers. */
+/** Creates a cluster in the same order as Steelyard: control planes, bootstrap on the first, then the workers. */
 export const cluster = async (simulator: Pick<Simulator, 'servers'>, controls: number, workers: number): Promise<Cluster> => {
   const bundle = await secrets()
   const controlPlanes = simulator.servers.slice(0, controls)

@@ -40,7 +40,7 @@ export interface Told {
   object: Record<string, unknown> & { metadata: { name: string; resourceVersion: string } }
 }
 
-/** A watch and its events so far. It ends with the test. */
+/** A watch and its events so far. The watch ends with the test. */
 const watcher =
   (host: string, tls: RequestOptions) =>
   (path: string, headers: Record<string, string> = {}): { told: Told[]; ended: () => boolean } => {

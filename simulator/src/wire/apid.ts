@@ -39,7 +39,7 @@ const authoritiesOf = (machine: Machine): string[] => {
 /** Authorities of a machine's API when it was last opened. */
 const trustedBy = new WeakMap<Machine, string>()
 const peers = new WeakMap<Http2Session, Peer>()
-/** Connections of the fault `early-answer`: the server answers before the client ends its request. */
+/** Connections with the fault `early-answer`: the server answers before the client ends its request. */
 const heldBack = new WeakSet<Http2Session>()
 
 const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, ClusterService, State]
@@ -52,12 +52,12 @@ const ASKS_NOTHING = new Map<string, boolean>(
   ),
 )
 
-/** The handler of all machines. The connection tells which machine was called. */
+/** The handler of all machines. The connection determines which machine was called. */
 const answer = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
-  // grpc-go doesn't compress an answer unless the client asks for it.
+  // grpc-go doesn't compress a response unless the client requests it.
   acceptCompression: [],
   readMaxBytes: MAX_MESSAGE_BYTES,
   writeMaxBytes: MAX_MESSAGE_BYTES,
@@ -127,7 +127,7 @@ export const openMaintenance = async (machine: Machine): Promise<void> => {
   })
 }
 
-/** SHA-256 in base64 of the public key of the API's current certificate; null if it has none. */
+/** SHA-256 in base64 of the public key of the API's current certificate; null if the API has no certificate. */
 export const currentFingerprint = async (machine: Machine): Promise<string | null> => {
   if (machine.mode === 'maintenance') machine.identity ??= Promise.resolve(maintenanceIdentity(machine.ownNames, machine.world.clock.now()))
   return (await machine.identity)?.fingerprint ?? null
@@ -171,7 +171,7 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
     return
   }
   const identity = await ownIdentity(machine)
-  // The machine may have restarted meanwhile, even into maintenance.
+  // The machine may have restarted in the meantime, even into maintenance.
   if (machine.bootId !== bootId || machine.mode !== 'secured') return
   machine.identity = Promise.resolve(identity)
   machine.ports.apid.renew()

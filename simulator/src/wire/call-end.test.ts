@@ -62,6 +62,6 @@ test("Steelyard's client keeps answers that arrive before its request ends", asy
   const tags: string[] = []
   for (let i = 0; i < 100; i++) tags.push((await client.version()).tag)
   expect(tags).toEqual(Array.from({ length: 100 }, () => machine!.talosVersion))
-  // Calls with something to ask go through as always.
+  // Calls with a request that isn't empty are unaffected.
   expect((await client.list(resources.extension)).truncated).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 
 /**
- * How grpc-go ends a call: a handler of one message answers as soon as that message arrives. If the answer is complete before the client
+ * How grpc-go ends a call: a handler for a single message answers as soon as that message arrives. If the response is complete before the client
  * ends its request, RST_STREAM(NO_ERROR) follows the trailers (grpc-go: internal/transport/http2_server.go, finishStream with `rst`).
  */
 
@@ -10,10 +10,10 @@ const PREFIX_BYTES = 5
 const EMPTY_MESSAGE = Buffer.alloc(PREFIX_BYTES)
 const WINDOW_BYTES = 65_535
 
-/** From now on the client can only send the headers of a call until the server has answered. */
+/** After this, the client can only send the headers of a call until the server has answered. */
 export const holdBack = (session: ServerHttp2Session): void => session.settings({ initialWindowSize: 0 })
 
-/** Call it before anything reads the request. With `early` the client is held back, and calls with an empty request are answered at once. */
+/** Call this before anything reads the request. With `early`, the body of the request is held back, and calls with an empty request are answered at once. */
 export const endAsGrpcGo = (
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -23,7 +23,7 @@ export const endAsGrpcGo = (
   let isWhole = false
   stream.once('end', () => (isWhole = true))
   response.stream.once('wantTrailers', () => {
-    // Later, because a reset discards what isn't written yet, including the trailers.
+    // Reset the stream only later, because a reset discards everything that isn't written yet, including the trailers.
     setImmediate(() => {
       if (!isWhole && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
     })

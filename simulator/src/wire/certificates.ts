@@ -11,7 +11,7 @@ x509.cryptoProvider.set(webcrypto)
 const HOUR = 3_600_000
 const ED25519 = { name: 'Ed25519' }
 
-/** A certificate with its key, as PEM, as `tls` takes them, and what talosctl calls the certificate fingerprint. */
+/** A certificate with its key, as PEM (the form that `tls` accepts), and the value that talosctl calls the certificate fingerprint. */
 export type ServerIdentity = Awaited<ReturnType<typeof issue>>
 
 /** Base64 of SHA-256 over the leaf's SubjectPublicKeyInfo. */
@@ -31,7 +31,7 @@ const openAuthority = (pair: Pair) => {
 }
 type Authority = ReturnType<typeof openAuthority>
 
-/** Throws if the pair has no key, doesn't parse, or uses an algorithm that Talos doesn't. */
+/** Throws if the pair has no key, doesn't parse, or uses an algorithm that Talos doesn't use. */
 const authorityOf = (pair: Pair): Authority => {
   let found = authorities.get(pair)
   if (!found) authorities.set(pair, (found = openAuthority(pair)))

@@ -33,7 +33,7 @@ const each =
     return names.length === 0 ? null : `${what}: [${names.join(' ')}]`
   }
 
-/** Checks in Talos's order and words (pkg/cluster/check/default.go), without those of workload pods. */
+/** Checks in Talos's order and words (pkg/cluster/check/default.go), without the checks of workload pods. */
 const CHECKS: readonly [string, Check][] = [
   ['etcd to be healthy', service('etcd', 'controlPlanes')],
   ['etcd members to be consistent across nodes', each('controlPlanes', (machine) => machine.etcdCluster?.hasQuorum === true, 'etcd has no leader on')],
@@ -62,7 +62,7 @@ export const clusterService: ServiceImpl<typeof ClusterService> = {
       asked.length > 0 ? clusterInfo!.controlPlaneNodes.includes(plan.address) : config?.node?.role === 'controlplane',
     )
     yield { message: `discovered nodes: [${all.map(({ plan }) => `"${plan.address}"`).join(' ')}]` }
-    // The timeout is in the caller's time, not in simulated time.
+    // The timeout is in real time, as the caller measures it, not in simulated time.
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(waitTimeout ? durationMs(waitTimeout) : 0)])
     for (const [what, check] of CHECKS) {
       yield { message: `waiting for ${what}: ...` }

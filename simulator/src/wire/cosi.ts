@@ -46,7 +46,10 @@ const read = (machine: Machine, kind: Kind): Resource[] => {
   })
 }
 
-/** The machine and the kind, if the caller may read it. Refuses like Talos's access policy (Talos: internal/app/resources/access.go). */
+/**
+ * The called machine and the kind of resource. Throws if the caller may not read the kind, like Talos's access policy (Talos:
+ * internal/app/resources/access.go).
+ */
 const open = (context: HandlerContext, namespace: string, type: string): { machine: Machine; kind: Kind } => {
   const peer = context.values.get(PEER)!
   const kind = KINDS.get(type)
@@ -89,7 +92,7 @@ const tombstone = (kind: Kind, id: string): Resource =>
 
 type Change = { eventType: EventType; resource: Resource; old?: Resource }
 
-/** The state service, read-only like Talos's from outside. */
+/** The state service. Read-only, as Talos's own is for API clients. */
 export const cosiState: ServiceImpl<typeof State> = {
   get({ namespace, type, id }, context) {
     const { machine, kind } = open(context, namespace, type)
@@ -117,7 +120,7 @@ export const cosiState: ServiceImpl<typeof State> = {
           .filter((resource) => (single === null ? selected(resource, queries, options?.idQuery?.regexp) : resource.metadata?.id === single))
           .map((resource) => [resource.metadata?.id ?? '', resource]),
       )
-    // Confirms the watch.
+    // The empty first response confirms the watch.
     yield { event: [] }
     const { signal } = context
     const bootId = machine.bootId

@@ -9,7 +9,7 @@ import { issue } from './certificates.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-/** The etcd cluster and member of a machine. `call` names the call in Talos's refusal. */
+/** The etcd cluster and member of a machine. `call` is the name of the call for Talos's error message. */
 const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Member } => {
   onControlPlane(machine, call)
   const cluster = machine.etcdCluster
@@ -77,7 +77,7 @@ export const etcdCalls: MachineCalls = {
     const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
     withQuorum(cluster)
     if (cluster.leader?.id !== member.id) return answer({})
-    // The first living voter is the leader, so a member that gives up leadership moves to the end.
+    // The first running voter is the leader, so a member that gives up leadership moves to the end.
     cluster.change((state) => {
       state.members = [...state.members.filter(({ id }) => id !== member.id), member]
       state.term++

@@ -22,18 +22,18 @@ test('a control plane forwards calls to its cluster and names each machine in th
     [nodes[1], worker.hostname],
     [nodes[2], ''],
   ])
-  // The stranger is in maintenance and shows a certificate of nobody's.
+  // The third machine isn't in the cluster: it is in maintenance and presents a certificate that no known authority has signed.
   expect(messages[2]?.metadata?.error).toMatch(/^rpc error: code = Unavailable desc = /)
   expect(messages[2]?.metadata?.status?.code).toBe(14)
 
-  // One node: the answer stays as it is, and so does a refusal.
+  // With one node the response is unchanged, and so is a refusal.
   const one = await machine.hostname({}, { headers: { node: worker.plan.address } })
   expect(one.messages.map(({ hostname, metadata }) => [metadata, hostname])).toEqual([[undefined, worker.hostname]])
   await expect(machine.etcdMemberList({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 12 })
 
-  // By its name as a member.
+  // The node is addressed by its name as a cluster member.
   expect((await machine.hostname({}, { headers: { node: worker.hostname } })).messages[0]?.hostname).toBe(worker.hostname)
-  // A machine that is off, in the words of grpc-go: first the connection breaks, then there is none.
+  // The errors for a machine that is off, in the words of grpc-go: first the connection breaks, later none can be made.
   await worker.lifecycle.powerOff()
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 14 })
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({
@@ -58,24 +58,24 @@ test('streams of several machines are merged, including errors', async () => {
     if (metadata?.error) errors[metadata.hostname] = metadata.error
   expect(errors).toEqual({ [worker.plan.address]: 'rpc error: code = Unknown desc = log "etcd" was not registered' })
 
-  // The roles of whoever called, not those of the API that passes the call on.
+  // The roles that count are those of the original caller, not those of the API that forwards the call.
   const reader = await calls(control.plan.address, bundle, ['os:reader'])
   await expect(reader.reboot({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'not authorized' })
 
-  // Resources can be asked of one machine at a time only.
+  // Calls for resources can be forwarded to only one machine at a time.
   const state = createClient(State, await rawTransport(control.plan.address, bundle))
   const asked = { namespace: 'network', type: 'HostnameStatuses.net.talos.dev', id: 'hostname' }
   const { resource } = await state.get(asked, { headers: { node: worker.plan.address } })
   expect(resource?.spec?.yamlSpec).toContain(worker.hostname)
   await expect(state.get(asked, { headers })).rejects.toMatchObject({ code: 3, rawMessage: expect.stringContaining('one-2-many proxying is not supported') })
 
-  // Handlers check the first caller's roles as well: an admin may read secrets through another machine, a reader may not.
+  // Handlers check the original caller's roles too: an admin may read secrets through another machine, a reader may not.
   const secret = { namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }
   const readerState = createClient(State, await rawTransport(control.plan.address, bundle, ['os:reader']))
   expect((await state.get(secret, { headers: { node: worker.plan.address } })).resource?.spec?.yamlSpec).toContain('type: worker')
   await expect(readerState.get(secret, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'not authorized' })
 
-  // A worker answers for itself and passes nothing on.
+  // A worker answers calls to itself and forwards nothing.
   const own = await calls(worker.plan.address, bundle)
   expect((await own.hostname({}, { headers: { nodes: worker.plan.address } })).messages[0]?.hostname).toBe(worker.hostname)
   await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
@@ -89,7 +89,7 @@ test('events of a reset through another machine include the stop of services', a
   const told: string[] = []
   const follow = async (): Promise<void> => {
     for await (const { data } of machine.events({ tailEvents: 0 }, { headers })) {
-      // The first event says that the stream stands.
+      // The first event confirms that the stream is established.
       if (told.length === 0) await machine.reset({ graceful: false, reboot: true }, { headers })
       const task = data && anyUnpack(data, TaskEventSchema)
       told.push(task?.task ?? '')

@@ -17,7 +17,7 @@ type Call = UnaryRequest | StreamRequest
 type Answer = UnaryResponse | StreamResponse
 type Next = (call: Call) => Promise<Answer>
 
-/** Target of a call: one machine, whose answer is unchanged, or several, each named in its part of the answer. */
+/** Target of a call: one machine, whose response is returned unchanged, or several machines, each named in its part of the response. */
 export type Route = { kind: 'one'; node: string } | { kind: 'many'; nodes: readonly string[] }
 
 const MANY_NODES = new Set(['machine.MachineService', 'cluster.ClusterService', 'inspect.InspectService', 'storage.StorageService', 'time.TimeService'])
@@ -25,9 +25,9 @@ const API_PORT = 50_000
 const IDLE_MS = 1_000
 const DAY_MS = 24 * 3_600_000
 
-/** The route of a call; null if it is for this machine. Throws Talos's refusal if it doesn't forward. */
+/** The route of a call; null if the call is for this machine. Throws Talos's error if this machine doesn't forward the call. */
 export const routeOf = (machine: Machine, method: string, header: Headers): Route | null => {
-  // Maintenance doesn't route. talosctl sends an empty `node` then (Talos: apid/pkg/director, skipRouting).
+  // A machine in maintenance doesn't forward. talosctl sends an empty `node` in this case (Talos: apid/pkg/director, skipRouting).
   if (header.has('proxyfrom') || machine.mode === 'maintenance') return null
   const listed = (name: string): string[] | null =>
     header
@@ -60,7 +60,7 @@ export const forward = async (machine: Machine, roles: readonly string[], call: 
   return call.stream ? manyStreams(call, route.nodes, to) : manyAnswers(call, route.nodes, to)
 }
 
-/** A complete answer with this machine's own headers and trailers. */
+/** A complete response with this machine's own headers and trailers. */
 const answerOf = (call: Call, message: Answer['message']): Answer =>
   ({
     stream: call.stream,
@@ -94,9 +94,9 @@ const DIAL_FAILURES: Record<string, string> = {
 /** Error codes of OpenSSL's verification and of Node's check of the host name. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
 
-/** Converts connection failures to the words of grpc-go. Other errors are answers of the other machine and stay. */
+/** Converts connection failures to the words of grpc-go. Other errors come from the other machine and are returned unchanged. */
 const dialled = (node: string, signal: AbortSignal, error: unknown): unknown => {
-  // Node cancels the streams of a broken connection.
+  // Node.js cancels the streams of a broken connection.
   if (error instanceof ConnectError && error.code === Code.Canceled && !signal.aborted)
     return errorOf('error reading from server: EOF', Code.Unavailable, error)
   const cause: unknown = error instanceof ConnectError ? error.cause : error
@@ -133,7 +133,7 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
   let transport = own.transports.get(address)
   if (!transport) {
     const baseUrl = `https://${address}:${API_PORT}`
-    // Send from the machine's own address. The option reaches tls.connect.
+    // Send from the machine's own address. The option is passed on to tls.connect.
     const tls: SecureClientSessionOptions & { localAddress: string } = {
       ca: [ca.crt, ...config.node.acceptedCas],
       cert: crt,
@@ -146,7 +146,7 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
   return transport
 }
 
-/** The address of a node. Names are cluster members (Talos: hostDNS.resolveMemberNames). Only the simulated network is dialled. */
+/** The address of a node. Names are cluster members (Talos: hostDNS.resolveMemberNames). Only addresses in the simulated network are dialled. */
 const addressOf = (machine: Machine, node: string): string => {
   if (node.startsWith('127.20.') && isIP(node) === 4) return node
   if (isIP(node) !== 0) throw unreachable(isIP(node) === 6 ? `[${node}]` : node, 'connect: no route to host')
@@ -165,7 +165,7 @@ interface Named extends Message {
 
 const name = (message: object, hostname: string): void => void ((message as Named).metadata = create(MetadataSchema, { hostname }))
 
-/** The error of one node as its part of the answer, so that the other parts still arrive. */
+/** The error of one node as its part of the response, so that the other parts still arrive. */
 const failure = (node: string, error: unknown): Metadata => {
   const { code, rawMessage } = ConnectError.from(error)
   return create(MetadataSchema, {

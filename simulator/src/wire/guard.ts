@@ -24,7 +24,7 @@ const RULES = new Map<string, readonly string[]>([
     'cosi.resource.State/Get',
     'cosi.resource.State/List',
     'cosi.resource.State/Watch',
-    // The handlers check further: a reader only in maintenance.
+    // The handlers check more: readers may make these calls only in maintenance.
     'machine.MachineService/ApplyConfiguration',
     'storage.StorageService/BlockDeviceWipe',
   ].map((method) => [method, READER] as const),
@@ -66,7 +66,7 @@ export const guard: Interceptor = (next) => async (request) => {
   if (peer.mode === 'maintenance' && !answersInMaintenance(machine.talosMinor, method))
     throw new ConnectError('API is not implemented in maintenance mode', Code.Unimplemented)
   const roles = effectiveRoles(peer, request.header)
-  // Handlers check roles too. For a forwarded call these are the roles of the first caller.
+  // Handlers check roles too. For a forwarded call these are the roles of the original caller.
   request.contextValues.set(PEER, { ...peer, roles })
   const own = async (call: typeof request): Promise<Awaited<ReturnType<typeof next>>> => {
     if (!mayCall(roles, method)) throw new ConnectError('not authorized', Code.PermissionDenied)
@@ -75,7 +75,7 @@ export const guard: Interceptor = (next) => async (request) => {
   const route = routeOf(machine, method, request.header)
   const response = await (route ? forward(machine, roles, request, route, own) : own(request))
   if (machine.strike('lost-reply', (fault) => fault.method === request.method.name)) return lose(peer)
-  // After the reply has been sent.
+  // The connection is cut only after the response has been sent.
   if (request.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
   return response
 }

@@ -1,8 +1,8 @@
 /**
  * The identity of the maintenance API: a leaf for `maintenance-service.talos.dev`, signed by a root that exists for one boot and is never sent
- * (Talos: internal/app/machined/pkg/controllers/secrets/maintenance_root.go). New keys each time: the fingerprint changes.
+ * (Talos: internal/app/machined/pkg/controllers/secrets/maintenance_root.go). The keys are new each time, so the fingerprint changes.
  *
- * Encoded by hand (RFC 5280, DER in X.690) because every boot makes one: with a certificate library, booting a rack takes a fifth longer.
+ * Encoded by hand (RFC 5280, DER in X.690) because every boot makes such a certificate: with a certificate library, booting a rack takes a fifth longer.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -46,7 +46,7 @@ const extension = (kind: Buffer, value: Buffer, isCritical = false): Buffer => s
 const version = der(0xa0, der(0x02, Buffer.from([2])))
 const issuer = name(OID.organization, 'talos')
 const subject = name(OID.commonName, 'maintenance-service.talos.dev')
-/** Digital signature is the first bit. */
+/** Key usage: the first bit means digital signature. */
 const keyUsage = extension(OID.keyUsage, bits(Buffer.from([0x80]), 7), true)
 const extKeyUsage = extension(OID.extKeyUsage, sequence(OID.serverAuth))
 
@@ -67,7 +67,7 @@ const serialNumber = (): Buffer => {
 const pem = (label: string, bytes: Buffer): string =>
   `-----BEGIN ${label}-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n').trimEnd()}\n-----END ${label}-----\n`
 
-/** @param names of the leaf: addresses and DNS names; empty ones are left out. @param now milliseconds since 1970 */
+/** @param names addresses and DNS names of the leaf; empty ones are left out. @param now milliseconds since 1970 */
 export function maintenanceIdentity(names: readonly string[], now: number): ServerIdentity {
   const root = generateKeyPairSync('ed25519')
   const leaf = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'der' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })

@@ -38,7 +38,7 @@ export const observeCalls: MachineCalls = {
     const machine = machineOf(context)
     const { journal } = machine
     const { events } = journal
-    // Confirms the stream.
+    // The first message confirms the stream.
     yield { data: { typeUrl: '', value: new Uint8Array() } }
     const from = firstEvent(events, tailEvents, tailId, tailSeconds, machine.world.clock.now())
     for await (const event of follow(journal, events, () => journal.events, from, context.signal)) {
@@ -99,7 +99,7 @@ const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: stri
   return tailEvents < 0 ? first : Math.max(first, events.total - tailEvents)
 }
 
-/** Yields the entries from this number on and then new ones, until the caller leaves or the machine restarts, which replaces the ring. */
+/** Yields the entries from this number on and then new ones, until the caller disconnects or the machine restarts, which replaces the ring buffer. */
 async function* follow<T>(journal: Journal, ring: Ring<T>, current: () => Ring<T> | undefined, from: number, signal: AbortSignal): AsyncIterable<T> {
   let next = from
   while (!signal.aborted && current() === ring) {

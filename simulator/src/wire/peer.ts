@@ -5,7 +5,7 @@ import { createContextKey, Code, ConnectError, type ServiceImpl, type HandlerCon
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import type { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 
-/** The client of a connection, and the machine and its mode when it connected. */
+/** The client of a connection, the machine that was called, and the mode of the machine's API when the client connected. */
 export interface Peer {
   machine: Machine
   mode: ApiMode
@@ -18,7 +18,7 @@ export const PEER = createContextKey<Peer | null>(null)
 /** The machine that was called. */
 export const machineOf = (context: HandlerContext): Machine => context.values.get(PEER)!.machine
 
-/** The answer of one machine: Talos wraps it in a list, for calls that it forwards to several. */
+/** The response of one machine. Talos wraps it in a list, because a call can be forwarded to several machines. */
 export const answer = <Message>(message: Message): { messages: [Message] } => ({ messages: [message] })
 
 export const errorOf = (message: string, code: Code, cause: unknown): ConnectError => new ConnectError(message, code, undefined, undefined, cause)
@@ -37,10 +37,10 @@ export const rolesOf = (socket: TLSSocket, now: number): string[] | null => {
   return organizationsOf(certificate.subject)
 }
 
-/** The organizations of a subject in Node's format: one attribute per line, those of one set joined by `+`. */
+/** The organizations of a subject in Node.js's format: one attribute per line; attributes of one set are joined by `+`. */
 export const organizationsOf = (subject: string): string[] => subject.split(/\n|\+/).flatMap((line) => (line.startsWith('O=') ? [line.slice(2)] : []))
 
-/** Some calls of `machine.MachineService`. */
+/** A part of the calls of `machine.MachineService`. */
 export type MachineCalls = Partial<ServiceImpl<typeof MachineService>>
 
 /** Refuses a call on a worker. `what` names the call. */

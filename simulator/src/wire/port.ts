@@ -46,7 +46,7 @@ class Drip extends Duplex {
   }
 }
 
-/** Fault of a listening port. `refuse` closes it. */
+/** Fault of a listening port. `refuse` closes the port. */
 export type PortTrouble = 'refuse' | 'hang' | 'drip' | 'garbage' | null
 
 /** Speaks TLS on a connected stream. */
@@ -55,7 +55,7 @@ export interface Speaker {
 }
 
 const IDLE_MS = 1_000
-/** Time for pending replies when the API stops. */
+/** Time that pending responses get when the API stops. */
 const GRACE_MS = 150
 
 /**
@@ -79,12 +79,12 @@ export class Port {
     this.port = port
   }
 
-  /** Whether it accepts connections. */
+  /** Whether the port accepts connections. */
   get isOpen(): boolean {
     return this.#servers.get(this.address)?.listening === true
   }
 
-  /** Rejects with the system's error if the address isn't available. Never answers. */
+  /** Checks that the address is available, without answering on it. Rejects with the system's error if it isn't. */
   async probe(): Promise<void> {
     const server = createServer()
     await started(server, this.port, this.address)
@@ -93,7 +93,7 @@ export class Port {
   }
 
   /**
-   * Starts to answer. Existing connections stay for a moment, so that pending replies arrive.
+   * Starts to answer. Existing connections stay open for a moment, so that pending responses arrive.
    * Rejects with the system's error if the address isn't available.
    */
   async open(makeSpeaker: () => Promise<Speaker>): Promise<void> {
@@ -108,7 +108,7 @@ export class Port {
     this.#speaker = null
   }
 
-  /** Stops: at once like a power cut, or gently after pending replies. */
+  /** Closes the port: at once, like a power cut, or gently after pending responses. */
   close({ gently = false } = {}): void {
     this.#makeSpeaker = null
     this.#speaker = null
@@ -118,7 +118,7 @@ export class Port {
     this.#unlisten()
   }
 
-  /** Also answers at these virtual addresses while the port is open, unless another machine has them. */
+  /** Also answers at these virtual addresses while the port is open, unless another machine uses them. */
   async share(addresses: readonly string[]): Promise<void> {
     this.#shared = this.#makeSpeaker ? addresses : []
     for (const [address, server] of this.#servers) {
@@ -149,7 +149,7 @@ export class Port {
         if (this.#servers.get(address) === server) this.#servers.delete(address)
         if (address === this.address) throw cause
       }
-      // Closed in the meantime.
+      // The port was closed in the meantime.
       if (this.#servers.get(address) !== server) server.close()
     }
   }
@@ -196,7 +196,7 @@ export class Port {
   }
 }
 
-/** Resolves when the server listens or is closed before that. */
+/** Resolves when the server listens, or when it is closed before that. */
 const started = (server: Server, port: number, address: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('listening', resolve)

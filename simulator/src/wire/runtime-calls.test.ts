@@ -60,7 +60,7 @@ test('the health check reports what it waits for', async () => {
 
   await workers[0]!.lifecycle.powerOff()
   await expect(check(0n)).rejects.toMatchObject({ code: 4, rawMessage: 'context deadline exceeded' })
-  // Of the nodes that are named only.
+  // With `clusterInfo`, only the named nodes are checked.
   const named = all(health.healthCheck({ clusterInfo: { controlPlaneNodes: [controlPlanes[0]!.plan.address] } }))
   await expect(named).resolves.not.toHaveLength(0)
 })

@@ -22,7 +22,7 @@ const PORTS: readonly { port: number; service: string }[] = [
   { port: 10_250, service: 'kubelet' },
 ]
 const FILE_MODE = 0o644
-/** In the form of Go's os.FileMode. */
+/** Mode of a folder in the form of Go's os.FileMode. */
 const FOLDER_MODE = 0x80000000 + 0o755
 
 type Program = ReturnType<typeof programs>[number]

@@ -46,7 +46,7 @@ const handle = connectNodeAdapter({
 export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
   await machine.ports.trustd.open(async () => {
-    // Read the configuration again, because the authority may have changed.
+    // Read the configuration again here, because the authority may have changed.
     const identity = await issue(machine.config!.node!.talosCa!, {
       commonName: machine.hostname,
       names: machine.ownNames,
@@ -83,13 +83,13 @@ const trustdAddresses = (machine: Machine): string[] => {
   return [...new Set([...(host.startsWith('127.20.') ? [host] : []), ...discovered])]
 }
 
-/** Asks every trustd once for a certificate, over the wire. Null if none signs. */
+/** Requests a certificate from each trustd, once, over the network. Null if none of them signs. */
 export const askTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity | null> => {
   const node = machine.config!.node!
   const authorities = [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]
   for (const address of trustdAddresses(machine)) {
     const baseUrl = `https://${address}:50001`
-    // Send from the machine's own address. The option reaches tls.connect.
+    // Send from the machine's own address. The option is passed on to tls.connect.
     const options: SecureClientSessionOptions & { localAddress: string } = { ca: authorities, localAddress: machine.plan.address }
     const sessions = new Http2SessionManager(baseUrl, {}, options)
     try {

@@ -23,7 +23,7 @@ export const cpuInfo = (machine: Machine): MessageInitShape<typeof proto.CPUInfo
     })),
   )
 
-/** In kB. The total is a little less than the modules, because firmware and kernel reserve some. */
+/** Memory usage in kB. The total is slightly less than the size of the modules, because firmware and kernel reserve some memory. */
 export const memoryInfo = (machine: Machine): MessageInitShape<typeof proto.MemInfoSchema> => {
   const total = Math.round(machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024 * 0.985)
   const used = Math.round(total * (machine.config?.node ? 0.02 + share(machine) * 0.06 : 0.006))

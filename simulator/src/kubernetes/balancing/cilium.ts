@@ -23,8 +23,8 @@ const REQUESTS = ['lbipam.cilium.io/ips', 'io.cilium/lb-ipam-ips']
 
 /**
  * Assigns addresses of the cluster's pools to Services and writes their conditions, like Cilium's operator (Cilium: operator/pkg/lbipam). A Service keeps
- * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool the controller does nothing. Sharing keys are not
- * supported.
+ * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool the controller does nothing.
+ * Sharing keys are not supported.
  */
 export const balanceCilium = (objects: Objects, now: number): void => {
   const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')

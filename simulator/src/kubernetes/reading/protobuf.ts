@@ -6,8 +6,9 @@ import type { Body } from '../../config/shape.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * The supported messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
- * map of bytes, `%q` one of quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the `generated.proto` files of k8s.io/api.
+ * The supported messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of
+ * texts, `%b` a map of bytes, `%q` one of quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the `generated.proto` files of
+ * k8s.io/api.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   Unknown: 'typeMeta=1:TypeMeta raw=2- contentEncoding=3 contentType=4',
