@@ -10,13 +10,13 @@ import type { Screen } from './screens.ts'
 export interface JoiningWorld {
   /** A prepared image. One server has joined with the image's join token. */
   image: { id: string; tokenName: string }
-  /** A server whose UUID a second machine has too. */
+  /** A server that shares its UUID with a second machine. */
   doubted: { id: string; name: string }
   /** A worker of the ready cluster. */
   worker: { id: string; name: string }
 }
 
-/** `twin`: a free server whose UUID a second machine gets. `worker`: of the ready cluster. */
+/** `twin`: a free server; a second machine gets the same UUID. `worker`: a worker of the ready cluster. */
 export async function furnishJoining({ call, simulator }: Installation, twin: Server, worker: Server): Promise<JoiningWorld> {
   const [factory, token, spent] = await Promise.all([
     call(imageFactoryGet, {}),

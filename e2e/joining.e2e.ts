@@ -264,7 +264,7 @@ describe('servers that join by themselves', () => {
       .getByText(/The image factory has not confirmed this schematic/)
       .waitFor()
     await generated().getByRole('button', { name: 'Try again' }).click()
-    // Steelyard asks the factory more than once; the button is busy meanwhile.
+    // Steelyard retries its request to the factory; the button is busy meanwhile.
     await generated().getByRole('button', { name: 'Loading' }).waitFor({ state: 'detached' })
     await generated().getByRole('button', { name: 'Try again' }).waitFor()
     expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({ factory: { registered_at: null }, token: null })

@@ -1,4 +1,4 @@
-/** A subnet from end to end: added, refused where it overlaps, assigned to a cluster, inspected, and unassigned. */
+/** A subnet from end to end: added, refused if it overlaps, assigned to a cluster, inspected, and unassigned. */
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -121,7 +121,7 @@ describe('the life of a subnet', () => {
     await page.getByText(`Overlaps with subnet ${own.name} (${own.cidr}) in ${site.code}`).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
     await page.getByRole('link', { name: `Show subnet ${own.name}` }).click()
-    // Leaving the form asks before it drops what was typed.
+    // Leaving the form asks for confirmation before the entered values are lost.
     await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Leave' }).click()
     await map().waitFor()
     expect(await list().getByRole('row').count()).toBeGreaterThan(1)

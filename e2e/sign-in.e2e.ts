@@ -144,7 +144,7 @@ test('a session that was revoked elsewhere ends on the login page with a notice,
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
-  // The next call gets a 401, unless the end of the live events was noticed first and the link is gone.
+  // The next call gets a 401, unless the page has noticed the end of the live events first and no longer shows the link.
   await page
     .getByRole('navigation', { name: 'Sections' })
     .getByRole('link', { name: 'Clusters' })
@@ -239,7 +239,7 @@ test('a draft is kept without a question when the session ends, and restored aft
   await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
-  // Sign in in the same tab, whose connection to the drafts database was closed when logging out cleared the site's storage.
+  // Sign in again in the same tab, whose connection to the drafts database was closed when logging out cleared the site's storage.
   await email().fill(admin.email)
   await password().fill(admin.password)
   await submit()

@@ -48,7 +48,7 @@ const kubernetesReleases: Readonly<Record<number, { readonly version: string; re
 export const since = {
   /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
   rsaServiceAccountKey: '1.7',
-  /** In maintenance the full API answers with reader rights (`internal/app/maintenance` is gone). */
+  /** In maintenance the full API answers with reader rights (`internal/app/maintenance` was removed). */
   maintenanceApi: '1.13',
   /** Kernel messages are stored as a log whose tail can be read (`kmsg_log_storage.go`). */
   kernelLog: '1.13',

@@ -104,7 +104,7 @@ interface Place {
   servers: SimulatedServer[]
 }
 
-/** Maximum number of attempts: on a machine that is busy with a thousand servers, some may not answer in time, and those are added again. */
+/** Maximum number of attempts: on a machine that is busy with a thousand servers, some servers may not answer in time, and those are added again. */
 const rounds = 4
 
 /** Adds the servers that the program doesn't have yet. Returns how many were missing. */

@@ -112,7 +112,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
       if (!factory) throw new Error('The image factory has not started yet')
       return factory
     },
-    /** Boots machines outside of the scenario, all at once. Resolves when the machines are on. They persist across starts. */
+    /** Boots machines outside of the scenario, all at once. Resolves when the machines are on. These machines persist across restarts of the simulator. */
     boot: (wish: z.input<typeof bootSchema>) => growth.boot(bootSchema.parse(wish)),
     /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns the address. */
     move: (machine: Machine, address?: string) => growth.move(machine, address),

@@ -1,5 +1,5 @@
 /**
- * The HTTP/2 stream of one call, made tolerant of how grpc-go ends it.
+ * The HTTP/2 stream of one call, made tolerant of the way that grpc-go ends calls.
  *
  * A server may send its full response before it has received the end of the request. It then stops the client with RST_STREAM(NO_ERROR). The response is
  * complete and must not be discarded (RFC 9113 §8.1). grpc-go sends this reset whenever it writes its trailers before it reads our END_STREAM (grpc-go

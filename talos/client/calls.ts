@@ -1,4 +1,4 @@
-/** Calls with a deadline, the caller's abort signal, errors as TalosError, and a limit on the size of answers. */
+/** Calls with a deadline, the caller's abort signal, errors as TalosError, and a limit on the size of responses. */
 import { setImmediate } from 'node:timers/promises'
 import { Code, ConnectError, type CallOptions as ConnectCallOptions } from '@connectrpc/connect'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
@@ -95,7 +95,7 @@ async function failureOf(error: unknown, context: CallContext, options: CallOpti
   if (options.signal?.aborted === true) return talosError(error, timeoutMs, options.signal)
   const answered = error instanceof ConnectError && (error.metadata.has('grpc-status') || error.code === Code.DeadlineExceeded)
   if (answered || error instanceof TalosError) return talosError(error, timeoutMs, context.signal)
-  // A stream fails before its connection does. Wait for the connection's error, which says more (such as a TLS alert).
+  // A stream fails before its connection does. Wait for the connection's error, which is more specific (such as a TLS alert).
   await setImmediate()
   return talosError(context.failure() ?? error, timeoutMs, context.signal)
 }

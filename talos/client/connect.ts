@@ -235,7 +235,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     // Read a response that arrived just before the end, such as from a machine that restarts its API after it was configured.
     setTimeout(() => ended.abort(), lastWordsMs)
   }
-  // The socket's error may say more than the session's, such as a TLS alert.
+  // The socket's error may be more specific than the session's, such as a TLS alert.
   socket.on('error', broken)
   socket.once('close', end)
   session.on('error', (error) => {

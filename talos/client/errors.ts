@@ -83,7 +83,7 @@ const unreachable: Record<string, string> = {
 
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 
-/** The first known error in the chain of causes (ours, socket, TLS, HTTP/2), or undefined. */
+/** The first recognised error in the chain of causes (ours, socket, TLS, HTTP/2), or undefined. */
 function transportError(reason: unknown): TalosError | undefined {
   for (let at = reason; at instanceof Error; at = at.cause) {
     if (at instanceof TalosError) return at

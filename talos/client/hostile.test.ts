@@ -27,7 +27,7 @@ async function reach(server: TestServer, deadlineMs?: number): Promise<TalosClie
 
 const grpc = { ':status': 200, 'content-type': 'application/grpc' }
 
-/** A client of a server that answers every call with what `answer` does to the stream, after the header. */
+/** A client of a server that sends the header for every call and then calls `answer` with the stream. */
 async function against(answer: (stream: ServerHttp2Stream) => void, deadlineMs?: number): Promise<TalosClient> {
   return reach(await startRawServer(peers.leaf, (stream) => (stream.respond(grpc, { waitForTrailers: true }), answer(stream))), deadlineMs)
 }

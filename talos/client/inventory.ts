@@ -21,7 +21,7 @@ export type Identity = Awaited<ReturnType<typeof readIdentity>>
 export type Inventory = Awaited<ReturnType<typeof readInventory>>
 export type Disk = Inventory['disks'][number]
 export type Status = Awaited<ReturnType<typeof readStatus>>
-/** `unmet` is what the machine waits for before it is ready. */
+/** `unmet`: the conditions that the machine is waiting for before it is ready. */
 export type MachineStatus = ReturnType<typeof machineStatus>
 
 /** Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override. Throws TalosError, also if the machine has no UUID. */
@@ -100,7 +100,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
         link: text(spec.outLinkName),
         metric: spec.priority,
       })),
-    /** Fields whose lists were truncated. */
+    /** Names of the fields whose lists were truncated. */
     truncated,
   }
 }

@@ -41,7 +41,7 @@ export const resources = {
   link: kind('network', 'LinkStatuses.net.talos.dev', network.LinkStatusSpecSchema),
   /** id `<link>/<address>/<prefix length>` */
   address: kind('network', 'AddressStatuses.net.talos.dev', network.AddressStatusSpecSchema),
-  /** ids `default`, `current`, `routed`, each also with `-no-k8s` and `-only-k8s` once Kubernetes runs */
+  /** ids `default`, `current`, `routed`, each also with `-no-k8s` and `-only-k8s` after Kubernetes has started */
   nodeAddress: kind('network', 'NodeAddresses.net.talos.dev', network.NodeAddressSpecSchema),
   route: kind('network', 'RouteStatuses.net.talos.dev', network.RouteStatusSpecSchema),
   /** id `hostname` */

@@ -25,7 +25,7 @@ export function demandSigned(socket: TLSSocket, shown: X509Certificate, authorit
   const verdict: unknown = socket.authorizationError
   const code = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
   if (code !== 'CERT_NOT_YET_VALID' && code !== 'CERT_HAS_EXPIRED') throw talosError(coded(String(code)), 0)
-  // OpenSSL reports only the last problem, and Node then skips the name check, so a wrong authority or name may be behind a time error.
+  // OpenSSL reports only the last problem, and Node then skips the name check, so a time error may hide a wrong authority or name.
   if (!shown.checkIssued(authority) || !shown.verify(authority.publicKey)) throw talosError(coded('CERT_UNTRUSTED'), 0)
   if (shown.checkIP(host) === undefined) throw talosError(coded('ERR_TLS_CERT_ALTNAME_INVALID'), 0)
   throw certificateOutOfTime(shown, Date.now())
@@ -34,7 +34,7 @@ export function demandSigned(socket: TLSSocket, shown: X509Certificate, authorit
 const coded = (code: string) => Object.assign(new Error(code), { code })
 
 /**
- * Interprets the end of a connection before the first answer. In TLS 1.3 a server checks our certificate only after we
+ * Interprets the end of a connection before the first response. In TLS 1.3 a server checks our certificate only after we
  * consider the connection ready, so a server that hangs up at that point has refused
  * the certificate, even without an alert (the alert is lost if the server had not read everything).
  */
@@ -54,8 +54,8 @@ function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError
 }
 
 /**
- * A server certificate that begins before the certificate of its authority was issued by a slow clock. Such a server refuses all our certificates as
- * not valid yet. Undefined if the two certificates say nothing about the clock.
+ * If a server certificate begins before the certificate of its authority, the clock that issued it is slow. Such a server refuses all our certificates as
+ * not valid yet. Undefined if the server certificate doesn't begin earlier.
  */
 function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {
   const began = shown.validFromDate.getTime()

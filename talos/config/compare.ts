@@ -112,7 +112,7 @@ export const imagesOf = (config: string): MachineImages => imagesOfRoot(mainOf(r
 
 /**
  * @param before the configuration that was sent to the machine, or its last known one
- * @param after its current configuration
+ * @param after the machine's current configuration
  * @returns documents by id (`v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`) in Talos's own form, or unchanged except for sorted keys if the model
  * doesn't know the document; the images of `after`, if any of them differs from `before`; paths of keys, tokens and authorities that differ
  * @throws ConfigError if one of them is invalid YAML

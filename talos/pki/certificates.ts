@@ -23,7 +23,7 @@ export interface AlternativeNames {
 const hourMs = 3_600_000
 /** Talos: `CAValidityPeriod` is 10 years of 365 days. */
 const authorityLifetimeMs = 87_600 * hourMs
-/** Certificates are backdated by this, so that a peer whose clock is behind accepts them. */
+/** Certificates are backdated by this time, so that a peer with a slow clock accepts them. */
 const backdateMs = 5 * 60_000
 
 /**

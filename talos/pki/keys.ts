@@ -14,7 +14,7 @@ export const encodePem = (pem: string): string => Buffer.from(pem).toString('bas
 export const encodePair = ({ crt, key }: KeyPair): KeyPair => ({ crt: encodePem(crt), key: encodePem(key) })
 
 /**
- * What Talos uses its three kinds of keys for: Ed25519 for its own API, ECDSA P-256 for Kubernetes and etcd, RSA-4096 for service accounts
+ * The three kinds of keys that Talos uses: Ed25519 for its own API, ECDSA P-256 for Kubernetes and etcd, RSA-4096 for service accounts
  * (Talos `pkg/machinery/config/generate/secrets/ca.go`).
  */
 export type KeyKind = 'ed25519' | 'p256' | 'rsa4096'

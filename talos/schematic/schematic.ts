@@ -1,6 +1,6 @@
 /**
  * Schematics of the Image Factory: the customization of an image. The id is the hash of the canonical text, so it can be computed
- * without the factory (image-factory `pkg/schematic/schematic.go`). The factory's answer decides: an id works only
+ * without the factory (image-factory `pkg/schematic/schematic.go`). The id that the factory returns is authoritative: an id works only
  * after the factory has received the text.
  */
 import { createHash } from 'node:crypto'

@@ -1,6 +1,6 @@
 import { fields, type Fields } from './shape.ts'
 
-/** Fields of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and the packages of the documents beside it). */
+/** Fields of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and the packages of the other documents). */
 
 const PAIR = '{crt key}'
 const ROUTES = 'routes[]{network gateway source metric# mtu#}'

@@ -3,7 +3,7 @@ import { DOCUMENTS, V1ALPHA1 } from './fields.ts'
 import { isObject, mismatches, text, type Fields } from './shape.ts'
 import { unknownKeys } from './unknown-keys.ts'
 
-/** The bytes are no configuration. A server answers INVALID_ARGUMENT before any validation. */
+/** The bytes are no configuration. A server refuses them with INVALID_ARGUMENT before any validation. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }

@@ -1,7 +1,10 @@
 import type { Loaded } from './load.ts'
 import { isObject } from './shape.ts'
 
-/** Parts of the machine section that apply without a reboot, beside all of `cluster`, `debug` and every separate document (Talos: internal/app/machined/internal/server/v1alpha1, CanApplyImmediate). */
+/**
+ * Parts of the machine section that apply without a reboot, in addition to all of `cluster`, `debug` and every separate document (Talos:
+ * internal/app/machined/internal/server/v1alpha1, CanApplyImmediate).
+ */
 const AT_ONCE = new Set(
   'ca acceptedCAs time certSANs install network sysfs sysctls logging controlPlane kubelet kernel registries pods seccompProfiles nodeAnnotations nodeLabels nodeTaints'.split(
     ' ',

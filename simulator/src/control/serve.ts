@@ -41,7 +41,7 @@ const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z
 const MAX_BODY_BYTES = 64 * 1024
 const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
 
-/** The control socket: HTTP and JSON on a unix socket that only its owner can open. */
+/** The control socket: HTTP and JSON on a Unix socket that only the socket's owner can open. */
 export const openControl = async (simulator: Simulator): Promise<{ close(): Promise<void> }> => {
   await removeStale(simulator.control)
   const server = createServer((request, response) => void handle(simulator, request, response))

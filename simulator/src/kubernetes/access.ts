@@ -64,7 +64,7 @@ const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
   ]
 }
 
-/** Whether a user may do something. Members of system:masters may do everything, others what a binding grants. */
+/** Whether a user may do something. Members of system:masters may do everything, other users only what a role binding grants. */
 const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
   user.groups.includes('system:masters') || rulesOf(objects, user, wish.namespace).some((rule) => grants(rule, wish))
 

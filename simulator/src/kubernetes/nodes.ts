@@ -20,7 +20,7 @@ const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig):
   return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
 }
 
-/** The cluster that a machine's kubelet reports to, if its API answers and accepts the machine's token and authority. */
+/** The cluster to which a machine's kubelet reports, if the cluster's API answers and accepts the machine's token and authority. */
 export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
   const node = machine.config?.node
   if (!node) return undefined

@@ -18,7 +18,7 @@ interface Change {
 /** Minimum number of changes that are kept for watches that start at an earlier version. At most twice as many are kept. */
 const KEPT = 1_000
 
-/** The last changes of a cluster's objects, in memory. Older ones are gone, as after a compaction of etcd. */
+/** The last changes of a cluster's objects, in memory. Older changes are dropped, as by a compaction of etcd. */
 export class History {
   #changes: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
@@ -72,7 +72,7 @@ const BOOKMARK_EVERY_MS = 60_000
 const DEFAULT_TIMEOUT_S = 1_800
 
 /**
- * Watches changes from a version on, or lists all objects and then watches. If changes after the version are gone, the stream has an error 410 and
+ * Watches changes from a version on, or lists all objects and then watches. If changes after the version were dropped, the stream gets an error 410 and
  * the caller lists again (Kubernetes: docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, if given, is called twice a second to
  * detect changes of computed fields. Throws a `Refusal` for an invalid query.
  */

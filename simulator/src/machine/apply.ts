@@ -101,7 +101,10 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
   return { mode, warnings, details }
 }
 
-/** The small server reports neither mode nor details and accepts one configuration. A call with a second configuration waits until the server is gone. */
+/**
+ * The small server reports neither mode nor details and accepts one configuration. A call with a second configuration waits until the small server
+ * has stopped.
+ */
 const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
   if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }
   if (machine.config?.node) {

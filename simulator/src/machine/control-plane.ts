@@ -91,7 +91,7 @@ const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () =>
   while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
 }
 
-/** kubelet: starts, finds the cluster's API, registers the machine as a node and reports it ready once its network is up. */
+/** kubelet: starts, finds the cluster's API, registers the machine as a node, and reports the node as ready after its network has started. */
 export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   machine.service('kubelet', 'Preparing', 'Running pre state')
   machine.service('kubelet', 'Starting', 'Starting service')

@@ -226,7 +226,7 @@ export class Machine {
     await this.world.clock.sleep(Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed), signal)
   }
 
-  /** Resolves when the condition holds. Checks after every change of the machine. */
+  /** Resolves when the condition is true. The condition is checked after every change of the machine. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw new Interrupted()
     if (condition()) return

@@ -68,7 +68,7 @@ export class Services {
     })
   }
 
-  /** Starts a service at once, for services whose start takes no relevant time. */
+  /** Starts a service without delay, for services with a negligible start time. */
   start(id: string): void {
     this.set(id, 'Starting', 'Starting service')
     this.set(id, 'Running', 'Health check successful', true)

@@ -111,7 +111,7 @@ export const openSecure = async (machine: Machine, bundle: SecretsBundle, roles:
     await connectSecure({ host: machine.plan.address }, await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }), { deadlineMs: 5000 }),
   )
 
-/** Polls until the condition is true. Fails with `what`. */
+/** Polls until the condition is true. On timeout the error names `what`. */
 export const until = async (what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
   const end = performance.now() + timeoutMs
   while (!(await condition())) {

@@ -1,6 +1,6 @@
 /**
  * The model of Talos's documents: which keys exist, how values merge, how a document
- * is written, which values are secret, and what the editor completes. Keys are in Talos's order, in which Talos writes them.
+ * is written, which values are secret, and what the editor completes. Keys are in the order in which Talos writes them.
  */
 
 import type { Minor } from '../../versions.ts'

@@ -45,7 +45,10 @@ export const requestedBy = ({ body, annotations }: Service, names: readonly stri
 
 export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
 
-/** The addresses that each Service keeps, and a list of all kept addresses. `keep` gets the addresses that earlier Services keep as `taken`. */
+/**
+ * The addresses that each Service keeps, and a list of all kept addresses. The argument `taken` of `keep` contains the addresses that earlier
+ * Services keep.
+ */
 export const keptAddresses = (services: readonly Service[], keep: (service: Service, taken: readonly Address[]) => Address[]) => {
   const taken: Address[] = []
   const kept = new Map<Service, Address[]>()
