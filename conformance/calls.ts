@@ -35,7 +35,7 @@ export interface Count {
   lost: string[]
 }
 
-/** Makes `calls` calls to the server `program` (built from `calls/`): half of them one after another, half eight at a time. */
+/** Makes `calls` calls to the server `program` (built from `calls/`): the first half one after another, the second half with eight in parallel. */
 export async function countLostCalls(program: string, calls: number): Promise<Count> {
   const server = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
   try {

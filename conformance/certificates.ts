@@ -33,7 +33,7 @@ export interface CertificateCase {
   hours?: number
 }
 
-/** A certificate, its key, and the authority that signed it, PEM. */
+/** A certificate, its key, and the certificate of the authority that signed it, all in PEM. */
 export interface Pair extends KeyPair {
   ca: string
 }

@@ -21,7 +21,7 @@ export interface Installation {
   call: <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
   /** Calls the control socket of the simulator: GET, or POST with a body. */
   simulator: <T>(path: string, sent?: object) => Promise<T>
-  /** Stops both processes as Ctrl-C does, and starts them again with the same data. */
+  /** Stops program and simulator as Ctrl-C does, and starts them again with the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
 }

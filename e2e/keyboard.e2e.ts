@@ -128,7 +128,7 @@ describe('by keyboard alone', () => {
     await tabTo(bin)
     await key('Enter')
     const question = page.getByRole('dialog', { name: 'Delete kernel-tuning?' })
-    // Cancel has the focus, so that Enter by mistake loses nothing.
+    // Cancel has the focus, so that pressing Enter by mistake loses nothing.
     await focused(question.getByRole('button', { name: 'Cancel' }))
     await tabTo(question.getByRole('button', { name: 'Delete' }))
     await key('Escape')

@@ -34,7 +34,7 @@ export interface ConnectOptions {
 export const apiPort = 50_000
 const defaultDeadlineMs = 10_000
 const minVersion = 'TLSv1.2'
-/** How long data that arrived before the end of a connection may still be read. */
+/** Milliseconds for reading data that arrived before the end of a connection. */
 const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
 const maintenanceName = 'maintenance-service.talos.dev'

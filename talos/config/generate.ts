@@ -1,5 +1,5 @@
 /**
- * Machine configurations as `talosctl gen config` makes them for the minors of `versions.ts`: the same bytes from the same input
+ * Machine configurations as `talosctl gen config` makes them for the minors of `versions.ts`: the same input gives the same bytes
  * (Talos `pkg/machinery/config/generate`). Comments and examples are left out, as with `--with-docs=false --with-examples=false`.
  */
 import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'

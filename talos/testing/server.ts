@@ -16,7 +16,7 @@ export interface TestServer {
   stop: () => Promise<void>
 }
 
-/** Listens on a port of its own on 127.0.0.1 and counts connections. */
+/** Listens on a free port of 127.0.0.1 and counts connections. */
 export async function listen(server: Server): Promise<TestServer> {
   const sockets = new Set<Socket>()
   let accepted = 0

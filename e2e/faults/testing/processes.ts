@@ -123,7 +123,7 @@ export interface SiteOptions {
 }
 
 export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {
-  // Its own block of addresses, so that fleets of several processes don't collide.
+  // Each simulator gets its own block of addresses, so that fleets of several processes don't collide.
   const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
   writeFileSync(scenario, JSON.stringify({ special: {}, ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'] }))
@@ -204,7 +204,7 @@ export async function startProgram(folder: string, more: Readonly<Record<string,
   }
 }
 
-/** A folder that the database's account can enter, removed after the tests. */
+/** A folder that the database's account can enter. The folder is removed after the tests. */
 export function temporaryFolder(): { folder: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-faults-'))
   chmodSync(folder, 0o711)

@@ -96,7 +96,7 @@ export async function ended(call: Caller, id: string, withinMs = 60_000): Promis
   }
 }
 
-/** Creates a cluster of three control planes and workers, or of one and workers if there are fewer than four servers. */
+/** Creates a cluster of three control planes, or of one if there are fewer than four servers. The other servers become workers. */
 export async function create(call: Caller, site: Site, name: string, nodes: readonly Server[]): Promise<{ cluster: Cluster; operation: Operation }> {
   const controlPlanes = nodes.length < 4 ? 1 : 3
   const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))

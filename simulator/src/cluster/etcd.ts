@@ -103,7 +103,7 @@ export class EtcdCluster {
     return this.state.members.every((member) => !member.learner)
   }
 
-  /** Adds a machine as a learner, which can't vote. It has no name until it first starts. */
+  /** Adds a machine as a learner, which can't vote. The member has no name until its first start. */
   add(machine: Machine): Member {
     const member = { id: newId(), machine: machine.plan.index, name: '', address: machine.plan.address, learner: true }
     this.change((state) => state.members.push(member))

@@ -2,7 +2,7 @@ import type { Loaded } from './load.ts'
 import { isObject, list, object, text } from './shape.ts'
 import { imageTag } from './versions.ts'
 
-/** A PEM pair of a configuration; `key` is null on machines that only verify. */
+/** A PEM pair of a configuration; `key` is null on machines that only verify certificates. */
 export interface Pair {
   crt: string
   key: string | null

@@ -22,7 +22,7 @@ interface Field {
   list?: true
   /** The field is written even if it is empty. */
   always?: true
-  /** Go type in the factory, for its error about unknown fields. */
+  /** The field's Go type in the factory. The factory's error about unknown fields contains it. */
   type?: string
 }
 
@@ -203,7 +203,7 @@ const scalar = (value: string, depth: number): string => {
 /** Whether YAML 1.2 or 1.1 would read the plain text as another type. */
 const isSomethingElse = (value: string): boolean =>
   value === '' ||
-  // The merge key is its own type.
+  // YAML's merge key (`<<`) has its own type.
   value === '<<' ||
   (['core', 'yaml-1.1'] as const).some((schema) => {
     const { contents, errors } = parseDocument(value, { schema })

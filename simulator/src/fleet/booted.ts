@@ -53,7 +53,7 @@ interface Record {
   schematic: string
 }
 
-/** First number of machines outside of the scenario, so that the scenario may grow. */
+/** Number of the first machine outside of the scenario. High, so that the scenario may grow. */
 const FIRST_BOOTED = 1_000_000
 
 /** Machines outside of the scenario. They survive a restart of the simulator. */

@@ -43,7 +43,7 @@ export function* spots(plans: readonly ServerPlan[], offset: number, place: stri
 export interface ServerPlan {
   /** From 0, over the whole fleet. */
   index: number
-  /** The label on its rack, for people and for the control socket: `poz-03`. */
+  /** The server's label on the rack, for people and for the control socket: `poz-03`. */
   name: string
   address: string
   place: Place

@@ -42,11 +42,14 @@ const scenarioSchema = z.strictObject({
   servers: z._default(z.int().check(z.minimum(1), z.maximum(MAX_SERVERS)), 12),
   speed: z._default(z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)), 1),
   datacenters: z._default(z.array(placeCode).check(z.minLength(1)), ['PL-POZ-1', 'DE-FRA-1']),
-  /** Assigned in turn within each datacenter. By default the first datacenter runs the newest version and the others a mix. */
+  /** Talos versions, assigned to servers in turn within each datacenter. By default the first datacenter runs the newest version and the others a mix. */
   talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
   /** Load balancer of new clusters. */
   load_balancer: z._default(z.enum(LOAD_BALANCERS), 'cilium'),
-  /** Special properties by server number, from 1. By default a fleet of twelve or more has a server without disks, one that fails its first install and a slow one. */
+  /**
+   * Special properties by server number, from 1. By default a fleet of twelve or more has one server without disks, one that fails its first install,
+   * and one that is slow.
+   */
   special: z.optional(z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema)),
 })
 export type Scenario = z.infer<typeof scenarioSchema>

@@ -36,7 +36,7 @@ const authoritiesOf = (machine: Machine): string[] => {
   return node ? [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas] : []
 }
 
-/** Authorities of a machine's API when it was last opened. */
+/** Authorities that were in effect when a machine's API was last opened. */
 const trustedBy = new WeakMap<Machine, string>()
 const peers = new WeakMap<Http2Session, Peer>()
 /** Connections with the fault `early-answer`: the server answers before the client ends its request. */

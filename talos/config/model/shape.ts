@@ -8,7 +8,7 @@ import type { Minor } from '../../versions.ts'
 interface Common {
   /** Description in one sentence, for people. */
   about?: string
-  /** Written also when it has no value (Go fields without `omitempty`). */
+  /** The field is written even if it has no value (Go fields without `omitempty`). */
   always?: boolean
   /** Masked for every reader. */
   secret?: boolean

@@ -40,7 +40,7 @@ export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Pr
   }
 }
 
-/** Installs a load balancer and removes the others with their objects and the addresses they assigned. */
+/** Installs a load balancer. Removes all other load balancers with their objects and the addresses that they have assigned. */
 export const setLoadBalancer = (cluster: EtcdCluster, objects: Objects, wanted: LoadBalancer): void => {
   const before = cluster.state.kubernetes.loadBalancer
   if (before === wanted) return

@@ -39,7 +39,7 @@ const familiesOf = (spec: Body): (4 | 6)[] => {
   return spec.ipFamilyPolicy === 'PreferDualStack' || spec.ipFamilyPolicy === 'RequireDualStack' ? asked : asked.slice(0, 1)
 }
 
-/** Addresses that a Service requests in its specification or in one of these annotations. */
+/** Addresses that a Service requests in its specification or in one of the given annotations. */
 export const requestedBy = ({ body, annotations }: Service, names: readonly string[]): Address[] =>
   [text(object(body.spec).loadBalancerIP), ...names.flatMap((name) => text(annotations[name]).split(','))].flatMap((item) => parseAddress(item.trim()) ?? [])
 
