@@ -1,4 +1,5 @@
-// The console's build: `npm run build` writes console/dist; `npx vite --config console/vite.config.ts` serves it while it is worked on, with the API of a Steelyard on 8080.
+// The console's build: `npm run build` writes console/dist; `npx vite --config console/vite.config.ts` serves the console
+// during development, with the API of a Steelyard server on port 8080.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'

@@ -7,8 +7,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const text = /\.(js|css|svg|json|txt|webmanifest)$/
 
 /**
- * After the bundle is written: `.br` and `.gz` beside each text file, so that the server only reads, and `build.json` with what the server has to know of this build.
- * index.html is not compressed: the server puts a nonce into it for each answer, in place of `__NONCE__`. `reporting_origin` is what the content policy has to let through.
+ * Runs after the bundle is written. Adds `.br` and `.gz` beside each text file of 512 bytes or more, so that the server needn't compress,
+ * and `build.json`, in which the server reads the facts that it needs about this build.
+ * index.html is not compressed: for each response the server replaces `__NONCE__` in it by a nonce.
+ * `reporting_origin` is the origin for error reports, which the content security policy must allow.
  */
 export const finish = (about: { version: string; reporting_origin: string | null; environment: string }) => {
   let out = ''
@@ -23,7 +25,7 @@ export const finish = (about: { version: string; reporting_origin: string | null
       isWritten = true
     },
     async closeBundle() {
-      // Also called where the build failed: what it said is then the last word.
+      // Also called after a failed build. Then do nothing, so that the build's own error stays the last output.
       if (!isWritten) return
       const names = (await readdir(out, { recursive: true })).filter((name) => text.test(name))
       for (const name of names) {

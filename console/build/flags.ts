@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 
-/** Flags of the package country-flag-icons as files of their own, `/flags/PL.svg`: a page fetches the few that it shows, and no script carries a list of 250. */
+/** Serves each flag of the package country-flag-icons as a file, `/flags/PL.svg`: a page fetches the few that it shows, and no script contains all 250. */
 export const flags = (): Plugin => {
   const folder = dirname(fileURLToPath(import.meta.resolve('country-flag-icons/3x2/flags.css')))
   return {

@@ -1,4 +1,4 @@
-/** The one font that every first screen shows is fetched with the page and not after its style sheet. */
+/** Preloads the one font that every first screen shows, so that the browser fetches it with the page and not after the style sheet. */
 export const fontPreload = () => ({
   name: 'steelyard:font-preload',
   apply: 'build' as const,

@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 
-/** What somebody who isn't signed in sees first. The bundle of these pages is kept small; what they import isn't put into `app`. */
+/** The first pages for users who aren't signed in. Their bundle is kept small: modules that these pages import aren't put into `app`. */
 const firstPages = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx']
 
-/** Folders that nearly every signed-in page uses: many small pieces compress badly and cost a request each. */
+/** Folders that nearly every signed-in page uses. They share one piece, because many small pieces compress badly and cost a request each. */
 const sharedFolders = /console\/src\/(ui\/(?!text\/|form\/)|lib|api|layout)|\/contract\/(?!network\/)|node_modules\/(zod|@tanstack)\//
 
 type Groups = NonNullable<Exclude<Rolldown.OutputOptions['codeSplitting'], boolean | undefined>['groups']>
 
 /**
- * The pieces of the bundle, from the graph of imports: what runs first, what the first pages share, and what at least four pages share. Each group
- * takes its dependencies along, unless an earlier group has them; so a piece imports earlier pieces only and no two wait for each other.
+ * Divides the bundle into pieces (chunks) by the graph of imports: what runs first, what the first pages share, and what at least four pages share. Each group
+ * includes its dependencies, unless an earlier group includes them. So a piece imports only earlier pieces, and no two pieces import each other.
  */
 export function pieces(): Groups {
   let first: Set<string> | undefined
@@ -29,7 +29,7 @@ export function pieces(): Groups {
       priority: 2,
     },
     { name: 'app', test: sharedFolders, minShareCount: 4 },
-    // Comes with the first form that is opened.
+    // Loaded with the first form that is opened.
     { name: 'form', test: /console\/src\/ui\/form\/|node_modules\/react-hook-form\// },
   ]
 }
@@ -41,7 +41,7 @@ function reachable(roots: readonly string[], importsOf: (id: string) => readonly
   return found
 }
 
-/** The pieces that import each other in circles: what is left once those that import nothing else, or that nothing else imports, are taken away. */
+/** Pieces that import each other in a circle. Found by repeatedly removing pieces that import no other piece, or that no other piece imports. */
 export function circleIn(importsOf: ReadonlyMap<string, readonly string[]>): readonly string[] {
   let left: readonly string[] = [...importsOf.keys()]
   for (;;) {
@@ -52,7 +52,7 @@ export function circleIn(importsOf: ReadonlyMap<string, readonly string[]>): rea
   }
 }
 
-/** Fails the build where pieces import each other in a circle: one of them then runs before what it calls exists ("g is not a function"), on every page. */
+/** Fails the build if pieces import each other in a circle: one of them would run before the functions that it calls exist ("g is not a function"). */
 export const noCircles = (): Plugin => ({
   name: 'steelyard:no-circles',
   generateBundle(_, bundle) {

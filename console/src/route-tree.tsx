@@ -6,7 +6,10 @@ import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
 import { RootFrame } from './layout/frame/RootFrame.tsx'
 import { everyText, stringifySearch, texts } from './lib/search.ts'
 
-/** A text, in which `$id` stands for a path param; or the name of what the page has fetched by its id, in words around it. */
+/**
+ * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` has fetched. `shown` formats the name.
+ * `fallback`, or else the id, is shown until the name is known.
+ */
 export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
 
 declare module '@tanstack/react-router' {
@@ -14,13 +17,13 @@ declare module '@tanstack/react-router' {
     crumb?: Crumb
   }
   interface HistoryState {
-    /** Where a guard sent the person away from. */
+    /** URL that the user wanted when a guard redirected to the login page. */
     from?: string
   }
 }
 
 const noSearch = () => ({})
-/** Where a route stands in the tree, and its crumb. */
+/** A route's place in the tree, and its crumb. */
 const at = <Parent extends AnyRoute, const Path extends string>(parent: Parent, path: Path, crumb?: Crumb) => ({
   getParentRoute: () => parent,
   path,
@@ -28,15 +31,15 @@ const at = <Parent extends AnyRoute, const Path extends string>(parent: Parent, 
 })
 
 /**
- * The page's search params, and a setter: undefined or '' removes one. It replaces the history entry unless `push` is set.
- * A change shows at once. The router would show it only after loading, and a controlled input would jump back until then.
+ * The page's search params, and a setter: undefined or '' removes a param. The setter replaces the history entry unless `push` is set.
+ * A change shows at once. The router would show the change only after loading, and a controlled input would jump back until then.
  */
 function useSearch<Search extends object>(): { search: Search; setSearch: SetSearch<Search> } {
   const router = useRouter()
   // The search of the page that is shown, not of the one that is loading.
   const matched = useRouterState({ select: (state) => state.matches.at(-1)?.search })
   const shown = matched as Search
-  // Valid only on top of the search it was made on. The next search that the router shows replaces it.
+  // Changed params that the router doesn't show yet. Valid only while the router shows `on`; the next search that the router shows replaces them.
   const [ahead, setAhead] = useState<{ on: object | undefined; search: Search }>()
   const setSearch: SetSearch<Search> = useCallback(
     (change, { push = false } = {}) => {
@@ -47,7 +50,7 @@ function useSearch<Search extends object>(): { search: Search; setSearch: SetSea
       if (page?.pathname === pathname) setAhead({ on: page.search, search: search as Search })
       const go = async () => {
         await router.navigate({ href, replace: !push, resetScroll: false })
-        // A refused navigation (a draft that is kept) changes nothing.
+        // The navigation was refused, because the user stays with unsaved input: drop the change.
         if (router.latestLocation.href !== href) setAhead(undefined)
       }
       void go()
@@ -58,9 +61,9 @@ function useSearch<Search extends object>(): { search: Search; setSearch: SetSea
 }
 
 /**
- * Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it.
- * A change of the search params alone loads beside the page that stands: as a dependency of the loader (`loaderDeps`) it would be another page to the router,
- * which on a slow line puts the pending page in its place and so drops what was typed and where the focus was.
+ * Loader and component of a page. The page's data is fetched as soon as its file has loaded. The query cache is loaded with the first page that needs it.
+ * If only the search params change, the shown page stays while data loads. With the params in `loaderDeps` the router would treat it as another page and,
+ * on a slow connection, show the pending page instead. Typed input and the focus would be lost.
  */
 function page<Route extends AnyRoute>(route: Route, importer: () => Promise<PageModule<Route>>): void {
   const Page = lazyRouteComponent(importer, 'Page')
@@ -93,7 +96,7 @@ const signInRoute = createRoute({
 
 const setPasswordRoute = createRoute({ ...at(rootRoute, '/auth/reset'), validateSearch: noSearch })
 
-/** Everything below /infra is for signed-in people. While the session is being validated the guard lets in; it is asked again when the answer is there. */
+/** Everything below /infra is for signed-in users. While the session is being validated the guard lets the user in; it runs again after the validation. */
 const infraRoute = createRoute({
   ...at(rootRoute, '/infra'),
   beforeLoad: async ({ location }) => {
@@ -171,7 +174,7 @@ export const routeTree = rootRoute.addChildren([
   ]),
 ])
 
-// Beside the tree, so that a page's file can be typed by it.
+// Separate from the tree, so that a page's file can use the types of the tree.
 page(homeRoute, () => import('./routes/index.tsx'))
 page(signInRoute, () => import('./routes/auth.login.tsx'))
 page(setPasswordRoute, () => import('./routes/auth.reset.tsx'))

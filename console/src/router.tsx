@@ -8,7 +8,7 @@ export const router = createRouter({
   parseSearch,
   stringifySearch,
   defaultPreload: false,
-  // The query cache knows what is fresh.
+  // The query cache decides whether data is fresh.
   defaultPreloadStaleTime: 0,
   defaultPendingMs: 150,
   defaultPendingMinMs: 200,
@@ -23,7 +23,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The link that an event is about, if it leads to one of our pages in this tab. */
+/** The link on which an event happened, if it leads to a page of the console in this tab. */
 function ourLink(event: Event): HTMLAnchorElement | null {
   const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[href]') : null
   if (
@@ -39,8 +39,8 @@ function ourLink(event: Event): HTMLAnchorElement | null {
 }
 
 /**
- * What had the focus goes with the page before, at once or when its menu or dialog has closed: the keyboard then goes on in the new page,
- * and not at the top of the frame. Whoever presses something meanwhile is elsewhere already.
+ * Moves the focus to the new page after the focused element of the previous page is gone, at once or when a menu or dialog has closed. Without this,
+ * keyboard users would continue at the top of the frame. If the user presses a key or a button meanwhile, the focus is not moved.
  */
 function takeFocus(): void {
   const look = () => {
@@ -59,7 +59,10 @@ function takeFocus(): void {
   look()
 }
 
-/** Plain links are pages of the router: parts need not know it. With `data-replace` the entry in the history is replaced. What the pointer rests on is fetched ahead. */
+/**
+ * Lets the router handle plain links, so that UI components needn't know the router. A link with `data-replace` replaces the history entry.
+ * The page of a link under the pointer is preloaded.
+ */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
@@ -78,7 +81,7 @@ export function followLinks(): void {
       void router.preloadRoute({ to: location.pathname, search: location.search } as never)
     }, 60)
   })
-  // A new page begins at its top; going back, the browser restores where one was.
+  // A new page starts at its top. After Back the browser restores the scroll position.
   let back = false
   window.addEventListener('popstate', () => {
     back = true

@@ -12,20 +12,20 @@ import { tokenBox, userKey } from './tokens.ts'
 export type AuthStatus = 'loading' | 'signedIn' | 'signedOut'
 
 const tokens = tokenBox(localStorage)
-/** Starts as `loading` until the stored session is validated. */
+/** `loading` until the stored session has been validated. */
 export const authStatus = createStore<AuthStatus>('loading')
 export const useAuthStatus = (): AuthStatus => useStore(authStatus)
 
 const currentUser = createStore<User | null>(tokens.user())
-/** Who is signed in; null until known. */
+/** The signed-in user; null until known. */
 export const useUser = (): User | null => useStore(currentUser)
 
 /** A token with less than this left, in ms, counts as expired, because the request takes time to arrive. */
 const marginMs = 3_000
 
-/** Limit of a sign-in, in ms. The server's own limits are shorter. */
+/** Time limit of a sign-in, in ms. The server's own limits are shorter. */
 const signInMs = 30_000
-/** Limit of revoking the sessions, in ms. Log out ends within 5 s even where the server never answers. */
+/** Time limit for revoking the sessions, in ms. Log out finishes within 5 s even if the server never responds. */
 const revokeMs = 4_000
 
 /** Signs in. Throws an error whose message the form shows. A failure is also reported (without the email) and shown as a toast. */
@@ -55,7 +55,7 @@ function begin(): void {
   authStatus.set('signedIn')
 }
 
-/** There is no session. The message is one of the specification's. */
+/** Thrown if there is no session. The message is one of the specification's sentences. */
 class NoSession extends Error {}
 
 let refreshing: Promise<string> | null = null
@@ -79,7 +79,10 @@ async function refreshNow(seen: string | null, limitMs: number): Promise<string>
   return answer.access_token
 }
 
-/** Runs `what` under a Web Lock. Pages over plain HTTP have no Web Locks: there each tab refreshes by itself. Throws `noAnswer` after waiting `limitMs` for another tab. */
+/**
+ * Runs `what` while holding a Web Lock. Pages over plain HTTP have no Web Locks: there each tab refreshes by itself.
+ * Throws `noAnswer` if another tab still holds the lock after `limitMs`.
+ */
 async function locked<T>(name: string, limitMs: number, what: () => Promise<T>): Promise<T> {
   if ((navigator as Partial<Navigator>).locks === undefined) return what()
   const late = AbortSignal.timeout(limitMs)
@@ -98,7 +101,8 @@ const stands = (): boolean => {
 }
 
 /**
- * Returns a valid access token. Refreshes it first if it is missing, expired, or equal to `refused`, the token that was just answered with 401. Retries within `budget`.
+ * Returns a valid access token. Refreshes it first if it is missing, expired, or equal to `refused`, the token that the server just rejected
+ * with 401. Retries within `budget`.
  * Throws NoSession, or what the last refresh threw.
  */
 export async function accessToken(refused: string | null = null, budget: Budget = patience()): Promise<string> {
@@ -109,7 +113,7 @@ export async function accessToken(refused: string | null = null, budget: Budget 
   return refresh(refused ?? stored?.value ?? null, budget)
 }
 
-/** Whether an error of `accessToken` means that the session is over. A DOMException does not: the browser takes locks away from a page that is being left. */
+/** Whether an error of `accessToken` means that the session is over. A DOMException does not: leaving a page aborts its lock requests. */
 export const endsSession = (error: unknown): boolean => !(error instanceof DOMException)
 
 /** Called when a session ends, for instance to clear the query cache. `explicit`: the user logged out. */
@@ -175,7 +179,7 @@ export async function validateSession(): Promise<void> {
   } catch (error) {
     if (!endsSession(error)) return undefined
     report(error)
-    // The specification wants it logged.
+    // The specification requires that this error is logged.
     // oxlint-disable-next-line no-console
     console.error('The session could not be validated:', error instanceof Error ? error.message : error)
     sessionLost()
@@ -183,7 +187,7 @@ export async function validateSession(): Promise<void> {
   return undefined
 }
 
-/** Guard of signed-in routes: checks the stored tokens. Refreshes the access token first if only that has expired. */
+/** Guard of signed-in routes: checks the stored tokens. If only the access token has expired, refreshes it first. */
 export async function sessionHolds(): Promise<boolean> {
   if (authStatus.get() === 'loading') return true
   if (authStatus.get() === 'signedOut') return false
@@ -208,14 +212,14 @@ export function heldScopes(): readonly string[] | null {
 }
 
 const lookEveryMs = 2_000
-/** Notices the end of a stored session without a call: after its 24 h, or when the stored tokens are gone. */
+/** Detects the end of a stored session without a request: after its 24 h, or when the stored tokens are gone. */
 export function watchSession(): void {
   setInterval(() => {
     if (authStatus.get() === 'signedIn' && !stands()) sessionLost()
   }, lookEveryMs)
 }
 
-/** Another tab signed in or out. */
+/** Follows a sign-in or Log out in another tab. */
 window.addEventListener('storage', (event) => {
   if (event.key !== userKey && event.key !== null) return
   if (tokens.user() !== null) begin()

@@ -9,7 +9,7 @@ export { CallError } from './http.ts'
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** Idempotency-Key of a POST. Pass the same key for a retry, so that the call has effect once. */
+  /** Idempotency-Key of a POST. Pass the same key for a retry, so that the call takes effect only once. */
   key?: string
   /** If-Match: the `version` that was read. Without it the last write wins. */
   version?: number
@@ -56,7 +56,7 @@ export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = 
   return read(operation, await send(operation, ask, { signal }))
 }
 
-/** Saves a call's answer as a file under the name that the server sends. */
+/** Downloads a call's response as a file, under the name that the server sends. */
 export async function download<O extends Operation>(operation: O, ask: Ask<O>, fallbackName: string): Promise<void> {
   const response = await authorized(operation, ask)
   const name = /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName

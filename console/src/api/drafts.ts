@@ -14,8 +14,8 @@ let forgotten: string | null = null
 let opened: Promise<IDBDatabase> | undefined
 
 /**
- * Opens one connection and reopens it after it was closed. The browser closes it when the site's storage is cleared, which the answer to a Log out
- * requests (Clear-Site-Data). A page of a newer version waits until it is closed.
+ * Opens one connection and reopens it after it was closed. The browser closes it when the site's storage is cleared, which the response to a Log out
+ * requests (Clear-Site-Data). A page of a newer version waits until this connection is closed.
  */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
@@ -74,7 +74,7 @@ interface Draft {
 
 /** `name` identifies the form, such as "patch/{server}/{patch}". Validate the result: an older version of the page may have written it. */
 export function readDraft(userId: string, name: string): Promise<Draft | undefined> {
-  // A form that mounts belongs to a user who has signed in again.
+  // A form of this user mounts, so the user has signed in again and drafts may be saved again.
   if (forgotten === userId) forgotten = null
   return ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft | undefined>)
 }
@@ -86,7 +86,7 @@ export async function writeDraft(userId: string, name: string, value: unknown): 
 
 export const removeDraft = (userId: string, name: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete([userId, name]))
 
-/** Everything of one user, at Log out. */
+/** Deletes all drafts of a user, at Log out. */
 export function removeDrafts(userId: string): Promise<unknown> {
   forgotten = userId
   return ask('readwrite', (drafts) => drafts.delete(IDBKeyRange.bound([userId], [userId, []])))

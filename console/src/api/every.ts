@@ -1,4 +1,4 @@
-/** Every datacenter and every cluster, for filters and choices of any page. */
+/** Queries for all datacenters and all clusters, for the filters and select boxes of any page. */
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { query } from './query.ts'

@@ -2,14 +2,14 @@ import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { stringifySearch } from '../lib/search.ts'
 
-/** A call that failed: an error answer, or no answer (`status` 0). `message` is a sentence for users. */
+/** A call that failed: an error response, or no response (`status` 0). `message` is a sentence for users. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly status: number
   readonly code: string
-  /** Sentence per field, for forms. */
+  /** Error sentence per field, for forms. */
   readonly fields: Readonly<Record<string, string>> = {}
-  /** The object that blocks the call, for a link to it. */
+  /** The object because of which the call was refused, for a link to it. */
   readonly related: Related | null = null
   readonly retryAfterSeconds: number | null = null
   /** Whether `message` comes from the server. If not, a form may have a better sentence. */
@@ -34,13 +34,14 @@ export function whyOf(error: unknown): string {
 
 export const noAnswer = 'Steelyard does not answer. Check your connection.'
 
-/** Whether a call got no decision: no answer, an unreadable one, 5xx or 429. Any other 4xx is a decision. */
+/** Whether a failed call is undecided: no response, an unreadable response, 5xx or 429. Any other 4xx is the server's decision. */
 export const isUndecided = (error: unknown): error is CallError =>
   error instanceof CallError && (error.status < 400 || error.status === 429 || error.status >= 500)
 
 /**
- * The few calls of the first screen, by name, method and path alone: their declarations bring the schema library with them, which would be a tenth of what a visitor has to fetch.
- * `http.test.ts` holds them to the contract.
+ * The few calls of the first screen, with name, method and path only. Their full declarations import the schema library,
+ * which would be a tenth of what a visitor has to download.
+ * `http.test.ts` checks these calls against the contract.
  */
 export const entryCalls = {
   authorize: { name: 'authorize', method: 'POST', path: '/v1/authorize' },
@@ -72,19 +73,19 @@ export interface SendOptions {
   signal?: AbortSignal | undefined
   /** Time limit in ms. */
   limitMs?: number
-  /** Idempotency-Key: a repeat with the same key gets the first answer. */
+  /** Idempotency-Key: a repeated request with the same key gets the first response. */
   key?: string | undefined
   /** If-Match: the version that the change is based on. */
   version?: number | undefined
   headers?: Record<string, string>
   /**
-   * Allows cookies. Sign-in needs the cookie of known devices. Log out needs it because browsers let an answer clear this origin's storage
-   * (Clear-Site-Data) only if cookies could be sent.
+   * Allows cookies. Sign-in needs the cookie of known devices. Log out needs cookies because browsers let a response clear this origin's storage
+   * (Clear-Site-Data) only if the request was allowed to send cookies.
    */
   cookies?: boolean
 }
 
-/** Sends one declared request. Throws CallError if there is no answer. The caller judges the answer. */
+/** Sends one declared request. Throws CallError if there is no response. The caller checks the response's status. */
 export async function send(
   operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
@@ -112,11 +113,11 @@ export async function send(
   }
 }
 
-/** Reads a successful answer. Throws CallError for any other. */
+/** Reads a successful response. Throws CallError for an unsuccessful one. */
 export const read = async <O extends Operation>(operation: O, response: Response): Promise<Answer<O>> =>
   (await readAnswer(response, operation.media !== 'application/json')) as Answer<O>
 
-/** Like `read`, without a declaration: text, JSON, or undefined if there is no content. */
+/** Like `read`, but without a declaration. Returns text, JSON, or undefined if the response has no content. */
 export async function readAnswer(response: Response, text = false): Promise<unknown> {
   if (!response.ok) throw await problemOf(response)
   if (response.status === 204) return undefined

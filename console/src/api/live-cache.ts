@@ -2,10 +2,10 @@ import type { QueryClient } from '@tanstack/react-query'
 import type { EventKind } from '#contract/events.ts'
 import type { Message } from '../lib/sse.ts'
 
-/** `event` is such as `server.updated`. */
+/** A message of the live stream. `event` is a name such as `server.updated`. */
 export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
-/** Prefixes of the query keys that show a kind of object. */
+/** By kind of object: prefixes of the names of queries whose responses show such objects. */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
@@ -18,13 +18,13 @@ const concerned: Record<EventKind, readonly string[]> = {
   user: ['user'],
 }
 
-/** Whether a cached answer may have changed. `happened` lists the changed objects by kind. An answer about one other object of the same kind has not changed. */
+/** Whether a cached response may be out of date. `happened` lists the changed objects by kind. A response about another single object is still current. */
 export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind, ReadonlySet<string>>): boolean {
   const name = String(key[0])
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
     const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
-    // A call about a patch has the server's id as `id`.
+    // In a call about a patch, `id` is the server's id.
     const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }
@@ -34,7 +34,7 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
 const hasContact = (value: unknown): value is { id: string; talos: { last_contact_at: string | null } } =>
   typeof value === 'object' && value !== null && 'talos' in value && typeof value.talos === 'object' && value.talos !== null
 
-/** Writes contact times into the cache without fetching: a contact alone makes no event. `data` is {id → time}, alone or under `contacts`. */
+/** Writes servers' contact times into the cache without a request: a contact alone causes no event. `data` maps ids to times, directly or under `contacts`. */
 export function applyContacts(client: QueryClient, data: unknown): void {
   const times = ((data as { contacts?: unknown }).contacts ?? data) as Record<string, unknown>
   const touch = <T>(value: T): T => {

@@ -9,30 +9,30 @@ import { forgetLive, liveState, sayLive } from './live-state.ts'
 import { probeLimitMs, watchdog } from './watchdog.ts'
 
 const pollEveryMs = 15_000
-/** A stream without any message or heartbeat for this long, in ms, is dead. */
+/** A stream without any message or heartbeat for this long, in ms, counts as dead. */
 const silenceMs = heartbeatMs * 2.5
 /** Longest pause between attempts to reopen the stream, in ms. */
 const mostPauseMs = 4_000
 /** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
 
-/** `heard`: a sign of life. `ask`: a new tab asks whether there is one. */
+/** Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live. */
 type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
 
-/** Rejects if the server does not answer. An answer from a proxy in its place does not count. */
+/** Rejects if the server does not respond. A proxy's response in place of the server's does not count. */
 async function probe(): Promise<void> {
   const { status } = await send({ method: 'GET', path: '/healthz' }, {}, { limitMs: probeLimitMs })
   if (status >= 500) throw new CallError(noAnswer, { status })
 }
 
 /**
- * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes it to the other tabs by BroadcastChannel.
- * Returns a function that stops it.
+ * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes the messages to the other tabs by BroadcastChannel.
+ * Returns a function that stops the updates.
  */
 export function followEvents(client: QueryClient): () => void {
   const stopped = new AbortController()
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('steelyard.live')
-  // A BroadcastChannel has no target origin: it never leaves ours.
+  // A BroadcastChannel has no target origin: its messages never leave our origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const pass = (passed: Passed) => channel?.postMessage(passed)
   let lastId: string | null = null
@@ -86,7 +86,7 @@ export function followEvents(client: QueryClient): () => void {
             misses = 0
             // Retry queries that failed while the server was silent: no event announces them.
             void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
-            // What was fetched before the stream opened may have changed in between. Nearly always it hasn't, and the answer is a 304.
+            // Data fetched before the stream opened may be out of date, so it is fetched again. Nearly always it hasn't changed, and the response is a 304.
             if (lastId === null) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
           },
           onHeard: () => {
@@ -142,7 +142,7 @@ async function readStream(
       try {
         on.onMessage({ id, event, data: JSON.parse(data) as unknown })
       } catch {
-        // One unreadable message must not end the stream. The next change of the object brings it again.
+        // One unreadable message must not end the stream. The object's next change causes another message.
       }
     })
     const decoder = new TextDecoder()

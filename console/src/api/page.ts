@@ -8,11 +8,11 @@ type RouteId = RouteIds<Routes>
 export type ParamsOf<Route extends AnyRoute> = Route['types']['allParams']
 export type SearchOf<Route extends AnyRoute> = Route['types']['fullSearchSchema']
 
-/** Some of a page's search params; undefined or '' takes one off. */
+/** New values of some of a page's search params; undefined or '' removes a param. */
 type Change<Search> = { [Key in keyof Search]?: string | undefined }
 export type SetSearch<Search> = (change: Change<Search>, how?: { push?: boolean }) => void
 
-/** What a page's file exports. `load` starts before the page's own code has been drawn. */
+/** Exports of a page's file. `load` starts before the page renders. */
 export interface PageModule<Route extends AnyRoute> {
   load?: (input: { params: ParamsOf<Route>; search: SearchOf<Route>; client: QueryClient }) => Promise<unknown>
   Page: (props: { params: ParamsOf<Route>; search: SearchOf<Route>; setSearch: SetSearch<SearchOf<Route>> }) => React.ReactNode

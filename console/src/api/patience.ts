@@ -2,18 +2,18 @@ import { pause } from '../lib/pause.ts'
 import { createStore } from '../lib/store.ts'
 import { CallError, isUndecided, noAnswer } from './http.ts'
 
-/** How long a refresh or a session validation without a decision (no answer, 5xx, 429) is retried, in ms. */
+/** How long a refresh or a session validation without a decision (no response, 5xx, 429) is retried, in ms. */
 const patienceMs = 30_000
-/** Limit of one attempt, in ms. */
+/** Time limit of one attempt, in ms. */
 const attemptMs = 8_000
-/** The page shows that it waits after an attempt has taken this long, in ms. */
+/** After an attempt has taken this long, in ms, the page shows that it is waiting. */
 const slowMs = 3_000
 
-/** What is left of the 30 s. A refresh and the validation after it share one budget. */
+/** Time budget for retries; `leftMs` is the rest of the 30 s. A refresh and the validation after the refresh share one budget. */
 export const patience = () => ({ leftMs: patienceMs })
 export type Budget = ReturnType<typeof patience>
 
-/** The session waits for a decision: until when (ms since 1970), and why there is none yet. */
+/** Set while the session waits for the server's decision: until when (ms since 1970), and why there is no decision yet. */
 export const undecided = createStore<{ until: number; reason: string } | null>(null)
 let waiting = 0
 

@@ -9,10 +9,10 @@ type PreferencesChange = (now: Preferences) => Preferences
 
 const atServer = { read: () => call(preferencesGet), write: (body: Preferences) => call(preferencesPut, { body }) }
 
-/** Reads the preferences from the server, changes them and writes them back. The call replaces all preferences, and another tab may have saved some meanwhile. */
+/** Reads the preferences, changes them and writes them back. Reads first because the write replaces all preferences, and another tab may have saved some. */
 export const savePreferences = async (change: PreferencesChange, { read, write } = atServer): Promise<Preferences> => write(change(await read()))
 
-/** Copies the record with the entry of one table set; undefined removes the entry. */
+/** Returns a copy of the record with one table's entry set, or removed if `entry` is undefined. */
 export function withEntry<T>(known: Record<string, T> | undefined, table: string, entry: T | undefined): Record<string, T> {
   const { [table]: _, ...others } = known ?? {}
   return entry === undefined ? others : { ...others, [table]: entry }

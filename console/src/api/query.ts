@@ -11,14 +11,17 @@ export const keyOf = (operation: Pick<Operation, 'name'>): string => (operation.
 export const query = <O extends Operation>(operation: O, asked: Ask<O> = {}) =>
   queryOptions<Answer<O>>({ queryKey: [keyOf(operation), asked], queryFn: ({ signal }) => call(operation, asked, signal) })
 
-/** Marks what these calls answered as stale, and fetches again what is shown of it. */
+/** Marks the cached responses of these calls as stale and refetches those that are shown. */
 export const invalidate = (...operations: Pick<Operation, 'name'>[]): Promise<unknown> =>
   Promise.all(operations.map((o) => queryClient.invalidateQueries({ queryKey: [keyOf(o)] })))
 
-/** `failures` counts those before this one. */
+/** Whether to retry a failed query. `failures`: number of failures before this one. */
 export const retryQuery = (failures: number, error: unknown): boolean => failures < 1 && isUndecided(error)
 
-/** As specified, queries retry once after no answer, 5xx or 429, and don't refetch on focus. Refused calls are not retried. Live events keep data fresh, so it is stale only after 30 s. */
+/**
+ * As specified, queries retry once after no response, 5xx or 429, and don't refetch on focus. Refused calls are not retried.
+ * Live events keep the data up to date, so it counts as fresh for 30 s.
+ */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -33,5 +36,5 @@ export const queryClient = new QueryClient({
   },
 })
 
-// The next user must not see the data of the last one.
+// The next user must not see the previous user's data.
 whenSessionEnds(() => queryClient.clear())

@@ -185,7 +185,7 @@ function cleanReplay(event: Bag): Bag {
   return { ...cleanEvent(event), ...only(event, ['replay_id', 'replay_type', 'segment_id', 'replay_start_timestamp', 'error_ids', 'trace_ids']), urls }
 }
 
-/** Null for kinds that are not on the list. */
+/** Cleans one item of an envelope. Null for kinds of items that may not be sent. */
 function cleanPayload(type: string, payload: unknown): unknown {
   if (type === 'replay_recording') return cleanRecording(payload)
   if (!isBag(payload)) return null
@@ -199,7 +199,7 @@ function cleanPayload(type: string, payload: unknown): unknown {
   return type === 'client_report' ? payload : null
 }
 
-/** Undefined if nothing in it may be sent. */
+/** Cleans an envelope. Undefined if nothing in it may be sent. */
 export function cleanEnvelope([headers, items]: Envelope): Envelope | undefined {
   const { trace, ...rest } = headers as Bag
   const cleaned = (items as readonly Envelope[1][number][]).flatMap(([about, payload]) => {

@@ -5,8 +5,9 @@ import { cleanEnvelope } from './report-clean.ts'
 let begun = false
 
 /**
- * Rates are specified: every trace, no session replays, replays of a tenth of the sessions with an error. `report-clean.ts` alone decides what a report contains;
- * the settings here keep the library from collecting more, and from what the content policy forbids.
+ * The sampling rates are specified: every trace, no session replays, replays of a tenth of the sessions with an error.
+ * `report-clean.ts` alone decides what a report contains;
+ * the settings here keep the library from collecting more, and from doing what the content security policy forbids.
  */
 export function begin(dsn: string): void {
   if (begun) return
@@ -30,9 +31,9 @@ export function begin(dsn: string): void {
         blockAllMedia: true,
         block: ['[data-unrecorded]'],
         networkCaptureBodies: false,
-        // The compression worker is a script made from text, which Trusted Types forbid, and `report-clean.ts` must read the payload.
+        // The compression worker is a script made from text, which Trusted Types forbid. Also, `report-clean.ts` must be able to read the payload.
         useCompression: false,
-        // Session storage holds only what the specification names.
+        // Session storage may contain only the items that the specification names.
         stickySession: false,
       }),
     ],

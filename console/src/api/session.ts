@@ -5,7 +5,10 @@ import { heldScopes } from './auth.ts'
 
 export { heldScopes, logOut, useUser } from './auth.ts'
 
-/** Whether the signed-in user may make a call, with the reason if not. Names the role only while the session's scopes are known. The server checks again. */
+/**
+ * Whether the signed-in user may make a call, with the reason if not. The reason names the role only while the session's scopes are known.
+ * The server checks again.
+ */
 export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   const held = heldScopes()
   if (held !== null) return permits(held, scope)

@@ -4,17 +4,20 @@ import type { Form } from '../ui/form/use-form.ts'
 import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
 
-/** Keeps `value` under `name` once it has stood for a moment, and at once where its form goes away before that, such as with the session. Undefined: nothing is to be kept, and what was is forgotten. */
+/**
+ * Saves `value` as the draft `name` after a pause in typing, or at once if its form unmounts before that, for instance because the session ended.
+ * Undefined: there is nothing to save, and a saved draft is deleted.
+ */
 function useKeep(name: string, value: object | undefined): void {
   const userId = useUser()?.id
   const waiting = useRef<(() => void) | null>(null)
   const had = useRef(false)
   useEffect(() => {
-    // Nobody is signed in any more: what waits is kept when the form goes away.
+    // Nobody is signed in any more: a value that is not saved yet is saved when the form unmounts.
     if (userId === undefined) return undefined
     waiting.current = null
     if (value === undefined) {
-      // Undone, saved or discarded.
+      // The changes were undone, saved or discarded.
       if (had.current) void removeDraft(userId, name)
       had.current = false
       return undefined
@@ -32,8 +35,8 @@ function useKeep(name: string, value: object | undefined): void {
 }
 
 /**
- * Keeps a form's values in this browser while they differ from its initial ones, and puts back what was kept. `shape` is what a kept value has to be:
- * an older page may have kept another. `version` is that of what is edited, as it was read.
+ * Stores a form's values as a draft in this browser while they differ from its initial ones, and restores a stored draft. `shape` validates the draft,
+ * because an older version of the page may have written it. `version` is the version of the edited object when it was read.
  */
 export function useDraft<Values extends object>(form: Form<Values>, name: string, shape: z.core.$ZodType<Values>, version: number | null = null) {
   const userId = useUser()?.id
@@ -51,7 +54,7 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
     const putBack = async () => {
       const found = await readDraft(userId, name)
       const read = await shape['~standard'].validate(found?.value)
-      // Whoever began to type before it was found goes on with what is typed.
+      // If the user began to type before the draft was found, the typed values stay.
       if (found !== undefined && read.issues === undefined && !latest.current.dirty) {
         latest.current.restore(read.value)
         setRestored({ savedAt: found.savedAt, older: ((found.value as { base?: number | null }).base ?? null) !== version })
@@ -69,17 +72,17 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
     if (userId !== undefined) await removeDraft(userId, name)
   }
   return {
-    /** Whether a kept draft was looked for: until then the form may still change by itself. */
+    /** Whether the search for a draft has finished. Until then a restored draft may still change the form. */
     ready,
-    /** When the draft was kept that was put back, and whether what it is of has changed since; null where nothing of it is on the form. */
+    /** When the restored draft was saved, and whether the edited object has changed since; null if the form contains nothing of a draft. */
     restored: dirty ? restored : null,
-    /** Back to the initial values; nothing is kept. */
+    /** Resets the form to the initial values and deletes the draft. */
     discard: () => {
       form.reset()
       setRestored(null)
       void forget()
     },
-    /** It was saved: nothing is kept any more, and the page may be left. */
+    /** To be called after the form was saved: deletes the draft, and no further draft is stored. */
     settle: async () => {
       setSettled(true)
       await forget()

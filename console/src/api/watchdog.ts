@@ -5,7 +5,7 @@ const quietMs = heartbeatMs * 1.75
 /** Time limit of a probe, in ms. */
 export const probeLimitMs = 2_000
 const tickMs = 1_000
-/** Interval of further probes while it stays quiet, in ms. */
+/** Interval of further probes while there is no sign of life, in ms. */
 const probeEveryMs = 3_000
 
 interface WatchdogParts {
@@ -25,7 +25,7 @@ export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
   let probedAt = 0
   let probing = false
   let stopped = false
-  /** Probes at once, after the stream broke. */
+  /** Probes at once. Called after the stream broke. */
   const look = async () => {
     if (probing) return
     probing = true

@@ -11,5 +11,5 @@ export const confirmServersWithoutPatch = dialog<{ servers: { id: string; name: 
   3,
 )
 
-/** Makes a join token. With `onMade` it goes into something that carries it, and isn't shown. `datacenter`: the id that is chosen to begin with. */
+/** Creates a join token and shows it or, with `onMade`, passes it on without showing it. `datacenter`: id of the preselected datacenter. */
 export const createJoinToken = dialog<{ datacenter?: string; onMade?: (token: JoinToken) => void }>(() => import('../features/join-tokens/CreateJoinToken.tsx'))

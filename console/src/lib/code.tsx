@@ -1,7 +1,7 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react'
 import { pause } from './pause.ts'
 
-/** Together longer than a restart of Steelyard. A file that is missing after that was renamed by a newer version, and the page must be reloaded. */
+/** All tries together take longer than a restart of Steelyard. If a file is still missing, a newer version has renamed it: the page must be reloaded. */
 const tries = 15
 const betweenMs = 2_000
 
@@ -36,14 +36,14 @@ export function later<Props extends object>(importer: () => Promise<{ default: C
   }
   const Lazy = lazy(load)
   function Later(props: Props) {
-    // Keeps the choice while mounted: switching would remount the component.
+    // Keeps the chosen component: switching to the other would remount it.
     const [View] = useState<ComponentType<Props>>(() => come ?? (Lazy as ComponentType<Props>))
     return <View {...props} />
   }
   return Object.assign(Later, { load: () => void load() })
 }
 
-/** A component whose code loads when it first opens. It stays from then on, so that it can close with an animation. */
+/** A component whose code loads when it first opens. The component stays mounted from then on, so that closing can be animated. */
 export function onceOpened<Props extends { open: boolean }>(importer: () => Promise<{ default: ComponentType<Props> }>) {
   const View: ComponentType<Props> = lazy(patiently(importer))
   return function OnceOpened(props: Props) {

@@ -7,7 +7,7 @@ export async function everyPage<T>(read: (page: number) => Promise<{ items: read
   for (let page = 1; ; page++) {
     const { items, total } = await read(page)
     all.push(...items)
-    // An empty page ends it too: items may have been removed meanwhile.
+    // An empty page also ends the loop: items may have been removed meanwhile.
     if (all.length >= total || items.length === 0) return all
   }
 }

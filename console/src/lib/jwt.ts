@@ -2,7 +2,7 @@ const texts = (value: unknown): value is string[] => Array.isArray(value) && val
 
 /**
  * Reads the claims of an access token (RFC 7519) that the console needs: when to refresh it, and what to disable. Only the server verifies it.
- * Times are seconds since the epoch; `iat` is null where the token doesn't say when it was issued.
+ * Times are seconds since the epoch; `iat` is null if the token has no time of issue.
  * @throws Error "Invalid token" if it can't be read
  */
 export function readClaims(token: unknown) {

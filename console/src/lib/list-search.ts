@@ -1,4 +1,4 @@
-/** The search params of a list, from its declaration. Anybody can write a URL: values that the contract does not take stay in the URL and are not sent. */
+/** The search params of a list, from its declaration. Anybody can write a URL: values that the contract rejects stay in the URL but are not sent. */
 import * as z from 'zod/mini'
 import { type AnyList, filtersOf, type ListQuery } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -7,7 +7,7 @@ import type { SavedView } from '#contract/sessions.ts'
 export type ListSearch = Readonly<Record<string, string | undefined>>
 export type ListOf<L extends AnyList> = Operation & { readonly list: L }
 
-/** What a list's preferences are stored under. */
+/** Name under which a list's preferences are stored. */
 export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll(' ', '-')
 
 /** Page sizes that are offered. */
@@ -15,7 +15,7 @@ export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 
 const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(([key]) => key)]
 
-/** Those of the params that the call takes. */
+/** The search params that the call accepts. */
 function taken({ query }: Operation, keys: readonly string[], search: ListSearch): Record<string, string> {
   const shape = query instanceof z.ZodMiniObject ? query.shape : {}
   const values: ListSearch = { ...search, q: search['q']?.slice(0, 200) }
@@ -27,11 +27,11 @@ function taken({ query }: Operation, keys: readonly string[], search: ListSearch
   )
 }
 
-/** The search and the filters that are asked of the API. */
+/** The search text and the filters of the request. */
 export const narrowingOf = <L extends AnyList>(operation: ListOf<L>, search: ListSearch): Partial<ListQuery<L>> =>
   taken(operation, narrowingKeys(operation.list), search) as Partial<ListQuery<L>>
 
-/** What is asked of the API for a URL. */
+/** The query of the request for a URL's search params. */
 export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSearch): ListQuery<L> {
   const { page = '', size } = search
   return {
@@ -41,13 +41,13 @@ export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSea
   } as ListQuery<L>
 }
 
-/** The params that a saved view keeps. */
+/** Names of the params that a saved view stores. */
 export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 'sort']
 export const isNarrowed = (list: AnyList, search: ListSearch): boolean => narrowingKeys(list).some((key) => search[key] !== undefined)
 /** A change that shows the whole list again; order and page size stay. */
 export const widened = (list: AnyList): Record<string, undefined> => Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
 
-/** What a saved view keeps of a search: order, text and filters that are set. */
+/** The part of a search that a saved view stores: order, text and filters that are set. */
 export const viewOf = (list: AnyList, search: ListSearch): SavedView['search'] =>
   Object.fromEntries(viewKeys(list).flatMap((key) => (search[key] ? [[key, search[key]]] : [])))
 
@@ -57,5 +57,5 @@ export function sameView(a: SavedView['search'], b: SavedView['search']): boolea
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-/** The change of search params that shows a view from its first page: keys that it doesn't have are removed. */
+/** The change of search params that shows a view from its first page: params that the view doesn't have are removed. */
 export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({ ...widened(list), sort: undefined, ...view })

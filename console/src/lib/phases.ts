@@ -6,7 +6,7 @@ import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
 import { sentence } from './text.ts'
 
-/** Phases in order: one that each server passes (by role where the order differs), or a step of the whole cluster. */
+/** The phases in order. A phase is passed by each server (one phase per role if the order differs) or is a step of the whole cluster. */
 const phases: readonly { id: string; rank: number; title: string; short: string }[] = [
   { id: 'reset', rank: 0, title: 'Reset servers', short: 'Reset' },
   { id: 'release', rank: 1, title: 'Back in maintenance', short: 'Free' },
@@ -36,7 +36,7 @@ export const shortOf = (place: string): string => (phaseById.get(place) ?? phase
 
 const over = (s: Step) => s.status === 'done' || s.status === 'skipped'
 
-/** The combined state of several steps: failed before waiting before running. */
+/** The combined state of several steps: failed takes precedence over waiting, and waiting over running. */
 export function stateOf(steps: readonly Step[]): StepStatus {
   for (const state of ['failed', 'waiting', 'running'] as const) if (steps.some((s) => s.status === state)) return state
   if (steps.every((s) => s.status === 'skipped')) return 'skipped'
@@ -50,12 +50,12 @@ const inOrder = (times: readonly (string | null)[]): string[] => times.filter((t
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
 /**
- * The phases in order. `isOver`: the operation has ended. `since`: when it started. Where it repeats a phase for some servers, the times are those of
+ * The phases in order. `isOver`: the operation has ended. `since`: when it started. If it repeats a phase for some servers, the times are those of
  * the repetition, not of an earlier operation.
  */
 export function phasesOf(steps: readonly Step[], members: readonly { readonly node_id: string; readonly name: string }[] = [], isOver = false, since = '') {
   const byId = new Map(members.map((m) => [m.node_id, m]))
-  // Only control planes take part in etcd, so the steps themselves tell the roles.
+  // Only control planes take part in etcd, so servers with an etcd step are control planes.
   const controlPlanes = new Set(steps.flatMap((s) => (s.node_id !== null && s.key.startsWith('etcd/') ? [s.node_id] : [])))
   const groups = new Map<string, Step[]>()
   for (const step of steps) {

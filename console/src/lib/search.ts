@@ -17,7 +17,7 @@ export const texts =
   (raw: Record<string, unknown>): { [K in Key]?: string } =>
     Object.fromEntries(keys.flatMap((key) => (typeof raw[key] === 'string' && raw[key] !== '' ? [[key, raw[key]]] : []))) as { [K in Key]?: string }
 
-/** Keeps every param that is a string: those of a list follow from its declaration, which the page that shows it reads. */
+/** Keeps every param that is a string. For lists: the page that shows the list reads the params of the list's declaration. */
 export const everyText = (raw: Record<string, unknown>): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(raw).filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''))
 

@@ -1,4 +1,4 @@
-// The tab Addresses and the drift are features of their own: only the route knows them all.
+// The tab Addresses and the drift alarm are separate features: only the route imports all of them.
 import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Load, PageProps } from '../api/page.ts'
@@ -17,7 +17,7 @@ const above = (id: string) => (
   </>
 )
 
-// Not awaited for its answer: what can't be had is said by the page itself.
+// Awaited, but never throws: the page itself shows why its data is missing.
 export const load: Load<'/infra/clusters/$id'> = ({ params, client }) => client.prefetchQuery(clusterOne(params.id))
 
 export function Page({ params: { id }, search }: PageProps<'/infra/clusters/$id'>) {

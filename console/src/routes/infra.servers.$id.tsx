@@ -1,4 +1,4 @@
-// The tab Patches and the drift are features of their own: only the route knows them all.
+// The tab Patches and the drift alarm are separate features: only the route imports all of them.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers/servers.ts'
 import type { Load, PageProps } from '../api/page.ts'

@@ -1,7 +1,7 @@
 import type { Load } from '../api/page.ts'
 import { tokensQuery } from '../features/join-tokens/tokens.ts'
 
-// Not awaited: the page shows the shape of what comes, and its error in its place.
+// Not awaited: the page shows placeholders while its data loads, and errors in their place.
 export const load: Load<'/infra/servers/join-tokens'> = async ({ search, client }) => {
   void client.prefetchQuery(tokensQuery(search))
 }

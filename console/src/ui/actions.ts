@@ -21,7 +21,7 @@ export interface Action {
 /** The first refusal of several verdicts: the user's permission and the object's state. */
 export const both = all
 
-/** An action that is offered only sometimes, for a list of actions. */
+/** The action as a list, which is empty if the condition is false. To be spread into a list of actions. */
 export const only = (is: boolean, action: Action): Action[] => (is ? [action] : [])
 
 export interface Confirmation {
@@ -40,7 +40,7 @@ export interface Confirmation {
 
 const ask = dialog<Confirmation, boolean>(() => import('./overlay/Confirm.tsx'), 0)
 
-/** Asks in a dialog. True once confirmed and, if there is an `act`, done; false if it was closed. */
+/** Asks in a dialog. True after the user has confirmed and `act`, if given, has succeeded; false if the dialog was closed. */
 export const confirm = async (confirmation: Confirmation): Promise<boolean> => (await ask(confirmation)) === true
 
 /** Shows the results of an action on several things. */

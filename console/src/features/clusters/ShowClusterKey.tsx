@@ -24,7 +24,7 @@ const words = {
   notFound: "OfferID wasn't detected automatically. Please contact the provider team.",
 }
 
-/** The modal `showClusterKey`: clusters with addresses and offers. Only values in the exact form can be copied. */
+/** The modal `showClusterKey`: clusters with addresses and offers. Only values in the valid format can be copied. */
 export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] }) {
   const { close } = useDialog()
   const answers = useQueries({ queries: clusterIds.map((id) => clusterOne(id)) })

@@ -17,7 +17,7 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-/** A cluster that is Ready may still need a person: its machines refuse Steelyard, or something fails again and again. */
+/** Texts of a cluster's status. A Ready cluster may still have a problem to show: its machines refuse Steelyard, or something fails repeatedly. */
 export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>): Said {
   const shown = { ...said[c.status], why: c.reason }
   if (c.status !== 'ready') return shown
@@ -25,7 +25,7 @@ export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' 
   return c.troubles.length > 0 ? { ...shown, tone: 'warn', why: c.troubles[0]!.message } : shown
 }
 
-/** Whether it is being created or deleted, so that its page opens on the timeline. */
+/** Whether the cluster is being created or deleted, so that its page opens on the timeline. */
 export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'degraded'].includes(c.status)
 
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */

@@ -16,7 +16,7 @@ import css from './DatacentersPage.module.css'
 const tiers = ['1', '2', '3', '4'].map((t) => ({ value: t, text: `Tier ${t}` }))
 const { Text, Area, Choose } = fieldsFor<Typed>()
 
-/** Adds or edits a datacenter. Country and city form the code, so they are fixed once the datacenter is in use. */
+/** Adds or edits a datacenter. Country and city form the code, so they can't be changed while the datacenter is in use. */
 export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) {
   const { close } = useDialog()
   const inUse = edit !== null && edit.servers + edit.clusters + edit.subnets > 0

@@ -93,7 +93,7 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
   return { ok: false, fields: wrong }
 }
 
-/** The body that changes `d`: parts of the code only while nothing refers to it, and the index only if changed. */
+/** The request body that changes `d`. Country, city and index only while nothing refers to the datacenter, and the index only if it has changed. */
 export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
   const { country_code, city_code, index, ...rest } = body
   if (isFixed) return rest

@@ -23,7 +23,7 @@ type State =
 const incomplete = 'This link is not complete: open it again as it was sent to you.'
 
 let taken = ''
-/** Takes the token out of the URL, so that it is neither on the screen nor in the history. */
+/** Returns the token and removes it from the URL, so that it is neither on the screen nor in the history. */
 function takeToken(): string {
   const token = location.hash.slice(1)
   if (token !== '') {
@@ -52,7 +52,7 @@ export function SetPassword() {
     document.title = 'Choose a password · Steelyard'
     if (token !== '') void lookAt(token).then(setState)
   }, [token])
-  // Another link opened in the same tab.
+  // The user may open another link in the same tab.
   useEffect(() => {
     const again = () => {
       if (location.hash.length > 1) setState({ at: 'looking' })

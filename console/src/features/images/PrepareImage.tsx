@@ -74,7 +74,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       },
     })
 
-  // A link from the list of join tokens preselects one. It is applied once and removed from the URL.
+  // A link from the list of join tokens preselects a token. The preselection is applied once and removed from the URL.
   const taken = useRef<string | undefined>(undefined)
   const wanted = tokens?.items.find((t) => t.id === search.token)
   const isRead = kept.ready

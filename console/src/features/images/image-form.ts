@@ -8,7 +8,7 @@ import { type Read, readBy } from '../../lib/fields.ts'
 export const noToken = 'none'
 
 export const Draft = z.object({
-  /** "" is the newest. */
+  /** A version, or "" for the newest. */
   version: z.string(),
   arch: z.enum(architectures),
   secureboot: z.boolean(),

@@ -12,11 +12,11 @@ import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './JoinTokens.module.css'
 import { arrivalsPerPage, arrivalsQuery, arrivalResults } from './tokens.ts'
 
-/** Poll interval of an open token row, in ms. Refusals make no event, or strangers could make every open console fetch. */
+/** Poll interval of an open token row, in ms. Refusals cause no live event: otherwise strangers could make every open console refetch. */
 const refusalsMs = 5_000
 
 const quiet = (text: string) => <span className="t3">{text}</span>
-/** On narrow screens a row is a card, in which these cells say what they are. */
+/** On narrow screens a row is a card without column headings, so these cells show their own label. */
 const labelled = (head: string) => ({ head, props: () => ({ 'data-label': head }) })
 
 const arrivalColumns: readonly PlainColumn<Arrival>[] = [

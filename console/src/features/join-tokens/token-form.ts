@@ -2,7 +2,7 @@
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { readBy } from '../../lib/fields.ts'
 
-/** By the API's names. `lifetime` is hours as text, `never`, or `other` with `lifetime_hours`. `max_uses` "" is unlimited. */
+/** Empty values, by the API's field names. `lifetime` is hours as text, `never`, or `other` with `lifetime_hours`. `max_uses` "" is unlimited. */
 export const blank = { name: '', lifetime: '168', lifetime_hours: '', max_uses: '', datacenter_id: '' }
 export type Typed = typeof blank
 

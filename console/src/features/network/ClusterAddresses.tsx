@@ -65,7 +65,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
   )
 }
 
-/** The manifest of the load balancer, to copy if none is known. */
+/** The load balancer's manifest, to copy if Steelyard doesn't know the cluster's load balancer. */
 const Manifest = ({ manifest, provider }: { manifest: string; provider: string | null }) => (
   <Panel
     title="Manifest"

@@ -12,7 +12,7 @@ import { everyPage } from '../../lib/every-page.ts'
 
 export const subnetsQuery = (search: ListSearch) => ({ ...query(subnetList, { query: askedOf(subnetList, search) }), placeholderData: keepPreviousData })
 export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
-/** The existing ones of several subnets. */
+/** Several subnets by id. Subnets that don't exist are left out. */
 export const subnetsByIds = (ids: readonly string[]) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetGet), { several: ids }],

@@ -18,7 +18,7 @@ export function usedText(s: Pick<Subnet, 'used' | 'total' | 'type'>): string | n
   return s.type === 'IPv6' || s.total === null ? `${count(s.used)} in use` : `${count(s.used)} of ${count(s.total)}`
 }
 
-/** Whether there is a share to show. */
+/** Whether the used share of the subnet is known and can be shown. */
 export const hasShare = (s: Pick<Subnet, 'used' | 'total' | 'type'>): s is { used: number; total: number; type: 'IPv4' } =>
   s.used !== null && s.total !== null && s.type === 'IPv4'
 

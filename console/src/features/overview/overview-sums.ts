@@ -32,7 +32,7 @@ const groups: readonly { word: string; statuses: readonly ClusterStatus[]; tone:
   { word: 'Deleting', statuses: ['deleting'], tone: 'off', segment: 'idle' },
 ]
 
-/** Clusters grouped by what their status means. An unknown status is in no group but in the total. */
+/** Clusters grouped by what their status means. A cluster with an unrecognised status is counted only in the total. */
 export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
   groups.map(({ statuses, always = false, ...group }) => ({
     ...group,

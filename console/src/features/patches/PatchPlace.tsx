@@ -20,7 +20,7 @@ export interface Newest {
 export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
   const { data: newest, error, isFetching, refetch } = useQuery(patchQuery(serverId, patchId))
   const [patch, setPatch] = useState<Patch>()
-  // Doesn't start with a cached version that may be old, but waits for the fetch.
+  // Waits for the fetch: a cached version may be out of date.
   if (patch === undefined && newest !== undefined && !isFetching) setPatch(newest)
   if (patch === undefined) {
     if (error instanceof CallError && error.status === 404)

@@ -10,7 +10,7 @@ import { PreviewPanel } from './PreviewPanel.tsx'
 import { usePreview, useSchemaHelp } from './use-editor.ts'
 
 interface PatchWriterProps {
-  /** At least one. */
+  /** At least one server. */
   servers: readonly { id: string; name: string }[]
   name: string
   /** As typed. */

@@ -68,7 +68,7 @@ const PatchLink = ({ patch }: { patch: Patch }) => (
 
 const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
 
-/** Deletes a patch once a person has confirmed it. */
+/** Deletes a patch after the user has confirmed the deletion. */
 const removePatch = (server: PatchedServer, p: Patch) =>
   confirm({
     title: `Delete ${p.name}?`,

@@ -16,7 +16,7 @@ import { verdicts, warningTitle } from './verdicts.ts'
 
 interface PreviewPanelProps {
   state: PreviewState
-  /** There is no body yet. */
+  /** The patch has no body yet. */
   blank: boolean
   /** The server is in a cluster. */
   isJoined: boolean

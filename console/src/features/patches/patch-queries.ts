@@ -4,7 +4,7 @@ import { invalidate, query } from '../../api/query.ts'
 
 export const patchesQuery = (serverId: string) => query(patchList, { params: { id: serverId } })
 export const patchQuery = (serverId: string, patchId: string) => query(patchGet, { params: { id: serverId, patchId } })
-/** Constant while Steelyard runs. */
+/** Never refetched: the schema doesn't change while the Steelyard server runs. */
 export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
 
 /** Refetches after a change: the layers, and the server, whose eligibility depends on them. */

@@ -78,7 +78,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
       dashed = dashes.length > 0
       limit = dashed ? (dashes[0] ?? 0) + 1 : i
     } else if (!dashed && dashes.length > 0 && (dashes[0] ?? 0) < limit && i === limit) {
-      // A sibling started the item; its dash belongs to every key of the item.
+      // A sibling key started the list item; the dash before that key belongs to every key of the item.
       for (const _ of dashes) path.unshift('[]')
       dashed = true
       limit = (dashes[0] ?? 0) + 1
@@ -131,7 +131,7 @@ function resolve(root: SchemaNode, node: SchemaNode | undefined, depth = 0): Sch
   return target && { ...target, ...own }
 }
 
-/** The node and its alternatives. */
+/** A schema node and, recursively, its `allOf`, `oneOf` and `anyOf` alternatives. */
 function* variants(root: SchemaNode, given: SchemaNode | undefined, depth = 0): Generator<SchemaNode> {
   const node = resolve(root, given)
   if (node === undefined || depth > most) return
@@ -149,7 +149,7 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
 export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)
-  // Without a kind yet, a document may become any of them.
+  // A document without a `kind` may still become a document of any kind.
   const open = kind === null && (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
   let nodes = open || told.length === 0 ? documents : told
   for (const key of path) {

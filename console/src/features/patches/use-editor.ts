@@ -13,7 +13,7 @@ const pauseMs = 350
 
 export type PreviewState = ReturnType<typeof usePreview>
 
-/** Live preview of a patch. Outdated answers are dropped. Fetches nothing unless `wanted`. */
+/** Live preview of a patch. Outdated responses are dropped. Fetches nothing unless `wanted`. */
 export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean) {
   const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
   const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)
@@ -55,11 +55,11 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
     }
   }, [key, serverId, patchId, wanted])
   return {
-    /** The last answer, kept while a newer one loads. */
+    /** The last preview, kept while a newer one loads. */
     preview: answer?.preview ?? null,
-    /** The body of that answer. */
+    /** The patch body that `preview` shows. */
     of: answer?.of ?? '',
-    /** The current body has no answer yet. */
+    /** Whether the preview of the current body is still loading. */
     pending: answer?.key !== key && failure?.key !== key,
     error: failure?.key === key ? failure.error : null,
     retry: () => setTurn((n) => n + 1),
@@ -71,7 +71,7 @@ const listed = (versions: readonly string[]): string =>
   versions.length < 2 ? (versions[0] ?? '') : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
 const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
 
-/** Completion and hover from the API's schema. Without an answer there are none, and everything else works. */
+/** Completion and hover from the API's schema. While the schema is missing there is no completion or hover, and everything else works. */
 export function useSchemaHelp() {
   const { data } = useQuery(schemaQuery)
   return useMemo(() => {

@@ -57,7 +57,7 @@ export const serverActions = (s: Server): Action[] => [
     run: () => leaveCluster({ way: 'reset', server: s }),
   },
   { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
-  // Outside of a cluster it would be an ordinary removal.
+  // Only in a cluster: for other servers this would be the same as "Remove".
   ...only(s.cluster !== null, {
     label: 'Remove by force',
     icon: 'trash',

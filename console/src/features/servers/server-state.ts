@@ -58,7 +58,7 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
 /** Content of the column "Last Talos connection". */
 export type Contact =
   | { kind: 'answered' | 'silent'; at: string }
-  /** It doesn't answer because of a running operation. */
+  /** The server doesn't respond because of a running operation. */
   | { kind: 'away'; at: string | null }
   | { kind: 'never'; silent: boolean }
 

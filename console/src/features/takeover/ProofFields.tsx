@@ -19,7 +19,7 @@ interface SecretFileProps {
   optional?: boolean
 }
 
-/** A file of secrets, chosen or pasted. It is only in this page's memory. */
+/** A file of secrets, chosen or pasted. The file's text is only in this page's memory. */
 function SecretFile({ form, name, label, hint, optional = false }: SecretFileProps) {
   const picker = useRef<HTMLInputElement>(null)
   const { length } = form.values[name]

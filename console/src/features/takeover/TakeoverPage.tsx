@@ -58,7 +58,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
       toast.success(`${cluster.name} was taken over`)
       await go(paths.cluster(cluster.id))
     },
-    // The cluster has changed since the survey.
+    // 412: the cluster has changed since the survey.
     failed: (failure) => failure instanceof CallError && failure.status === 412 && setLast(null),
   })
   const { values: typed, read, busy } = form

@@ -20,7 +20,7 @@ export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kub
 
 export type Body = Asked<typeof clusterImportPreview>['body']
 
-/** Only the proof, which also serves known clusters. */
+/** Reads only the proof of ownership. Also used for clusters that Steelyard already manages. */
 export function readProof({ kind, secrets, talosconfig }: Typed): Read<{ secrets?: string; talosconfig?: string }> {
   if (kind === 'secrets')
     return secrets.trim() === '' ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } } : { ok: true, body: { secrets } }

@@ -22,7 +22,7 @@ const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
 /** The frame of every page for signed-in people. */
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
-  // What was asked about a page goes with it, by whichever way it is left: the browser's Back, the end of the session.
+  // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's Back.
   const router = useRouter()
   useEffect(() => router.subscribe('onResolved', ({ pathChanged }) => pathChanged && closeDialogs()), [router])
   useEffect(() => {

@@ -12,7 +12,7 @@ import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
 import { SkeletonRows, StaleBand } from '../../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
-/** Says that the session waits to be confirmed, and for how long. */
+/** Says that the session is still waiting for the server's confirmation, and for how long it will wait. */
 export function SessionBand() {
   const wait = useStore(undecided)
   return (
@@ -80,7 +80,7 @@ export function NotFoundPage() {
   )
 }
 
-/** Whether an error may pass by itself: no answer, or a server error. */
+/** Whether an error may pass by itself: no response, or a server error. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
@@ -94,7 +94,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   }, [reset, router])
   const again = async () => {
     const { queryClient } = await import('../../api/query.ts')
-    // Drops the failed answers, so that the page fetches them again.
+    // Resets the failed queries in the cache, so that the page fetches the data again.
     await queryClient.resetQueries(failed)
     await show()
   }

@@ -16,7 +16,7 @@ import { SavedViews } from './SavedViews.tsx'
 
 export type SetListSearch = SetSearch<ListSearch>
 
-/** A list as its URL asks for it: state of the toolbar and of the table. `columns` at module scope. */
+/** State of a list's toolbar and table, as given by the URL. Define `columns` at module scope. */
 export function useList<L extends AnyList>(
   list: L,
   columns: readonly Column<ItemOf<L>>[],
@@ -25,7 +25,7 @@ export function useList<L extends AnyList>(
 ) {
   const [one, many]: AnyList['nouns'] = list.nouns
   const { shown, setShown } = useTablePreferences(tableOf(list))
-  /** Changes the order or a filter: the list begins at its first page again. */
+  /** Changes the order or a filter, and goes back to the first page. */
   const set = (change: ListSearch) => setSearch({ page: undefined, ...change })
   const sort: string = search['sort'] ?? list.order
   const total = data?.total ?? 0
@@ -57,7 +57,7 @@ export function useList<L extends AnyList>(
     onFirstPage: total > 0 && (() => set({})),
     foot,
   }
-  /** There is nothing yet, and nothing narrows the list: it says itself how to begin. */
+  /** No items exist yet, and no filter is set: the page then shows how to begin. */
   const isEmpty = data?.total === 0 && !filtered
   return { list, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty, table }
 }
@@ -65,7 +65,10 @@ export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 
 type Options = OneFilter['options']
 
-/** The filters of a list. A filter without choices offers `options[key]`, or without it only the value in the URL. Filters that aren't `inline` are behind a button. */
+/**
+ * The filters of a list. A filter without choices offers `options[key]` or, if that is missing, only the value in the URL.
+ * Filters that aren't `inline` are behind a button.
+ */
 function filtersOf(
   { list, search, set }: Pick<ListState<AnyList>, 'list' | 'search' | 'set'>,
   options: Readonly<Record<string, Options>>,
@@ -85,7 +88,7 @@ interface ListToolbarProps<L extends AnyList> {
   /** The values offered by each filter that has no choices of its own. */
   options: Readonly<Record<FreeFilter<L>, Options>>
   inline?: readonly FilterKey<L>[]
-  /** Where saved views are offered: on wide screens, on all, or nowhere. */
+  /** Where saved views are offered: on wide screens, on all screens, or nowhere. */
   views?: 'wide' | 'all' | 'none'
   children: ReactNode
 }

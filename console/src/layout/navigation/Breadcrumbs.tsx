@@ -68,7 +68,7 @@ export function Breadcrumbs() {
   )
 }
 
-/** The cached data under a key, as it changes. Only reads: an observer would change how the page's query is fetched. */
+/** The cached data of a query, updated when it changes. Only reads the cache: a query observer would change how the page's query is fetched. */
 function useCached(key: readonly unknown[] | undefined): unknown {
   const client = useQueryClient()
   const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()), [client])

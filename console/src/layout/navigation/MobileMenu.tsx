@@ -11,7 +11,7 @@ import { useMenu } from './use-menu.ts'
 
 const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 
-/** The menu below `sm`, a drawer that closes on navigation. Log out is in it only beside a submenu, otherwise in the profile menu. */
+/** The menu below `sm`, a drawer that closes on navigation. It contains Log out only while a submenu is open; otherwise Log out is in the profile menu. */
 export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)

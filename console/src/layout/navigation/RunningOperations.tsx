@@ -11,7 +11,7 @@ import { Meter } from '../../ui/pictures/Meter.tsx'
 import { Popover } from '../../ui/overlay/Popover.tsx'
 import css from './RunningOperations.module.css'
 
-/** The page that shows an operation: that of its target, or one that follows it. */
+/** Path of the page that shows an operation: the page of its target, or the assignment page. */
 export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target'>): string | null {
   const { kind, id } = operation.target
   if (operation.kind === 'clusterSubnetsAssign' && id !== null) return paths.assignSubnets({ cluster: id, operation: operation.id })

@@ -7,7 +7,7 @@ import { isAt, type MenuEntry } from './menu.ts'
 import css from './Sidebar.module.css'
 import { type ShownEntry, useMenu } from './use-menu.ts'
 
-/** Left of everything: 16.25 rem, or 5.25 rem with icons only below `lg`. An entry with a submenu opens a second column. */
+/** The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with a submenu opens a second column. */
 export function Sidebar() {
   const entries = useMenu()
   const pathname = useRouterState({ select: (state) => state.location.pathname })

@@ -5,16 +5,16 @@ import type { IconName } from '../../ui/pictures/Icon.tsx'
 export interface MenuEntry {
   label: string
   icon: IconName
-  /** A page of ours… */
+  /** Path of a page of the console… */
   path?: string
-  /** …or a place elsewhere. */
+  /** …or a URL elsewhere. */
   href?: string
   submenu?: readonly MenuEntry[]
   /** At the foot of the sidebar. */
   footer?: boolean
   /** Hidden from users without this scope. */
   capability?: Scope
-  /** The number of the overview that is shown beside it. */
+  /** The number from the overview that is shown beside the entry. */
   count?: 'datacenters' | 'clusters' | 'servers'
 }
 

@@ -5,7 +5,7 @@ import { setTheme, theme } from '../../lib/theme.ts'
 import type { Action } from '../../ui/actions.ts'
 import type { PaletteGroup } from '../../ui/overlay/CommandPalette.tsx'
 
-/** Actions in ⌘K beside pages: each page and selection adds its own. */
+/** Actions that ⌘K offers in addition to pages. Each page and each selection adds its own actions. */
 export const commandGroups = createStore<readonly (PaletteGroup & { id: string })[]>([])
 /** Whether the palette is open. */
 export const paletteOpen = createStore(false)
@@ -20,7 +20,7 @@ export function useCommands(heading: string, actions: readonly Action[]): void {
   }, [id, heading, actions])
 }
 
-/** Changes to the other theme, for this user in every browser. */
+/** The action that switches to the other theme and saves the choice for the user. */
 export function useThemeAction(): Action {
   const other = useStore(theme) === 'dark' ? 'light' : 'dark'
   const { setPreferences } = usePreferences()

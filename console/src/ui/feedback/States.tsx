@@ -21,7 +21,7 @@ interface LineProps extends HTMLAttributes<HTMLDivElement> {
   onPress: (() => void) | undefined
 }
 
-/** A sentence, and a button that helps. */
+/** A sentence, and a button for what to do next. */
 const Line = ({ children, button, onPress, className, ...rest }: LineProps) => (
   <div {...rest} className={cx(css['line'], className)}>
     <span>{children}</span>

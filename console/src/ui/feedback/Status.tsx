@@ -59,7 +59,7 @@ export function Badge({ tone = 'neutral', icon, mono, children, title }: BadgePr
 
 const alertIcon = { danger: 'error', warn: 'alert', info: 'info', ok: 'check' } as const
 
-/** A message in its place. `danger` interrupts a screen reader, other kinds wait. */
+/** A message inside the page. `danger` interrupts a screen reader, other kinds wait. */
 export function Alert({ tone, children, action, className }: { tone: keyof typeof alertIcon; children: ReactNode; action?: ReactNode; className?: string }) {
   return (
     <div className={cx(css['alert'], css[`alert-${tone}`], className)} role={tone === 'danger' ? 'alert' : 'status'}>
@@ -70,5 +70,5 @@ export function Alert({ tone, children, action, className }: { tone: keyof typeo
   )
 }
 
-/** Why an action failed, shown where it was started. Nothing without a text. */
+/** Why an action failed, shown where it was started. Renders nothing without a text. */
 export const Problem = ({ text }: { text: string | null | undefined }): ReactNode => text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>

@@ -59,7 +59,7 @@ export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; lab
   )
 }
 
-/** A step without an icon has its number. */
+/** A step without an icon shows its number. */
 const icons: Partial<Record<StepState, IconName>> = { done: 'check', failed: 'close', skipped: 'minus' }
 const word: Record<StepState, string> = { todo: 'to do', running: 'running', waiting: 'waiting', done: 'done', failed: 'failed', skipped: 'skipped' }
 

@@ -8,10 +8,10 @@ import type { ToastOptions } from './toast.ts'
 
 const icon = { ok: 'check', danger: 'error', info: 'info' } as const
 const mostShown = 4
-/** As long as the animation of one that goes (`Toast.module.css`). */
+/** Duration in ms of the animation of a closing toast (`Toast.module.css`). */
 const leavingMs = 150
 
-/** Errors stay twice as long as other toasts. Duration in ms. */
+/** Shows a toast. Errors stay twice as long as other toasts. */
 export function raise(tone: keyof typeof icon, text: string, { undo, action, id }: ToastOptions): void {
   const act = undo === undefined ? action : { label: 'Undo', run: undo }
   toast.custom(
@@ -40,7 +40,7 @@ export function raise(tone: keyof typeof icon, text: string, { undo, action, id 
 
 export const takeOff = (id: string): void => toast.dismiss(id)
 
-/** The newest toasts, the newest at the bottom. None goes while one is pointed at or focused, or while the window is hidden. */
+/** The newest toasts, the newest at the bottom. No toast closes while the pointer or the focus is on one, or while the window is hidden. */
 export default function ToastView() {
   const { toasts, handlers } = useToaster()
   const region = useRef<HTMLElement>(null)

@@ -43,6 +43,6 @@ export const toast = {
     onlyError = null
   },
   info: (text: string, options?: ToastOptions): void => void show('info', text, options),
-  /** Removes a toast that is no longer true. */
+  /** Removes a toast whose message no longer applies. */
   dismiss: (id: string): void => void dismiss(id),
 }

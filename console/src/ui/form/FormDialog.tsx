@@ -62,7 +62,7 @@ export function FormDialog<Values, Body>({
 
 const { Text } = fieldsFor<{ typed: string }>()
 
-/** What has to be typed before data is lost: the field `typed` of a form. */
+/** Form field `typed`, in which the user types `words` to confirm an action that destroys data. */
 export const TypeToConfirm = ({ words }: { words: string }) => (
   <Text
     name="typed"

@@ -8,7 +8,7 @@ export interface FormOptions<Values, Body, Answer> {
   initial: Values
   /** Turns the values into the request body, or into an error sentence per field. Called at every change. */
   read: (values: Values) => Read<Body>
-  /** Adds what is known only at sending, such as what a person has confirmed. */
+  /** Adds values that are known only when the form is sent, such as what the user has confirmed. */
   complete?: (body: Body) => Body
   /** Asks for confirmation. False sends nothing. */
   ask?: (body: Body) => Promise<boolean>
@@ -16,11 +16,11 @@ export interface FormOptions<Values, Body, Answer> {
   send: (body: Body, key: string) => Promise<Answer> | Answer
   /** Called after a success. */
   done?: (answer: Answer, body: Body) => unknown
-  /** Called after a refusal or when no answer came. */
+  /** Called after a refusal, or if there was no response. */
   failed?: (error: unknown) => unknown
   /** Called when the user submits values that `read` rejects. The first invalid field gets the focus anyway. */
   invalid?: (fields: Readonly<Record<string, string>>) => unknown
-  /** Maps the API's errors to fields, where a field isn't the first part of the API's path ("exclude.3"). */
+  /** Maps the API's errors to fields, if a field isn't the first part of the API's path ("exclude.3"). */
   at?: (refused: Readonly<Record<string, string>>, values: Values) => Readonly<Record<string, string | undefined>>
 }
 
@@ -30,7 +30,7 @@ export interface FormFields {
   set(change: Readonly<Record<string, unknown>>): void
   /** Marks a field as touched: from then on its errors show at once. */
   leave(field: string): void
-  /** The error shown at a field: the API's, or after the field was touched or the form submitted, that of `read`. */
+  /** The error shown at a field: the API's or, after the field was touched or the form submitted, the error of `read`. */
   errorOf(field: string): string | undefined
 }
 
@@ -47,7 +47,7 @@ export interface Form<Values, Body = unknown> {
   errorOf: (field: keyof Values & string) => string | undefined
   /** Shows an error that `read` can't find, such as a file that is too large. */
   refuse: (field: keyof Values & string, sentence: string) => void
-  /** Why sending failed, where no field is the reason. */
+  /** Why sending failed, if no field is the reason. */
   problem: string | null
   /** The last failure, until a value changes or the form is sent again. */
   failure: unknown

@@ -3,7 +3,7 @@ import { Button, ButtonLink, type ButtonProps } from './Button.tsx'
 
 type ActionButtonProps = Omit<Action, 'hint'> & Pick<ButtonProps, 'kind' | 'size' | 'busy' | 'busyText' | 'className' | 'aria-label'>
 
-/** A button of an action: a link where the action leads somewhere, and disabled with the reason where it is refused. */
+/** The button of an action: a link if the action leads to a page, disabled with the reason if the action is refused. */
 export function ActionButton({ label, icon, can, run, to, danger = false, busy, busyText, kind = danger ? 'danger' : 'plain', ...look }: ActionButtonProps) {
   const shared = { ...look, kind, icon, children: label }
   return to !== undefined && can?.ok !== false ? (

@@ -37,7 +37,7 @@ export interface CodeEditorProps {
 }
 
 export interface CodeEditorViewProps extends CodeEditorProps {
-  /** Selection in the plain text area if that has the focus. The editor takes both over. */
+  /** Selection in the plain text area if that has the focus. The editor takes over the selection and the focus. */
   selected: RefObject<readonly [from: number, to: number] | null>
 }
 
@@ -46,7 +46,7 @@ const View = lazy(() => import('./CodeEditorView.tsx'))
 /** YAML editor with highlighting, completion, explanations and problems by line. A plain text area until its code has loaded. Tab leaves it, after Escape if a list is open. */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)
-  // The pointer is down, and the focus follows.
+  // The pointer is pressed, so the focus will follow.
   const pressed = useRef(false)
   return (
     <Suspense

@@ -66,7 +66,7 @@ export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElemen
   /** Called with the trimmed value on every change; the field itself keeps what was typed until it loses focus. */
   onValue?: (value: string) => void
   icon?: IconName
-  /** A key that leads here, shown at the end. */
+  /** Keyboard shortcut to the field, shown at its end. */
   hotkey?: string
   size?: 'medium' | 'large'
   unit?: ReactNode
@@ -75,8 +75,8 @@ export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElemen
 }
 
 /**
- * One line of text. What it hands on is trimmed, as the specification wants of text inputs; a password never is.
- * Without `value` it is a plain form control, read by FormData.
+ * One line of text. The reported value is trimmed, as the specification requires of text inputs; a password is never trimmed.
+ * Without `value` the input is a plain form control, read by FormData.
  */
 export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit, mono, className, type = 'text', onBlur, ...rest }: TextInputProps) {
   const field = useField()
@@ -118,7 +118,7 @@ export interface TextAreaProps extends Omit<TextareaHTMLAttributes<HTMLTextAreaE
   mono?: boolean
 }
 
-/** Several lines. A list is one entry per line or commas between: `lib/lines.ts` reads it. */
+/** Several lines. A list has one entry per line, or commas between entries: `listOf` of `lib/text.ts` parses it. */
 export function TextArea({ value, onValue, mono, className, rows = 4, ...rest }: TextAreaProps) {
   const field = useField()
   return (
@@ -136,12 +136,12 @@ export function TextArea({ value, onValue, mono, className, rows = 4, ...rest }:
 export interface SelectOption<Value extends string> {
   value: Value
   text: string
-  /** Said more quietly after the text: a size, a place. */
+  /** Additional text after `text`: a size, a place. */
   more?: string
   disabled?: boolean
 }
 
-/** Sets apart what is said more quietly: an option takes no styles, and of plain spaces only one is shown. */
+/** Separates `more` from the text: an option can't be styled, and several plain spaces are shown as one. */
 const emSpace = '\u2003'
 
 interface SelectProps<Value extends string> extends Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value' | 'size' | 'onChange'> {
@@ -153,7 +153,7 @@ interface SelectProps<Value extends string> extends Omit<SelectHTMLAttributes<HT
   placeholder?: string
 }
 
-/** One of a list: the browser's own select, in our clothes, so that keyboard, touch and screen readers have what they know. */
+/** A choice from a list: the browser's own select with our styles, so that it works as usual with keyboard, touch and screen readers. */
 export function Select<Value extends string>({ value, options, onValue, size = 'medium', mono, placeholder, className, ...rest }: SelectProps<Value>) {
   const field = useField()
   return (
@@ -184,7 +184,7 @@ interface CheckboxProps {
   hideLabel?: boolean
   disabled?: boolean
   className?: string | undefined
-  /** Told before `onChange` whether shift was held, for ranges. */
+  /** Called before `onChange` with whether Shift was held, for the selection of ranges. */
   onShift?: (held: boolean) => void
 }
 

@@ -8,15 +8,15 @@ export interface DialogProps {
   title: ReactNode
   /** Buttons, right-aligned; on a sheet they share the width. */
   footer?: ReactNode
-  /** CSS width of the centred dialog; 27.5rem unless told otherwise. */
+  /** CSS width of the centred dialog. Default: 27.5rem. */
   width?: string | undefined
-  /** No closing by Escape or by a click outside, such as while something is being sent. */
+  /** Prevents closing by Escape or by a click outside, for instance while a request is running. */
   locked?: boolean
   children?: ReactNode
 }
 
 export interface ShapeProps extends DialogProps {
-  /** At the bottom of a narrow screen, instead of centred. */
+  /** Shown at the bottom of a narrow screen instead of centred. */
   sheet: boolean
   open: boolean
   onClose: () => void
@@ -26,8 +26,8 @@ export interface ShapeProps extends DialogProps {
 const View = onceOpened(() => import('./DialogView.tsx'))
 
 /**
- * The frame of a dialog that `dialog()` opened: centred on wide screens, a bottom sheet at or below `sm`. Focus goes in, stays in, and comes back; what was
- * typed is not lost by a press beside it.
+ * The frame of a dialog that `dialog()` opened: centred on wide screens, a bottom sheet at or below `sm`. The focus moves in, stays inside, and returns
+ * when the dialog closes. A click outside doesn't discard typed input.
  */
 export function Dialog(props: DialogProps) {
   const { open, close } = useDialog()

@@ -2,9 +2,9 @@ import { Suspense, useEffect, useState } from 'react'
 import { useStore } from '../../lib/store.ts'
 import { closeDialog, closeDialogs, DialogContext, lastDialogId, openedDialogs, shownDialog } from './dialogs.ts'
 
-/** Renders the dialogs that were opened, at most one of them shown. Stands once in each frame. */
+/** Renders the dialogs that were opened, at most one of them shown. Rendered once in each frame. */
 export function DialogHost() {
-  // Dialogs of another frame that still fade out need what only that frame provides.
+  // Leaves out dialogs of another frame that are still fading out: they need contexts that only that frame provides.
   const [before] = useState(lastDialogId)
   const opened = useStore(openedDialogs).filter((one) => one.id > before)
   const shown = shownDialog(opened)

@@ -34,7 +34,7 @@ export function Menu({ label, trigger, items, align = 'end' }: MenuProps) {
   const [open, setOpen] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)
   const given = trigger.props
-  // A failure shows where the menu renders.
+  // A failure to load is ignored here: the error shows when the menu renders.
   const near = () => void loadView().catch(() => undefined)
   const button = cloneElement(trigger, {
     'aria-haspopup': 'menu',

@@ -32,14 +32,14 @@ interface MenuViewProps {
   within: RefObject<HTMLElement | null>
 }
 
-/** The menu. Its anchor lies under the real trigger, so that it can load later. */
+/** The menu. Its anchor lies under the real trigger, so that the menu's code can load later. */
 export default function MenuView({ open, label, items, align, onOpen, focusBack, within }: MenuViewProps) {
   return (
     <DropdownMenu.Root open={open} onOpenChange={onOpen} modal={false}>
       <DropdownMenu.Trigger asChild>
         <span className={css['anchor']} aria-hidden="true" tabIndex={-1} />
       </DropdownMenu.Trigger>
-      {/* In the page's landmark, or in the dialog that it belongs to. */}
+      {/* Rendered in the page's landmark, or in the dialog that the menu belongs to. */}
       <DropdownMenu.Portal container={within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main')}>
         <DropdownMenu.Content
           className={css['menu']}

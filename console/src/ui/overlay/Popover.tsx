@@ -3,7 +3,7 @@ import css from './Popover.module.css'
 
 type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
 
-/** Between the box and its anchor, in px. */
+/** Distance between the box and its anchor, in px. */
 const gap = 4
 
 /** Puts a floating box below its anchor, or above where there is more room, and keeps it on the screen. */

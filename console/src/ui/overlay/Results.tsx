@@ -8,7 +8,7 @@ import css from './Results.module.css'
 export interface Result {
   name: string
   ok: boolean
-  /** Why it was not done. */
+  /** Why the action was not done. */
   reason: string | null
 }
 

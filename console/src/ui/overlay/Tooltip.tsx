@@ -3,7 +3,7 @@ import css from './Tooltip.module.css'
 
 type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
 
-/** A handler that runs after the one that an element was given. */
+/** Combines two handlers: runs `given`, the element's own handler, and then `then`. */
 export const after =
   <E,>(given: ((event: E) => void) | undefined, then: (event: E) => unknown) =>
   (event: E): void => {

@@ -16,7 +16,7 @@ export const openedDialogs = createStore<readonly OpenedDialog[]>([])
 /** How long a closed dialog keeps its data, in ms. Specified: "after a short delay". */
 const resetMs = 300
 
-/** Dialogs of the lowest rank are shown first; of one rank, the one that was opened last. */
+/** The default rank. Dialogs of the lowest rank are shown first; among dialogs of equal rank, the one opened last. */
 const ordinary = 9
 
 let lastId = 0
@@ -25,8 +25,8 @@ export const lastDialogId = (): number => lastId
 const answers = new Map<number, (answer: unknown) => void>()
 
 /**
- * Declares a dialog; calling what this returns opens it. Its code is fetched at the first opening. The promise holds what the dialog was closed
- * with, or undefined where it was dismissed or its page was left.
+ * Declares a dialog and returns the function that opens it. The dialog's code is loaded at the first opening. The promise resolves to the answer with which
+ * the dialog was closed, or to undefined if the dialog was dismissed or the user left its page.
  */
 export function dialog<Props extends object | undefined = undefined, Answer = void>(
   load: () => Promise<{ default: ComponentType<NonNullable<Props>> }>,
@@ -45,14 +45,14 @@ export function dialog<Props extends object | undefined = undefined, Answer = vo
     })
 }
 
-/** The one that is shown; null while none is open. */
+/** The dialog that is shown; null while none is open. */
 export function shownDialog(opened: readonly OpenedDialog[]): OpenedDialog | null {
   const open = opened.filter((one) => one.open)
   const first = Math.min(...open.map((one) => one.rank))
   return open.findLast((one) => one.rank === first) ?? null
 }
 
-/** Closes a dialog with its answer. Its data goes a moment later. */
+/** Closes a dialog with its answer. The dialog's data is removed a moment later. */
 export function closeDialog(id: number, answer?: unknown): void {
   openedDialogs.set((now) => now.map((one) => (one.id === id ? { ...one, open: false } : one)))
   answers.get(id)?.(answer)
@@ -60,18 +60,18 @@ export function closeDialog(id: number, answer?: unknown): void {
   setTimeout(() => openedDialogs.set((now) => now.filter((one) => one.id !== id)), resetMs)
 }
 
-/** For when another page is shown, or the session has ended. */
+/** Closes all dialogs, after another page is shown or the session has ended. */
 export function closeDialogs(): void {
   for (const { id, open } of openedDialogs.get()) if (open) closeDialog(id)
 }
 
-/** Whether the dialog that a component is in is shown, and how it closes. */
+/** For components in a dialog: whether the dialog is shown, and a function that closes it. */
 export interface DialogScope {
   open: boolean
   close: (answer?: unknown) => void
 }
 
-/** Provided by the host, or by a page whose dialog stands in its address. */
+/** Provided by the host, or by a page whose URL says that a dialog is open. */
 export const DialogContext = createContext<DialogScope | null>(null)
 
 export function useDialog(): DialogScope {

@@ -2,9 +2,9 @@ import { type PointerEvent, useRef } from 'react'
 
 type Edge = 'left' | 'bottom'
 
-/** Share of its own size by which a panel is dragged before it closes (spec, defaults). */
+/** A panel closes if it is dragged by more than this share of its own size (spec, defaults). */
 const closeThreshold = 0.25
-/** Pixels that a press may move and still be a click. */
+/** A press that moves fewer pixels than this is still a click. */
 const slackPx = 6
 
 /** Pixels from `from` towards the edge; 0 for the other direction. */
@@ -12,7 +12,7 @@ function pulled(edge: Edge, from: { x: number; y: number }, { clientX, clientY }
   return Math.max(0, edge === 'left' ? from.x - clientX : clientY - from.y)
 }
 
-/** Handlers for a panel at an edge of the screen that closes when it is dragged there. What has `data-no-drag` scrolls and selects as usual. */
+/** Handlers for a panel at an edge of the screen that closes when it is dragged there. Elements with `data-no-drag` scroll and select as usual. */
 export function useDragAway(edge: Edge, onClose: () => void) {
   const from = useRef<{ x: number; y: number } | null>(null)
   const end = (event: PointerEvent<HTMLElement>, mayClose: boolean) => {
@@ -35,7 +35,7 @@ export function useDragAway(edge: Edge, onClose: () => void) {
       const panel = event.currentTarget
       if (!panel.hasAttribute('data-dragged')) {
         if (by < slackPx) return
-        // From here on it is no click on what was pressed.
+        // From here on the press is a drag, no longer a click on the pressed element.
         panel.setPointerCapture(event.pointerId)
         panel.setAttribute('data-dragged', '')
       }
@@ -43,7 +43,7 @@ export function useDragAway(edge: Edge, onClose: () => void) {
     },
     onPointerUp: (event: PointerEvent<HTMLElement>) => end(event, true),
     onPointerCancel: (event: PointerEvent<HTMLElement>) => end(event, false),
-    // Links would be dragged themselves.
+    // Otherwise the browser would drag a pressed link.
     onDragStart: (event: { preventDefault(): void }) => event.preventDefault(),
   }
 }

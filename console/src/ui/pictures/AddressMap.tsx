@@ -34,7 +34,7 @@ export interface AddressMapProps<Run extends DrawnRun> {
   /** Accessible name. */
   label: string
   cidr: Cidr
-  /** In order, covering the whole CIDR. The same array while nothing changes. */
+  /** In order, covering the whole CIDR. Must be the same array while nothing changes. */
   runs: readonly Run[]
   /** Facts about an address, for its card. */
   about?: (run: Run) => ReactNode

@@ -17,7 +17,7 @@ export function Flag({ code }: { code: string }) {
   return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />
 }
 
-/** The code of a datacenter behind the flag of its country, with which the code begins: "PL" in PL-POZ-1. */
+/** A datacenter's code after the flag of its country. The code begins with the country's code: "PL" in PL-POZ-1. */
 export const Site = ({ code, country = code.slice(0, 2) }: { code: string; country?: string }) => (
   <span className="row">
     <Flag code={country} />

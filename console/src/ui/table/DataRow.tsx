@@ -19,7 +19,7 @@ interface DataRowProps<Row> {
   name: string
   /** The row's controls include an arrow link. */
   arrow: boolean
-  /** The row that Tab reaches. */
+  /** Whether Tab moves the focus to this row. */
   isStop: boolean
   isOpen: boolean
   /** Why the row is disabled. */

@@ -19,7 +19,7 @@ import { useWindow } from './use-window.ts'
 export interface Column<Row> {
   id: string
   head: string
-  /** A help icon beside the head says this. */
+  /** Text of the help icon beside the column's heading. */
   help?: string
   cell: (row: Row) => ReactNode
   sortable?: boolean
@@ -28,11 +28,11 @@ export interface Column<Row> {
   width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
   /** Hidden on narrower screens. */
   from?: Breakpoint
-  /** Not in the choice of columns: always shown. */
+  /** Always shown: the user can't hide the column. */
   fixed?: boolean
-  /** Shown only once it is chosen. */
+  /** Hidden until the user chooses the column. */
   hidden?: boolean
-  /** Its place in the card that replaces a row below `sm`: one `name`, one `state` and one `fact` at most. Other columns are left out. */
+  /** The column's place in the card that replaces a row below `sm`: one `name`, one `state` and one `fact` at most. Other columns are left out. */
   card?: 'name' | 'state' | 'fact'
 }
 
@@ -42,7 +42,7 @@ export const nameWidth = 210
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
 
-/** Without a choice of columns, those that are not hidden. */
+/** Whether a column is shown: by the user's choice or, without a choice, unless it is hidden. */
 const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>, shown: readonly string[] | undefined): boolean =>
   fixed || (shown === undefined ? !hidden : shown.includes(id))
 
@@ -61,7 +61,7 @@ export interface DataTableProps<Row> {
   actions?: (row: Row) => readonly Action[]
   /** Detail that opens below the row; a click on a row without link opens it. */
   detail?: (row: Row) => ReactNode
-  /** Keys of open rows, if the page keeps them (in its URL). By default the table does. */
+  /** Keys of open rows, if the page keeps them (in its URL). By default the table keeps them. */
   opened?: ReadonlySet<string>
   onOpened?: (keys: ReadonlySet<string>) => void
   /** Column id, descending with a leading minus. */

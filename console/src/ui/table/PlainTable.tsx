@@ -3,14 +3,14 @@ import type { ReactNode } from 'react'
 export interface PlainColumn<Row> {
   head: ReactNode
   cell: (row: Row) => ReactNode
-  /** Of the heading and of the cells. */
+  /** CSS class of the heading and of the cells. */
   className?: string | undefined
-  /** Of a cell alone: a class, a tooltip, or its label in a narrow layout. */
+  /** Attributes of a cell only: a class, a tooltip, or its label in a narrow layout. */
   props?: (row: Row) => { className?: string | undefined; title?: string | undefined; 'data-label'?: string }
 }
 
 interface PlainTableProps<Row> {
-  /** Those that are false are left out. */
+  /** Columns that are false are left out. */
   columns: readonly (PlainColumn<Row> | false)[]
   rows: readonly Row[]
   className?: string | undefined

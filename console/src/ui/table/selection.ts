@@ -46,6 +46,6 @@ export function useChosen<Row>(keys: ReadonlySet<string>, shown: readonly Row[] 
   return { chosen, remember }
 }
 
-/** Rows to keep when other rows are shown: these and the selected ones of before. */
+/** Rows to remember when other rows are shown: the shown rows, and earlier rows that are selected. */
 export const knownAfter = <Row>(known: ReadonlyMap<string, Row>, keys: ReadonlySet<string>, shown: readonly Row[], keyOf: (row: Row) => string) =>
   new Map([...[...known].filter(([key]) => keys.has(key)), ...shown.map((row) => [keyOf(row), row] as const)])

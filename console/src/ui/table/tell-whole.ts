@@ -9,7 +9,7 @@ export function tellWhole(event: PointerEvent<HTMLElement>): void {
   if (cell === null || cell.colSpan > 1) return
   const parts = [cell, ...cell.querySelectorAll<HTMLElement>('*')]
   for (const part of parts) {
-    // Set earlier: the text may have changed.
+    // Remove a title that was set earlier: the text may have changed.
     if (part.dataset['told'] === undefined) continue
     delete part.dataset['told']
     part.removeAttribute('title')

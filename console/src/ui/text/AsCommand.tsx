@@ -7,7 +7,7 @@ const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 
 
 /**
  * Shows what a form does as a CLI command and as an API call. Disabled until the form is `complete`.
- * Without `cli` if the command line can't do it.
+ * Leave out `cli` if the CLI can't do the same.
  */
 export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {
   if (!complete) {

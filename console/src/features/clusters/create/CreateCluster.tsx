@@ -148,7 +148,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     setAsking(true)
     await confirmServersWithoutPatch({
       servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
-      // The form shows a failure.
+      // A failure is ignored here: the form shows it.
       onConfirm: async () => {
         made = send()
         await made.catch(() => undefined)
@@ -158,7 +158,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   }
 
   const count = Object.keys(draft.servers).length
-  // Valid for one moment: every visit fetches again.
+  // A preview is soon out of date, so every visit fetches a new one.
   const preview = useQuery({
     ...query(clusterPreview, { body: bodyOf(draft) }),
     enabled: shown === 'review',
@@ -203,7 +203,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The command reads patches from files, which don't exist here.
+                // The CLI command reads patches from files, which don't exist for patches in the draft: then no command is shown.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}

@@ -54,7 +54,7 @@ export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
   )
 }
 
-/** Asks to confirm the wipe of disks with content and of removable disks. Nothing if there are none. */
+/** Asks to confirm the wipe of disks with content and of removable disks. Renders nothing if there are none. */
 export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks[] } & Pick<Parameters<typeof DiskChecks>[0], 'ticked' | 'onTick'>) {
   const disks = disksToConfirm(chosen)
   if (disks.length === 0) return null

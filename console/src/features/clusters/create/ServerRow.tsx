@@ -58,7 +58,7 @@ interface ChosenRowProps {
   chosen: Chosen
   /** Patches of users; undefined until loaded. */
   patches: readonly Patch[] | undefined
-  /** Why it can no longer join. */
+  /** Why the server can no longer join the cluster. */
   lost: Verdict | undefined
   onSet: (patch: Partial<Chosen>) => void
   onLeave: () => void

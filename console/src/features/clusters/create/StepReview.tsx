@@ -22,7 +22,7 @@ type Preview = Answer<typeof clusterPreview>
 /** Removes duplicates: a sentence may apply to several servers. */
 const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
 
-/** Skips the check of confirmed disks, which the page handles itself. */
+/** The errors and warnings of a preview, without the check of confirmed disks, which the page does itself. */
 export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>) => ({
   errors: unique(checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message)),
   warnings: unique([
@@ -45,7 +45,7 @@ type StepReviewProps = {
   servers: readonly Server[]
 } & Pick<Parameters<typeof DisksToWipe>[0], 'ticked' | 'onTick'>
 
-/** The configuration of each server, problems and warnings, and the steps in order. */
+/** The last step: the configuration of each server, problems and warnings, and the steps of the creation in order. */
 export function StepReview({ draft, preview, servers, ticked, onTick }: StepReviewProps) {
   const { data, error, refetch } = preview
   const [chosen, setChosen] = useState<string | null>(null)

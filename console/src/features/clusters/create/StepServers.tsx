@@ -26,12 +26,12 @@ import { setForAll, withPatch } from './set-for-all.ts'
 
 const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(() => import('./NewPatchDialog.tsx'))
 
-/** Eligible servers shown at first; the search finds the others. */
+/** Number of eligible servers shown at first; the search finds the others. */
 const atOnce = 8
 
 const matches = (s: Server, q: string) => [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) => text.toLowerCase().includes(q))
 
-/** Checks the number of control planes. Before a selection it is not an error. */
+/** Checks the number of control planes. An empty selection is not an error. */
 function controlPlaneCheck(chosen: number): { ok: boolean | 'warn'; text: string } {
   const verdict = canHaveControlPlanes(chosen)
   return verdict.ok ? { ok: true, text: 'Odd number of control planes' } : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
@@ -87,7 +87,7 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
   }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0 && draft.servers[s.id]!.patch === undefined)
-  // A selected server may meanwhile be taken, removed, unreachable or for another version.
+  // A selected server may meanwhile have joined a cluster, been removed, become unreachable, or no longer fit the chosen version.
   const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
   const lost = chosen.filter((s) => !verdictOf(s).ok)
   const proposed = proposalText(draft.servers, data)

@@ -55,10 +55,10 @@ function firstChoice(s: Machine): Chosen {
 
 type Known = Machine & Pick<Server, 'id' | 'name'>
 
-/** Three if there are three servers, so that etcd survives the loss of one. */
+/** Three control planes if there are at least three servers, so that etcd survives the loss of one; otherwise one. */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
-/** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or unknown come last. */
+/** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or whose hardware is unknown come last. */
 export function bySize<T extends Known>(servers: readonly T[]): T[] {
   const sizeOf = (s: Known): readonly [boolean, number, number] => {
     const bytes = capacityOf(s.resources).memory_bytes
@@ -75,7 +75,7 @@ export function bySize<T extends Known>(servers: readonly T[]): T[] {
     )
     .map(({ server }) => server)
 }
-/** Two unknown values are equal: Infinity − Infinity is NaN. */
+/** Compares two values. Unknown values (Infinity) count as equal: Infinity − Infinity would be NaN. */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
 /** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: the servers with hardware. */

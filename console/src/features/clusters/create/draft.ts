@@ -16,7 +16,7 @@ const Chosen = z.object({
   roleSet: z._default(z.boolean(), false),
   /** '' is the default: the link on which Steelyard reaches the server. */
   link: z.string(),
-  /** Names of disks without /dev. */
+  /** Disk names without `/dev/`. */
   installDisk: z.string(),
   workloadDisks: z.array(z.string()),
   /** Created with the cluster, in addition to the server's patches. */
@@ -24,7 +24,7 @@ const Chosen = z.object({
 })
 export type Chosen = z.infer<typeof Chosen>
 
-/** The draft as it is kept in the browser. */
+/** Schema of the draft as it is stored in the browser. */
 export const KeptDraft = z.object({
   name: z.string(),
   datacenterId: z.string(),

@@ -36,14 +36,17 @@ const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
 export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined): Draft['servers'] =>
   Object.fromEntries(Object.entries(chosen).map(([id, now]) => [id, { ...now, patch }]))
 
-/** Says which drafted patches on which servers are replaced; null if none. `one`: the draft that is edited. */
+/** A sentence that names the drafted patches to be replaced and their servers; null if there are none. `one`: the draft that is being edited. */
 export function replacedText(servers: readonly { name: string; draft: NewPatch | undefined }[], one: NewPatch | undefined): string | null {
   const others = servers.filter((s) => s.draft !== undefined && JSON.stringify(s.draft) !== JSON.stringify(one))
   if (others.length === 0) return null
   return `It replaces what is drafted so far: ${others.map((s) => `${s.draft!.name} of ${s.name}`).join(', ')}.`
 }
 
-/** The menu "Set for all selected". Values that only some servers support say so and apply to those. `propose` proposes roles; `writePatch` opens the patch dialog. */
+/**
+ * The menu "Set for all selected". A value that only some servers support shows their number and applies to those servers.
+ * `propose` proposes roles; `writePatch` opens the patch dialog.
+ */
 export function setForAll(
   chosen: Draft['servers'],
   servers: readonly Server[],

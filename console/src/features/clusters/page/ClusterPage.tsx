@@ -35,7 +35,7 @@ interface ClusterPageProps {
   /** Id of the operation whose timeline is shown. */
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
-  /** Notices about its servers that need a decision. */
+  /** Notices about the cluster's servers that need a user's decision. */
   above: ReactNode
 }
 

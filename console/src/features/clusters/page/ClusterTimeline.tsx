@@ -126,7 +126,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {/* The page's header may show it already. */}
+      {/* The page's header or a phase may show the same reason already. */}
       {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}
@@ -215,7 +215,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
 function whyOf({ held, reason, state }: Pick<Phase, 'held' | 'reason' | 'state'>): ReactNode {
   if (reason === null || state === 'todo') return undefined
   if (held === null) return reason
-  // Many reasons name the server themselves.
+  // Many reasons already contain the server's name.
   const at = ` ${reason}`.indexOf(` ${held.name} `)
   return (
     <>
@@ -230,7 +230,7 @@ interface HeldUpProps {
   clusterId: string
   server: { node_id: string; name: string }
   failed: boolean
-  /** It has its configuration, so it may have said what fails. */
+  /** Whether the server has received its configuration, so that its log may contain the cause. */
   sent: boolean
   children: ReactNode
 }
@@ -252,7 +252,7 @@ function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProps) {
 
 const tail = 6
 
-/** The last log lines of the server that a phase waits for. A server that installs doesn't answer and shows none. */
+/** The last log lines of the server that a phase waits for. A server that is installing Talos doesn't respond, so no lines are shown. */
 function LiveLog({ server }: { server: { node_id: string; name: string } }) {
   const { data, isError } = useQuery({
     ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'kernel' } }),
@@ -260,7 +260,7 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
     refetchInterval: 3000,
     staleTime: 0,
   })
-  // Lines from before it stopped answering are out of date.
+  // Lines from before the server stopped responding are out of date.
   const lines = isError ? [] : (data ?? '').split('\n').filter(Boolean).slice(-tail)
   if (lines.length === 0) return null
   return (

@@ -13,8 +13,8 @@ const ways: readonly (readonly string[])[] = [
 ]
 
 /**
- * One matrix for servers that leave and one for servers that join, if the operation has such: the columns, and a row per server,
- * undefined for steps that don't apply.
+ * A matrix for leaving servers and one for joining servers, each only if the operation has such servers. A matrix has columns and a row per server;
+ * a cell is undefined if the step doesn't apply to the server.
  */
 export const matricesOf = (operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) =>
   ways.map((way) => matrixOf(way, operation, members, isOver)).filter(({ rows }) => rows.length > 0)

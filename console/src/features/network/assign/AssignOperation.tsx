@@ -17,7 +17,7 @@ import css from './AssignSubnets.module.css'
 import { clusterSubnetsOf, operationOne, refreshNetwork } from '../network-queries.ts'
 import { subnetSaid } from '../subnet-state.ts'
 
-/** A running assignment, until the cluster holds each subnet as wanted. */
+/** Progress of a running assignment, until the cluster has the wanted subnets. */
 export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
   const { data: operation, error, refetch } = useQuery(operationOne(id))
   const { data: has } = useQuery(clusterSubnetsOf(cluster.id))

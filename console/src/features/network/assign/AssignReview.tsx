@@ -28,10 +28,10 @@ const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 interface AssignReviewProps {
   cluster: Cluster
   choice: Choice
-  /** The cluster's version for the choice; null if the choice has changed. */
+  /** Reads the cluster's version to send with the reviewed choice; null if the choice would now have another effect. */
   versionOf: () => Promise<number | null>
   onBack: () => void
-  /** Called with the id of the operation. */
+  /** Called after the operation has started, with the operation's id. */
   onBegun: (operationId: string) => void
   onRefused: () => void
 }
@@ -47,7 +47,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
   const leaving = choice.removed.length > 0
   const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
   const form = useForm({
-    // Subnets that already drain can only be taken at once.
+    // Subnets that are already draining can only be removed at once.
     initial: { force: leaving && choice.removed.every((s) => s.status === 'draining') },
     read: ({ force: now }) => ({ ok: true, body: { subnet_ids: ids, force: leaving && now } }),
     ask: async (body) => {

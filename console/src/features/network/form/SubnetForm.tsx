@@ -210,7 +210,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
 
 interface FixesProps {
   corrected: string | null
-  /** The address of a server in the subnet. */
+  /** Address of a server that is inside the subnet and must be excluded, or null. */
   stands: string | null
   related: Related | null
   onCorrect: (cidr: string) => void

@@ -31,7 +31,7 @@ export function EditSubnet({ id }: { id: string }) {
   const { data: newest, error, refetch } = useQuery(subnetOne(id))
   const { data: datacenters } = useQuery(everyDatacenter)
   const [held, setHeld] = useState<Subnet | undefined>(newest)
-  // A newer version with equal fields (only its clusters changed) replaces it silently.
+  // If only the subnet's clusters have changed, the newer version silently replaces the edited one.
   const same = held !== undefined && newest !== undefined && sameDraft(draftOf(held), draftOf(newest))
   if (newest !== undefined && (held === undefined || (same && newest.version !== held.version))) setHeld(newest)
   const subnet = held ?? newest

@@ -70,7 +70,7 @@ export function changesOf(now: NewSubnet, from: Subnet): SubnetChange {
   return Object.fromEntries(changeable.flatMap((key) => (JSON.stringify(now[key]) === JSON.stringify(was[key]) ? [] : [[key, now[key]]])))
 }
 
-/** The requested subnet, or a sentence per field, from the schema and the rules. */
+/** The request body, or an error sentence per field, by the schema and the contract's rules. */
 export const readForm = (d: SubnetDraft): Read<NewSubnet> => readBy(NewSubnet, toSend(d), subnetProblems(textOf(d)).fields)
 
 /** The CIDR that was probably meant, or null. */

@@ -21,7 +21,7 @@ type Outcome = Answer<typeof subnetImport>
 
 const tones = { create: 'ok', update: 'accent', nothing: 'neutral' } as const
 const doing = { create: 'Add', update: 'Change', nothing: 'No change' } as const
-/** Most table rows shown. A file may have thousands; the rest is a number. */
+/** Maximum number of table rows shown. A file may have thousands; the others are only counted. */
 const most = 200
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }

@@ -1,4 +1,4 @@
-/** The import of subnets as a command, and what an answer says. */
+/** The import of subnets as a CLI command, and the texts of its result. */
 import type { Answer } from '#contract/operation.ts'
 import { subnetImport } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'

@@ -12,7 +12,7 @@ import css from './NetworkPage.module.css'
 import { mapOf } from '../network-queries.ts'
 import { SubnetStatus } from './subnet-columns.tsx'
 
-/** Caches parsed answers, which may have a run for each of 65,536 addresses. */
+/** Caches parsed responses, which may have a run for each of 65,536 addresses. */
 const known = new WeakMap<SubnetMapAnswer, MapRun[]>()
 
 function readMap(map: SubnetMapAnswer): MapRun[] {

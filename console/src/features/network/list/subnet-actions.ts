@@ -24,7 +24,7 @@ export const subnetActions = (s: Subnet): Action[] => [
   ...(s.clusters.length === 0
     ? [{ label: 'Unassign', icon: 'minus', can: no('No cluster has it') } satisfies Action]
     : s.clusters.map((c): Action => ({
-        // A draining subnet can also be taken at once.
+        // A draining subnet can be removed at once, without waiting for the end of draining.
         label: s.status === 'draining' ? `Take from ${c.name} at once` : `Unassign from ${c.name}`,
         icon: 'minus',
         can: allowed(clusterSubnetsAssign),

@@ -64,7 +64,7 @@ export const subnetColumns = listColumns(subnetList.list, {
     fixed: true,
     width: (from) => (from.md ? nameWidth : from.sm ? 176 : undefined),
     card: 'name',
-    // On narrow screens the CIDR has no column: it stands below the name.
+    // On narrow screens the CIDR has no column: it is shown below the name.
     cell: (s) => (
       <>
         {s.name}

@@ -46,7 +46,7 @@ type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; coun
 
 const wrong = (problem: string): Wanted => ({ ok: false, problem })
 
-/** Reads what is typed: addresses or one CIDR, by the API's rules. */
+/** Parses the input: addresses or one CIDR, by the API's rules. */
 export function readAddresses(text: string): Wanted {
   const entries = [...new Set(listOf(text))]
   if (entries.length === 0) return wrong('Enter at least one address')
@@ -77,7 +77,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
     },
     send: (body, key) => call(serverAdd, { body }, { key }),
     done: ({ operation }) => onBegun(operation.id),
-    // One field takes both.
+    // The form has one field for addresses and CIDR.
     at: ({ addresses, cidr, ...rest }) => ({ ...rest, addresses: addresses ?? cidr }),
   })
   const wanted = readAddresses(form.values.addresses)
@@ -132,10 +132,10 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Not added' },
 }
-/** A probed address of a known server is no failure. */
+/** Whether the probed address belongs to a server that is already listed, which is no failure. */
 const isListed = (step: Step): boolean => step.status === 'skipped' && step.node_id !== null
 const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status])
-/** The address in a step's key. */
+/** The probed address, from the step's key. */
 const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
 
 /** Order of results: found, running, not added, already known, no answer. */

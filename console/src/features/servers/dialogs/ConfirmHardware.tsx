@@ -131,7 +131,7 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
   )
 }
 
-/** Compares the last fingerprint in text pasted from the machine's console. */
+/** Compares `fingerprint` with the last fingerprint in text that the user pastes from the machine's console. */
 function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
   const [pasted, setPasted] = useState('')
   const found = pasted.trim() === '' ? null : compareFingerprint(pasted, fingerprint)

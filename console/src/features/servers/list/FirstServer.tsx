@@ -6,7 +6,7 @@ import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Command } from '../../../ui/text/Copyable.tsx'
 import css from './FirstServer.module.css'
 
-/** From a documentation block (RFC 5737). */
+/** From an address block reserved for documentation (RFC 5737). */
 const example = '192.0.2.10'
 
 /** The empty list: three ways to add the first server. */

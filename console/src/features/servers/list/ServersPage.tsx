@@ -46,14 +46,14 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 
   const units = selected.map((s) => computeUnits(s.resources))
 
-  /** Everything that matches, past this page too. */
+  /** Selects all matches, on all pages. */
   const selectMatching = async () => {
     const all = await everyPage((at) => queryClient.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined })))
     remember(all)
     selection.set(all.map(idOf))
   }
 
-  // Servers that were changed leave the selection, the others stay.
+  // Deselects servers for which the action succeeded; the others stay selected.
   const keep = selection.set
   const done = useCallback((results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))), [keep])
   const bulk = useMemo(() => bulkActions(selected, done), [selected, done])
@@ -115,7 +115,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   )
 }
 
-/** Filters beside the search. The others stand behind a button. */
+/** Filters beside the search. Other filters are behind a button. */
 const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
 
 function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list>; setSearch: SetListSearch }) {
@@ -125,7 +125,7 @@ function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
-  // Images need the same permission. Their contract is not loaded for this link.
+  // Preparing an image needs the same permission. Asking for this one saves loading the contract of images for a link.
   const image = allowed(serverAdd)
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),

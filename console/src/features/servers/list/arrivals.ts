@@ -6,12 +6,12 @@ import { createStore } from '../../../lib/store.ts'
 
 type Listed = Pick<Server, 'id' | 'name' | 'created_at' | 'status'>
 
-/** Maximum age, in ms, of a new server. An older one that enters a filter by a change is not new. */
+/** Maximum age, in ms, of a new server. An older server that newly matches the filters is not new. */
 const recentMs = 5 * 60_000
 /** How long a new row is marked, in ms. */
 const markedForMs = 60_000
 
-/** New servers among `items`. `before`: ids that the same list showed last; without it nothing is new. */
+/** New servers among `items`. `before`: ids that the same list showed before; if null, nothing is new. */
 export function joined(before: ReadonlySet<string> | null, items: readonly Listed[], now = Date.now()): Listed[] {
   if (before === null) return []
   return items.filter((s) => !before.has(s.id) && s.status !== 'deleted' && now - Date.parse(s.created_at) < recentMs)
@@ -27,7 +27,10 @@ export function joinedSentence(servers: readonly Pick<Server, 'name'>[]): string
 /** Ids of servers marked as new. */
 export const newServers = createStore<ReadonlySet<string>>(new Set())
 
-/** What joins while the list is looked at: marks the rows, and gives the sentence that is read out; null where nothing has. `list` names the search that is shown. */
+/**
+ * Marks the rows of servers that join while the list is open. `said` is the sentence that announces these servers, or null if none has joined.
+ * `list` identifies the search that is shown.
+ */
 export function useArrivals(list: string, items: readonly Server[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
   const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({ list, at: 0, ids: null })
   const [came, setCame] = useState<readonly Server[]>([])

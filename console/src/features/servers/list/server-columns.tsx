@@ -11,7 +11,7 @@ import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
 import { newServers } from './arrivals.ts'
 
-/** Of a capacity commitment; a word that is not known here gets no colour. */
+/** Tone by status of a capacity commitment. An unrecognised status gets no colour. */
 const commitmentTones: Readonly<Record<string, Tone>> = {
   active: 'ok',
   completed: 'off',
@@ -23,8 +23,8 @@ const commitmentTones: Readonly<Record<string, Tone>> = {
 }
 
 /**
- * What a server is to us, and beside it what is wrong with it, or quietly what it is doing or good for. In a list the reason stands under the word where the
- * column is narrow.
+ * A server's status. Beside it the current problem or, in a quieter colour, what the server is doing or can be used for.
+ * In a list with a narrow column the reason is below the status.
  */
 export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {
   const { tone, word, why, more, trouble } = statusOf(server)
@@ -55,7 +55,7 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
   )
 }
 
-/** A server that joined while the list was looked at is marked for a while; one that was found by something else than its name says by what. */
+/** A server's name, marked for a while if the server joined while the list was open. If the search matched other text than the name, shows that text too. */
 function Name({ server: s }: { server: Server }) {
   const isNew = useStore(newServers).has(s.id)
   const name = isNew ? (

@@ -54,7 +54,7 @@ export const memoryLines = (modules: Resources['memory']) =>
 
 /** Facts below a server's name: a value and a note each; null if unknown. */
 export function summaryOf(r: Resources) {
-  // A machine that reported other hardware but no disk has none.
+  // If a machine reported other hardware but no disks, then it has no disks.
   const known = r.processors.length + r.memory.length + r.interfaces.length > 0
   const cpu = processorLines(r.processors)
   const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
