@@ -25,7 +25,7 @@ export const finish = (about: { version: string; reporting_origin: string | null
       isWritten = true
     },
     async closeBundle() {
-      // Also called after a failed build. Then do nothing, so that the build's own error stays the last output.
+      // Vite also calls this after a failed build. Return then, so that the build's own error stays the last output.
       if (!isWritten) return
       const names = (await readdir(out, { recursive: true })).filter((name) => text.test(name))
       for (const name of names) {

@@ -1,4 +1,5 @@
-// The URL tree: path, search params, crumb and guard of every page. What a page fetches and shows is in its file under routes/, which is loaded when it is needed.
+// The URL tree: path, search params, crumb and guard of every page. What a page
+// fetches and shows is in the page's file under routes/, which is loaded when needed.
 import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redirect, useRouter, useRouterState } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
 import type { PageModule, ParamsOf, SearchOf, SetSearch } from './api/page.ts'
@@ -36,7 +37,7 @@ const at = <Parent extends AnyRoute, const Path extends string>(parent: Parent, 
  */
 function useSearch<Search extends object>(): { search: Search; setSearch: SetSearch<Search> } {
   const router = useRouter()
-  // The search of the page that is shown, not of the one that is loading.
+  // The search of the page that is shown, not of the page that is loading.
   const matched = useRouterState({ select: (state) => state.matches.at(-1)?.search })
   const shown = matched as Search
   // Changed params that the router doesn't show yet. Valid only while the router shows `on`; the next search that the router shows replaces them.

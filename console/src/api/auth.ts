@@ -60,7 +60,7 @@ class NoSession extends Error {}
 
 let refreshing: Promise<string> | null = null
 
-/** Refreshes the access token once for all tabs, under a lock. Skips the call if another tab has just stored a new token. */
+/** Refreshes the access token for all tabs, while holding a lock. Skips the request if another tab has just stored a new token. */
 function refresh(seen: string | null, budget: Budget): Promise<string> {
   refreshing ??= patiently(budget, (limitMs) => locked('steelyard.refresh', limitMs, () => refreshNow(seen, limitMs))).finally(() => {
     refreshing = null
@@ -94,7 +94,7 @@ async function locked<T>(name: string, limitMs: number, what: () => Promise<T>):
   }
 }
 
-/** Whether a session is stored: a user and a refresh token that has not expired. Says nothing about the access token. */
+/** Whether a session is stored: a user and a refresh token that has not expired. The access token is not checked. */
 const stands = (): boolean => {
   const longLived = tokens.refresh()
   return tokens.user() !== null && longLived !== null && longLived.expiresAt > Date.now()
@@ -137,7 +137,7 @@ function end(explicit: boolean): void {
   for (const what of onEnd) what({ explicit })
 }
 
-/** Ends a session that the user did not end: shows the notice and goes to the login page. */
+/** Called if a session is over without a Log out: shows the notice and goes to the login page. */
 export function sessionLost(): void {
   // During Log out the server ends the session first, so calls under way fail before the local state is cleared.
   if (loggingOut) return
@@ -148,7 +148,7 @@ export function sessionLost(): void {
 /** Whether Log out ended the last session of this page. After a Log out the next sign-in doesn't return to the previous page. */
 export const wasLoggedOut = (): boolean => loggedOut
 
-/** Revokes every stored token of the user here and on the server, deletes the user's drafts, and goes to the login page even if the server doesn't answer. */
+/** Revokes every stored token of the user here and on the server, deletes the user's drafts, and goes to the login page even if the server doesn't respond. */
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
@@ -160,7 +160,7 @@ export async function logOut(): Promise<void> {
   loggingOut = false
 }
 
-/** Asks the server whether the stored session is valid, with retries, and sets the status. Without a positive answer nobody is signed in. */
+/** Asks the server whether the stored session is valid, with retries, and sets the status. The user counts as signed in only after a positive response. */
 export async function validateSession(): Promise<void> {
   if (tokens.user() === null) return authStatus.set('signedOut')
   try {

@@ -11,7 +11,7 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Idempotency-Key of a POST. Pass the same key for a retry, so that the call takes effect only once. */
   key?: string
-  /** If-Match: the `version` that was read. Without it the last write wins. */
+  /** If-Match: the `version` of the object when it was read. Without `version` the last write wins. */
   version?: number
 }
 
@@ -25,7 +25,7 @@ async function tokenOr(refused: string | null): Promise<string> {
   }
 }
 
-/** Sends with the stored token. After a 401 it refreshes the token once and sends again with the same Idempotency-Key. A 403 shows a toast. */
+/** Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast. */
 export async function authorized(
   operation: Operation,
   ask: { params?: unknown; query?: unknown; body?: unknown },

@@ -8,14 +8,14 @@ const store = 'drafts'
 /** Pause in typing, in ms, after which the draft is saved. A form that unmounts saves at once. */
 export const keepAfterMs = 250
 
-/** User whose drafts were deleted. A form of this user that unmounts later must not save one again. */
+/** User whose drafts were deleted. A form of this user that unmounts later must not save a draft again. */
 let forgotten: string | null = null
 
 let opened: Promise<IDBDatabase> | undefined
 
 /**
  * Opens one connection and reopens it after it was closed. The browser closes it when the site's storage is cleared, which the response to a Log out
- * requests (Clear-Site-Data). A page of a newer version waits until this connection is closed.
+ * causes (Clear-Site-Data). A page of a newer version waits until this connection is closed.
  */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {

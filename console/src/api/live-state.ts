@@ -1,8 +1,8 @@
 import { createStore } from '../lib/store.ts'
 
 /**
- * `live`: events and heartbeats arrive. `polling`: they don't, but the server answers, so the page refetches periodically.
- * `silent`: the server does not answer; `since` is its last sign of life. Times are ISO 8601.
+ * `live`: events and heartbeats arrive. `polling`: events don't arrive, but the server responds, so the page refetches periodically.
+ * `silent`: the server does not respond; `since` is the time of its last sign of life. Times are ISO 8601.
  */
 export interface LiveState {
   state: 'connecting' | 'live' | 'polling' | 'silent'

@@ -48,7 +48,7 @@ export async function patiently<T>(budget: Budget, attempt: (limitMs: number) =>
   }
 }
 
-/** 1, 2, 4, then 4 s each; longer if the answer has a Retry-After. */
+/** 1, 2, 4, then 4 s each; longer if the response has a Retry-After. */
 function wantedPauseMs(error: unknown, tries: number): number {
   const asked = error instanceof CallError ? (error.retryAfterSeconds ?? 0) * 1000 : 0
   return Math.max(asked, Math.min(4_000, 1_000 * 2 ** tries))

@@ -3,7 +3,7 @@ import { type Claims, readClaims } from '../lib/jwt.ts'
 
 /**
  * Local storage, as specified: the current user under a fixed key; tokens, each user's list of tokens, and sessions under prefixes. Nothing else is stored.
- * Any script on this origin can read it, so no other script may run (docs/security.md).
+ * Any script on this origin can read the local storage, so no foreign script may run (docs/security.md).
  */
 const keys = {
   user: 'steelyard.user',
@@ -87,7 +87,7 @@ export function tokenBox(box: Box) {
       put(keys.user, { id: who.id, email: who.email, name: who.name })
     },
 
-    /** Stores the tokens of a refresh. A new refresh token expires no later than the one it replaces. */
+    /** Stores the tokens of a refresh. A new refresh token expires no later than the token that it replaces. */
     refreshed(accessToken: string, replacement: string | undefined, now: number): void {
       const claims = readClaims(accessToken)
       const old = token('refresh')

@@ -13,7 +13,7 @@ function useKeep(name: string, value: object | undefined): void {
   const waiting = useRef<(() => void) | null>(null)
   const had = useRef(false)
   useEffect(() => {
-    // Nobody is signed in any more: a value that is not saved yet is saved when the form unmounts.
+    // Nobody is signed in any more: a pending value is saved when the form unmounts.
     if (userId === undefined) return undefined
     waiting.current = null
     if (value === undefined) {

@@ -1,6 +1,6 @@
 import { heartbeatMs } from '#contract/events.ts'
 
-/** Time without a sign of life, in ms, after which the server is probed: a heartbeat that is late by three quarters of its interval. */
+/** Time without a sign of life, in ms, after which the server is probed: then a heartbeat is late by three quarters of the heartbeat interval. */
 const quietMs = heartbeatMs * 1.75
 /** Time limit of a probe, in ms. */
 export const probeLimitMs = 2_000
@@ -12,13 +12,14 @@ interface WatchdogParts {
   probe: () => Promise<unknown>
   /** `since`: the last sign of life, in ms since 1970. */
   onSilent: (since: number) => void
-  /** The server answers, but no stream reaches this tab. */
+  /** The server responds, but no stream reaches this tab. */
   onQuiet: () => void
 }
 
 /**
- * Judges whether the server answers. Missing heartbeats alone don't decide it: the tab that passes them on may be closed, or a proxy may buffer the stream.
- * `probe` rejects if the server does not answer, and has its own time limit. Each tab has a watchdog.
+ * Decides whether the server responds. Missing heartbeats alone don't prove that it doesn't: the tab that passes heartbeats on may be closed,
+ * or a proxy may buffer the stream.
+ * `probe` rejects if the server does not respond, and has its own time limit. Each tab has a watchdog.
  */
 export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
   let heardAt = Date.now()
@@ -35,7 +36,7 @@ export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
       () => false,
     )
     probing = false
-    // A sign of life since the probe began is newer than its result.
+    // A sign of life after the start of the probe is newer than the probe's result.
     if (stopped || heardAt > probedAt) return
     if (!answers) onSilent(heardAt)
     else if (Date.now() - heardAt >= quietMs) onQuiet()

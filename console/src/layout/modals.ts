@@ -1,7 +1,7 @@
 import type { JoinToken } from '#contract/join-tokens.ts'
 import { dialog } from '../ui/overlay/dialogs.ts'
 
-// Dialogs that several features open. The first three are the specification's global modals, shown in its order.
+// Dialogs that several features open. The first three are the specification's global modals, shown in the specified order.
 export const showClusterKey = dialog<{ clusterIds: string[] }>(() => import('../features/clusters/ShowClusterKey.tsx'), 1)
 
 export const editServerName = dialog<{ serverId: string; name: string }>(() => import('../features/servers/dialogs/EditServerName.tsx'), 2)

@@ -7,7 +7,7 @@ const betweenMs = 2_000
 
 /**
  * Wraps a dynamic import with retries, so that a click during a restart of Steelyard is only slow. React's `lazy` keeps the first
- * failure for as long as the page lives and shows it in place of the page.
+ * failure until a reload, and shows the error in place of the page.
  * @throws the error of the last attempt
  */
 export const patiently =
@@ -24,8 +24,8 @@ export const patiently =
   }
 
 /**
- * A component whose code loads when it first renders, or earlier through `load`. Once loaded it renders at once:
- * React's own `lazy` shows its fallback even then, and keeps it for 300 ms.
+ * A component whose code loads when it first renders, or earlier through `load`. After that the component renders at once:
+ * React's own `lazy` shows its fallback even if the code has loaded, and keeps the fallback for 300 ms.
  */
 export function later<Props extends object>(importer: () => Promise<{ default: ComponentType<Props> }>): ComponentType<Props> & { load: () => void } {
   let come: ComponentType<Props> | undefined

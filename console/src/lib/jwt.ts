@@ -1,9 +1,10 @@
 const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === 'string')
 
 /**
- * Reads the claims of an access token (RFC 7519) that the console needs: when to refresh it, and what to disable. Only the server verifies it.
+ * Reads the claims of an access token (RFC 7519) that the console needs: when to refresh the token, and which actions to disable.
+ * Only the server verifies the token.
  * Times are seconds since the epoch; `iat` is null if the token has no time of issue.
- * @throws Error "Invalid token" if it can't be read
+ * @throws Error "Invalid token" if the token can't be read
  */
 export function readClaims(token: unknown) {
   if (typeof token !== 'string') throw new TypeError('Invalid token: not a string')

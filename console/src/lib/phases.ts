@@ -46,11 +46,11 @@ export function stateOf(steps: readonly Step[]): StepStatus {
 
 const inOrder = (times: readonly (string | null)[]): string[] => times.filter((time) => time !== null).toSorted()
 
-/** In an operation that has ended nothing runs: unfinished phases count as to do. */
+/** In an operation that has ended nothing runs: unfinished phases have the state `todo`. */
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
 /**
- * The phases in order. `isOver`: the operation has ended. `since`: when it started. If it repeats a phase for some servers, the times are those of
+ * The phases in order. `isOver`: the operation has ended. `since`: when it started. If the operation repeats a phase for some servers, the times are those of
  * the repetition, not of an earlier operation.
  */
 export function phasesOf(steps: readonly Step[], members: readonly { readonly node_id: string; readonly name: string }[] = [], isOver = false, since = '') {
@@ -80,7 +80,7 @@ export function phasesOf(steps: readonly Step[], members: readonly { readonly no
         key,
         title: phaseById.get(key)?.title ?? group[0]!.title,
         state,
-        // A phase that was waiting when the operation ended is still to do, so it has no times.
+        // A phase that was waiting when the operation ended has the state `todo`, so it has no times.
         startedAt: state === 'todo' ? null : (inOrder(own.map((s) => s.started_at))[0] ?? null),
         endedAt: group.every((s) => over(s) || s.status === 'failed') ? (inOrder(own.map((s) => s.ended_at)).at(-1) ?? null) : null,
         attempt: Math.max(...group.map((s) => s.attempt)),
@@ -101,9 +101,9 @@ export const phaseCount = (list: readonly Phase[]): { at: number; of: number } =
   of: list.length,
 })
 
-/** What an operation is doing: why it is held, or its current step and what that waits for. */
+/** What an operation is doing: why it is held, or its current step and what the step waits for. */
 export function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
-  // Held since a restore: no step continues, whatever it waited for before.
+  // The operation is held since a restore: no step continues, whatever the step waited for before.
   if (status === 'waiting' && reason !== null) return reason
   const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
   return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)

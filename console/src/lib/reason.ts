@@ -1,7 +1,7 @@
 /** Shown for a failure without a message. Specified. */
 export const unexpected = 'An unexpected error occurred'
 
-/** The message of an error, or '' if it has none for users. */
+/** The message of an error, or '' if the error has no message for users. */
 export const reasonOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : unexpected)
 
 /** The error sentence per field of a refused call; empty for other errors. Checks the error's shape, so that UI components needn't import the API client. */

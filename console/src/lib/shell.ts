@@ -1,4 +1,4 @@
-/** Writes what a form does as a command line. */
+/** Writes the action of a form as a command line. */
 import type { Operation } from '#contract/operation.ts'
 
 /** Quotes a word for a shell, if it needs quotes. */

@@ -49,7 +49,7 @@ export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos
   return { tone: troubleOf(server, now) === null ? 'busy' : 'danger', word: 'Not ready', why: node.reason }
 }
 
-/** Whether a server of the cluster answers; if not, since when and why. */
+/** Whether a server of the cluster responds; if not, since when and why. */
 export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
   const { stage, unreachable_since: since, reason } = server.talos
   const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')

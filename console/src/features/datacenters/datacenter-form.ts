@@ -45,7 +45,7 @@ export const typedOf = (d: Datacenter): Typed => ({
 const number = (typed: string): unknown => (typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed)
 const words = (typed: string): string | null => (typed === '' ? null : typed)
 
-/** Preview of the code. The default index is the city's next one. Null until country and city are valid. */
+/** Preview of the code. The default index is the city's next free index. Null until country and city are valid. */
 export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>): string | null {
   const [country, city] = [typed.country_code.toUpperCase(), typed.city_code.toUpperCase()]
   if (!/^[A-Z]{2}$/.test(country) || !/^[A-Z2-9]{3}$/.test(city)) return null
@@ -86,7 +86,7 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // The schema checks the coordinate pair last and reports it at longitude. Report it at the missing half, together with other errors.
+  // The schema checks the coordinate pair last and reports an error at longitude. Reports the error at the missing half, together with other errors.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both

@@ -67,7 +67,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {
-    // Refresh in any case: the configuration may have changed again.
+    // Refetches even after a failure: the configuration may have changed again.
     await call(operation, { params, body: { seen } }).finally(() => void refresh())
   }
   const canKeep: Verdict = keep?.how === 'secrets' ? no(keep.reason) : yes

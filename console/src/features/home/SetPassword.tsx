@@ -16,7 +16,7 @@ type State =
   | { at: 'looking' }
   /** The link is valid. */
   | { at: 'form'; email: string }
-  /** `again`: Steelyard didn't answer. Otherwise the link is invalid or expired. */
+  /** `again`: Steelyard didn't respond, and the user can retry. Otherwise the link is invalid or expired. */
   | { at: 'problem'; text: string; again: boolean }
   | { at: 'done' }
 
@@ -107,7 +107,7 @@ function NewPassword({ token, email, onState }: { token: string; email: string; 
       </p>
       <Problem text={form.problem} />
       <Text name="new_password" label="New password" hint="12 to 128 characters" type="password" size="large" autoComplete="new-password" />
-      {/* Tells password managers whose password it is. */}
+      {/* Tells password managers to which user the password belongs. */}
       <input hidden type="text" name="username" autoComplete="username" value={email} readOnly />
       <Button type="submit" kind="primary" size="large" busy={form.busy} busyText="Setting the password">
         Set password

@@ -23,7 +23,7 @@ const read = (form: HTMLFormElement) => {
   return { email: text('email').trim(), password: text('password') }
 }
 
-/** Signs in and returns to the guarded page. A native form, so that password managers recognise it. */
+/** Signs in and returns to the guarded page. A native form, so that password managers recognise the form. */
 export function SignIn({ search }: PageProps<'/auth/login'>) {
   const router = useRouter()
   const from = useRouterState({ select: (state) => state.location.state.from })

@@ -93,7 +93,7 @@ interface EarlierImagesProps {
   onUse: (image: Image) => void
 }
 
-/** Earlier images: their properties, whether servers can still join with them, and a button to reuse one. */
+/** Earlier images: their properties, whether servers can still join with them, and a button to reuse an image. */
 export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({ ...imagesQuery(page), placeholderData: keepPreviousData })
   const actions = useMemo(

@@ -113,7 +113,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       <h1 className="sr">Talos OS image configuration</h1>
       {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
-      {/* The notice above says whether the factory answers. */}
+      {/* The notice above says whether the factory responds. */}
       {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
       <div className={css['cols']}>
         <Form form={form} className={css['form']}>
@@ -167,7 +167,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
   )
 }
 
-/** Describes the image before it is made. */
+/** Describes the image before it is created. */
 function Summary({ draft, version, site, token }: { draft: Draft; version: string; site: string | undefined; token: string | undefined }) {
   const args = argsOf(draft.kernelArgs)
   return (
@@ -190,7 +190,7 @@ function Summary({ draft, version, site, token }: { draft: Draft; version: strin
   )
 }
 
-/** Says that the factory is simulated, or that it does not answer. */
+/** Says that the image factory is simulated, or that it does not respond. */
 function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFactory>; onRetry: () => void }) {
   return (
     <>

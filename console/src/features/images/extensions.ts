@@ -20,6 +20,6 @@ export function found(extensions: readonly Extension[], typed: string): Extensio
   return extensions.filter((e) => words.every((w) => text(e).includes(w))).toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }
 
-/** Chosen extensions that the version lacks. Empty if the list is unknown. */
+/** Chosen extensions that don't exist for the version. Empty if the version's extensions are unknown. */
 export const missing = (chosen: readonly string[], extensions: readonly Extension[] | undefined): string[] =>
   extensions === undefined ? [] : chosen.filter((name) => !extensions.some((e) => e.name === name))

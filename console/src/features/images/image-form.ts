@@ -25,7 +25,7 @@ export type Draft = z.infer<typeof Draft>
 
 export const blank: Draft = { version: '', arch: 'amd64', secureboot: false, extensions: [], kernelArgs: '', format: 'iso', datacenter: '', token: '' }
 
-/** Fills the form from an earlier image. Its token is kept if it is still usable. */
+/** Fills the form from an earlier image. Keeps the image's token if the token is still usable. */
 export const draftOf = (image: Image): Draft => ({
   version: image.talos_version,
   arch: image.arch,
@@ -39,7 +39,7 @@ export const draftOf = (image: Image): Draft => ({
 
 type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** A token decides the datacenter of its servers, so choosing one of the two sets or clears the other. */
+/** A join token decides the datacenter of its servers, so choosing a token or a datacenter sets or clears the other. */
 export const withToken = (draft: Draft, token: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
   const site = tokens.find((t) => t.id === token)?.datacenter?.id
   return { token, ...(draft.datacenter === '' && site !== undefined && { datacenter: site }) }
@@ -85,7 +85,7 @@ const fieldOf: Readonly<Record<string, Field>> = {
   datacenter_id: 'datacenter',
 }
 
-/** Maps an error at "kernel_args.1" to the form's field: "Line 2: …". Empty lines count, as the user sees them. */
+/** Maps an error at "kernel_args.1" to the form's field: "Line 2: …". Empty lines count, because the user sees them. */
 function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
   const [name = '', index] = path.split('.')
   const field = fieldOf[name]

@@ -6,9 +6,9 @@ import { query } from '../../api/query.ts'
 
 /** Every join token, for the choice and for the state of earlier images. */
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
-/** Refetched on every visit, to show whether the factory answers. */
+/** Refetched on every visit, to show whether the image factory responds. */
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
-/** Support of the versions that the factory builds. */
+/** The versions that the image factory builds, with their support. */
 export const versionsQuery = query(versionList)
 /** All extensions of a version, for a search without waiting. */
 export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })

@@ -22,7 +22,7 @@ export const subnetsByIds = (ids: readonly string[]) =>
     },
   })
 export const mapOf = (id: string) => query(subnetMap, { params: { id } })
-/** Every subnet of a datacenter, by code. Reads all pages, because an assignment replaces the cluster's whole list and would remove a missing one. */
+/** Every subnet of a datacenter, by code. Reads all pages, because an assignment replaces the cluster's whole list: a missing subnet would be removed. */
 export const subnetsOf = (datacenter: string) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetList), { every: datacenter }],

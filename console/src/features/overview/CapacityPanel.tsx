@@ -59,7 +59,7 @@ const siteColumns = (scale: number) =>
     { id: 'ram', head: 'Free RAM', numeric: true, width: 96, from: 'xl', cell: (s) => memory(s.memory_bytes.free) },
   ])
 
-/** Capacity per datacenter, on the map and on one scale. */
+/** Capacity per datacenter: on a map, and as bars with a common scale. */
 export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) {
   const scale = Math.max(1, ...capacity.map((s) => s.compute_units.total))
   const sites = capacity.flatMap((s) =>

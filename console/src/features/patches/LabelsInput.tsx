@@ -10,7 +10,7 @@ interface LabelsInputProps {
   disabled?: boolean
 }
 
-/** Labels as chips. Enter, a comma or a space ends one; Backspace in the empty field removes the last one. */
+/** Labels as chips. Enter, a comma or a space ends a label; Backspace in the empty field removes the last label. */
 export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputProps) {
   const field = useField()
   const [text, setText] = useState('')

@@ -15,7 +15,7 @@ export interface Newest {
 
 /**
  * The patch as it was when the page opened, so that a newer version doesn't discard typed input.
- * A notice says that there is a newer one, and the user decides.
+ * A notice reports the newer version, and the user decides.
  */
 export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
   const { data: newest, error, isFetching, refetch } = useQuery(patchQuery(serverId, patchId))

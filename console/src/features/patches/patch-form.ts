@@ -49,7 +49,7 @@ export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' 
   }
 }
 
-/** The CLI command, with the body in a here-document. For an edit it has only the changed fields. */
+/** The CLI command, with the body in a here-document. For an edit the command contains only the changed fields. */
 export function commandOf(server: string, draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'> | null): string {
   const { name, weight, labels, body } = patch === null ? toSend(draft) : changes(draft, patch)
   const given = labels && Object.entries(labels).map(([key, value]) => `${key}=${value}`)

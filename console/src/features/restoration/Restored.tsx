@@ -22,7 +22,7 @@ const shownFirst = 4
 
 const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
 
-/** The state of a held cluster's servers, and the operations that resume. */
+/** For a cluster that is held after a restore: the state of its servers, and the operations that will resume. */
 function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
   const asked =
     unasked.length > 0

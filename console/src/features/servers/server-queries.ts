@@ -11,7 +11,7 @@ const empty = (): Resources => z.parse(Resources, {})
 
 /**
  * Parses a server's hardware, an object or its JSON text. Input that breaks the schema becomes empty lists, with a warning
- * on the console, so that one odd machine doesn't break the page. Text that is no JSON is null.
+ * on the console, so that one odd machine doesn't break the page. Text that is not JSON becomes null.
  */
 export function readResources(given: unknown): Resources | null {
   let value = given
@@ -34,7 +34,7 @@ export const resourcesOf = (given: unknown): Resources => readResources(given) ?
 
 const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
 
-/** A page of the list, cached under `servers`, without disks and interfaces. An opened row fetches its own. */
+/** A page of the list, cached under `servers`, without disks and interfaces. An opened row fetches its server's disks and interfaces. */
 export function serversQuery(search: ListSearch) {
   const asked = { query: { ...askedOf(serverList, search), fields: 'summary' as const } }
   return queryOptions<Page<Server>>({
@@ -47,7 +47,7 @@ export function serversQuery(search: ListSearch) {
   })
 }
 
-/** One server with its hardware. A missing one throws the specified sentence. */
+/** One server with its hardware. If the server doesn't exist, throws an error with the specified sentence. */
 export function serverQueryOf(id: string) {
   return queryOptions<Server>({
     queryKey: [keyOf(serverGet), { params: { id } }],

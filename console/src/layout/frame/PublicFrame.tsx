@@ -6,7 +6,7 @@ import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
 import { Mark } from '../../ui/pictures/Icon.tsx'
 import css from './PublicFrame.module.css'
 
-/** The frame for visitors: the prompt for an account, and the waitlist. */
+/** The frame for visitors, with the prompt to get an account and the waitlist. */
 export default function PublicFrame({ children }: { children: ReactNode }) {
   const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
   return (

@@ -34,7 +34,7 @@ export function RootFrame() {
       <div aria-live="polite">
         <Toasts open={useStore(toastsWanted)} />
       </div>
-      {/* The release, for support. It never catches a click. */}
+      {/* The release, for support. The label ignores clicks. */}
       <aside className={css['version']} aria-label="Version">
         {__VERSION__}
       </aside>

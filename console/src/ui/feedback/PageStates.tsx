@@ -10,11 +10,11 @@ interface PendingProps {
   boxed?: boolean
 }
 
-/** In place of data that is not here yet: its shape while it loads, or why it failed, with a retry. */
+/** Shown in place of missing data: a placeholder while the data loads, or why loading failed, with a retry. */
 export const Pending = ({ of: { error, refetch }, rows = 8, boxed = true, ...shape }: PendingProps) =>
   error ? <ErrorState boxed={boxed} error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={rows} {...shape} />
 
-/** In place of a page about an object that does not exist. `noun` is the kind of object, `back` leads to the others. */
+/** Shown in place of a page about an object that does not exist. `noun` is the kind of object, `back` leads to the list of such objects. */
 export const NotFound = ({ noun, title, text, back }: { noun: string; title: string; text: string; back: Action }) => (
   <>
     <h1 className="sr">{noun} not found</h1>

@@ -60,7 +60,7 @@ export const ErrorState = ({ error, onRetry, boxed = false }: ErrorStateProps) =
   </Line>
 )
 
-/** True after `ms`, so that quick answers show no spinner or skeleton. */
+/** True after `ms`, so that quick responses show no spinner or skeleton. */
 export function useSlow(ms = 150): boolean {
   const [slow, setSlow] = useState(false)
   useEffect(() => {

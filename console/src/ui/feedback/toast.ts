@@ -33,7 +33,7 @@ export const toast = {
   success: (text: string, options?: ToastOptions): void => void show('ok', text, options),
   error: (text: string, options?: ToastOptions): void => void show('danger', text, options),
   /**
-   * Shows an error that explains all following ones. Further errors are not shown until `hearErrors`.
+   * Shows an error that explains all following errors, which are not shown until `hearErrors` is called.
    */
   lastError: (text: string, id: string): void => {
     onlyError = id

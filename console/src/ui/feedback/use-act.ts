@@ -6,7 +6,7 @@ export function useAct() {
   const [busy, setBusy] = useState(false)
   /** A sentence for users, or null. */
   const [problem, setProblem] = useState<string | null>(null)
-  // A second click may come before the first one's change renders.
+  // A second click may arrive before the change of the first click is rendered.
   const going = useRef(false)
   /** Runs the action unless it is running already. An error becomes `problem`. Resolves to true on success. */
   const act = useCallback(async (what: () => unknown): Promise<boolean> => {

@@ -2,7 +2,7 @@ import { type ComponentProps, createContext, type ReactNode, useContext, useEffe
 import { Checkbox, Field, Select, type SelectOption, TextArea, TextInput } from '../inputs/Field.tsx'
 import type { FormFields, Form as FormState } from './use-form.ts'
 
-// All forms share one context, which knows fields by plain strings. `fieldsFor` restores each form's own names.
+// All forms share one context, whose field names are plain strings. `fieldsFor` restores the types of each form's names.
 const FormContext = createContext<FormFields | null>(null)
 
 function useFormFields(): FormFields {
@@ -11,7 +11,10 @@ function useFormFields(): FormFields {
   return fields
 }
 
-/** The form element. It contains the fields; a submit button outside of it names it by `form={form.id}`. `focusFirst`: the first field gets the focus when the page opens. */
+/**
+ * The form element around the fields. A submit button outside of the form element refers to it by `form={form.id}`.
+ * `focusFirst`: the first field gets the focus when the page opens.
+ */
 export function Form<Values, Body>({
   form,
   className,

@@ -58,7 +58,7 @@ export interface Form<Values, Body = unknown> {
   submit: (event?: FormEvent) => Promise<boolean>
   /** Starts over from these values, or from the initial ones. */
   reset: (initial?: Values) => void
-  /** Sets all values without changing the initial ones, for a kept draft. */
+  /** Sets all values without changing the initial values, for a restored draft. */
   restore: (values: Values) => void
   /** Focuses the named field, or the first invalid one. */
   focus: (field?: keyof Values & string) => void
@@ -86,7 +86,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   const watched = useWatch({ control: hook.control })
   const values = watched as Values
   const { isDirty, isSubmitted, submitCount, touchedFields } = hook.formState
-  // False while `ask` waits for an answer: no call runs then.
+  // False while `ask` waits for the user: no call is running then.
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const [refused, setRefused] = useState(none)

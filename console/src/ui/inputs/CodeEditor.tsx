@@ -43,7 +43,10 @@ export interface CodeEditorViewProps extends CodeEditorProps {
 
 const View = lazy(() => import('./CodeEditorView.tsx'))
 
-/** YAML editor with highlighting, completion, explanations and problems by line. A plain text area until its code has loaded. Tab leaves it, after Escape if a list is open. */
+/**
+ * YAML editor with highlighting, completion, explanations and problems by line. Until the editor's code has loaded,
+ * a plain text area. Tab leaves the editor, after Escape if a list is open.
+ */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)
   // The pointer is pressed, so the focus will follow.

@@ -83,7 +83,7 @@ export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit,
   const secret = type === 'password'
   const [raw, setRaw] = useState(value ?? '')
   const [shown, setShown] = useState(false)
-  // A value from outside (a reset, another tab) replaces what is typed; the same value trimmed does not.
+  // A value from outside (a reset, another tab) replaces the typed text, unless that value is the typed text trimmed.
   const text = value === undefined || raw.trim() === value ? raw : value
   return (
     <span className={cx(css['input'], size === 'large' && css['large'], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>

@@ -11,7 +11,7 @@ interface SearchProps {
   waitMs?: number
 }
 
-/** The search box of a list. `/` focuses it. It reports after a pause in typing and follows changes of `value`. */
+/** The search box of a list. The key `/` focuses the box. The box reports its text after a pause in typing and follows changes of `value`. */
 export function Search({ label, placeholder, value, onValue, hotkey = true, waitMs = 200 }: SearchProps) {
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState(value)

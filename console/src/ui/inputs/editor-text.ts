@@ -1,7 +1,7 @@
 /** Text functions of the code editor. They need no browser. */
 
 /**
- * Indentation of a new line below one that opens a mapping or a block, such as "machine:" or "- name:", in spaces.
+ * Indentation, in spaces, of a new line below a line that opens a mapping or a block, such as "machine:" or "- name:".
  * `before` is the line up to the cursor. Null if the line opens nothing.
  */
 export function indentBelow(before: string): number | null {

@@ -29,7 +29,7 @@ const hints = [
   ['close', 'esc'],
 ] as const
 
-/** Index of the initially selected entry: the first that is enabled. -1 if there is none. */
+/** Index of the initially selected entry: the first enabled entry. -1 if no entry is enabled. */
 export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
 
 interface CommandPaletteProps {

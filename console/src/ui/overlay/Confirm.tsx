@@ -4,7 +4,7 @@ import { FormDialog, TypeToConfirm } from '../form/FormDialog.tsx'
 import { useForm } from '../form/use-form.ts'
 import { useDialog } from './dialogs.ts'
 
-/** What `confirm()` asks. */
+/** The dialog that `confirm()` opens. */
 export default function Confirm({ title, text, label, out, danger = false, typed = '', act }: Confirmation) {
   const { close } = useDialog()
   const form = useForm({ initial: { typed: '' }, read: () => ({ ok: true, body: null }), send: () => act?.(), done: () => close(true) })

@@ -14,7 +14,7 @@ const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"
  */
 const firstOf = (dialog: HTMLElement): HTMLElement => dialog.querySelector<HTMLElement>(typed) ?? dialog.querySelector<HTMLElement>('[data-way-out]') ?? dialog
 
-/** The sheet takes the focus itself, so that no keyboard opens on a phone. */
+/** A bottom sheet itself gets the initial focus instead of a field, so that no on-screen keyboard opens on a phone. */
 const begin = (sheet: boolean) => (event: Event) => {
   const dialog = event.currentTarget
   if (!(dialog instanceof HTMLElement)) return
@@ -32,7 +32,7 @@ type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
  * Events that don't close a dialog: all while it is `locked`; Escape or a click outside that closes a popover in it;
- * a click on a toast; a click outside after input was typed, which may be accidental. Escape, the close icon and Cancel always close it.
+ * a click on a toast; a click outside after input was typed, which may be accidental. Otherwise Escape closes the dialog, as do the close icon and Cancel.
  */
 function useHold(open: boolean, locked: boolean) {
   const typed = useRef(false)

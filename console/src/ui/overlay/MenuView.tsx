@@ -68,7 +68,7 @@ export default function MenuView({ open, label, items, align, onOpen, focusBack,
   )
 }
 
-/** A submenu beside the menu, or on top of it if there is no room. */
+/** A submenu beside the menu, or on top of the menu if there is no room. */
 function SubMenu({ items }: { items: readonly MenuItem[] }) {
   const narrow = useMedia('below', 'sm')
   return (
@@ -117,7 +117,7 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
     const leaf = {
       className: cx(css['item'], item.danger && refused === null && css['danger']),
       'aria-disabled': refused !== null || undefined,
-      // Not disabled for Radix, so that arrow keys reach it and screen readers read its reason.
+      // A refused item is not disabled for Radix, so that arrow keys reach the item and screen readers read its reason.
       onSelect: (event: Event) => {
         if (refused !== null || item.stay) event.preventDefault()
         if (refused === null) item.run?.()

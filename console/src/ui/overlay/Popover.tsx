@@ -6,7 +6,7 @@ type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: 
 /** Distance between the box and its anchor, in px. */
 const gap = 4
 
-/** Puts a floating box below its anchor, or above where there is more room, and keeps it on the screen. */
+/** Puts a floating box below its anchor, or above if there is more room, and keeps the box on the screen. */
 function place(box: HTMLElement, anchor: DOMRect, align: 'start' | 'end'): void {
   const { offsetWidth: width, offsetHeight: height } = box
   const [screenWidth, screenHeight] = [document.documentElement.clientWidth, document.documentElement.clientHeight]

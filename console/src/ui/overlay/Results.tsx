@@ -12,7 +12,7 @@ export interface Result {
   reason: string | null
 }
 
-/** The results of an action on several things, those that failed first. `done` is the word for those that succeeded: "Removed". */
+/** The results of an action on several things, failures first. `done` is the word for a success: "Removed". */
 export default function Results({ title, results, done }: { title: string; results: readonly Result[]; done: string }) {
   const { close } = useDialog()
   const inOrder = results.toSorted((a, b) => Number(a.ok) - Number(b.ok))

@@ -13,7 +13,7 @@ export const after =
 
 /**
  * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
- * `delay` in ms: 0 for help icons. Without a text it renders only the child, as the same element.
+ * `delay` in ms: 0 for help icons. Without a text, renders only the child, as the same element.
  */
 export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
   const id = useId()
@@ -61,7 +61,7 @@ function Bubble({ id, at, text, onEnter, onLeave }: { id: string; at: DOMRect; t
   useLayoutEffect(() => {
     const bubble = ref.current
     if (bubble === null) return
-    // In the top layer, so that no scroll box or dialog clips it.
+    // The tooltip is in the top layer, so that no scroll box or dialog clips it.
     bubble.showPopover()
     const { width, height } = bubble.getBoundingClientRect()
     const above = at.top - height - 6

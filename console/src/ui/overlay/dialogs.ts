@@ -2,7 +2,7 @@ import { type ComponentType, createContext, createElement, lazy, type ReactEleme
 import { patiently } from '../../lib/code.tsx'
 import { createStore } from '../../lib/store.ts'
 
-/** A dialog that was opened. It stays in the list for a moment after it was closed, so that it can fade out with its data. */
+/** A dialog that was opened. After closing, it stays in the list for a moment, so that it can fade out with its data. */
 export interface OpenedDialog {
   id: number
   element: ReactElement

@@ -7,7 +7,7 @@ function holder(): HTMLElement | null {
   return held instanceof HTMLElement && held !== document.body ? held : null
 }
 
-/** Where the last dialog returns the focus to, for a dialog that replaces it. */
+/** The elements to which the last dialog returns the focus, for a dialog that replaces that dialog. */
 let opener: HTMLElement | null = null
 
 /** The focused element and, if that is in a dialog, the element focused before the dialog opened. */
@@ -17,15 +17,16 @@ function holders(): readonly (HTMLElement | null)[] {
   return [held, opener]
 }
 
-/** A button with the same label: the button of an empty list moves above the list once it has items. */
+/** A button with the same label: the button of an empty list moves above the list after the list gets items. */
 const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
   gone instanceof HTMLButtonElement && gone.textContent !== ''
     ? [...document.querySelectorAll<HTMLButtonElement>('#content button')].find((button) => button.textContent === gone.textContent)
     : undefined
 
 /**
- * Returns the focus to the element that had it when `open` became true. If that is gone, to a button with the same label or to the page's content (WCAG 2.4.3).
- * Radix returns it only to its own trigger, which our dialogs don't have. Pass the result to `onCloseAutoFocus`.
+ * Returns the focus to the element that had the focus when `open` became true. If the element is gone, returns the focus to a button with the same label
+ * or to the page's content (WCAG 2.4.3).
+ * Radix returns the focus only to its own trigger, which our dialogs don't have. Pass the result to `onCloseAutoFocus`.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
   const was = useRef(false)
@@ -37,7 +38,7 @@ export function useFocusBack(open: boolean): (event: Event) => void {
   }
   return (event) => {
     event.preventDefault()
-    // The next dialog has the focus already.
+    // The next dialog already has the focus.
     if (document.activeElement?.closest('[role="dialog"]')) return
     const were = before.current.filter((element) => element !== null)
     const to =

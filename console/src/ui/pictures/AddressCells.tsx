@@ -16,7 +16,7 @@ const perCent = (part: number): string => (part >= 0.01 ? `${Math.floor(part * 1
 const said = ({ state, used }: Cell): string =>
   state === 'used' && used < 1 ? `${perCent(used)} in use` : state === 'used' ? 'in use' : stateWords[state].toLowerCase()
 
-/** Label of a row: the last octets of its first address, or for IPv6 the number of cells before it. With the column's number it identifies the cell. */
+/** Label of a row: the last octets of its first address, or for IPv6 the number of cells before the row. Label and column number identify a cell. */
 function rowLabel(stretch: Stretch, index: number): string {
   if (stretch.family === 6) return index.toString(16)
   const octets = addressText(4, cellAt(stretch, index).base).split('.')

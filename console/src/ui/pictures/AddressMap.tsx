@@ -48,7 +48,7 @@ export interface AddressMapProps<Run extends DrawnRun> {
 
 /**
  * A map of a subnet: a cell per address up to a /22, larger subnets as blocks that open. Hover and arrow keys show a cell's card, Enter pins it,
- * and a second Enter copies the address. It works on runs, so its cost grows with their number and not with the number of addresses.
+ * and a second Enter copies the address. The map works on runs, so its cost grows with the number of runs and not of addresses.
  */
 export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
   const id = useId()
@@ -66,7 +66,7 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   const wide = useMedia('from', 'md')
   const grid = useRef<HTMLDivElement>(null)
   const { copied, copy } = useCopy()
-  /** Shows the cells of the last stretch of `to`, with the cursor on one of them. */
+  /** Shows the cells of the last stretch of `to`, with the cursor on the cell at index `cell`. */
   const show = (to: readonly Stretch[], cell = 0, holding = false) => {
     setWay(to)
     setCursor(cell)
@@ -203,7 +203,7 @@ interface LegendProps {
   /** undefined: there is no list to filter. */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
-  /** Addresses per cell as a power of two; null for one. */
+  /** Addresses per cell as a power of two; null if each cell is one address. */
   blocks: number | null
 }
 
@@ -242,7 +242,7 @@ interface CardProps<Run extends DrawnRun> {
   place: (() => HTMLElement | null) | null
 }
 
-/** Facts about a cell. Follows the pointer until it is pinned; then its links can be used. */
+/** A card with facts about a cell. The card follows the pointer until the card is pinned; then its links can be used. */
 function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: CardProps<Run>) {
   const card = useRef<HTMLDivElement>(null)
   const floats = place !== null
@@ -250,7 +250,7 @@ function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: Ca
     const [box, cell, frame] = [card.current, place?.() ?? null, card.current?.parentElement]
     if (!floats || box === null || cell === null || !frame) return
     const [c, f] = [cell.getBoundingClientRect(), frame.getBoundingClientRect()]
-    // Stays within the map, so that elements beside it remain usable.
+    // Stays within the map, so that elements beside the map remain usable.
     const room = (frame.parentElement ?? frame).getBoundingClientRect().width - box.offsetWidth
     box.style.left = `${Math.max(0, Math.min(c.left - f.left, room))}px`
     // Below the cell, or above it near the foot of the screen.

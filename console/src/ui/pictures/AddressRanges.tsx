@@ -14,7 +14,7 @@ interface AddressRangesProps<Run extends DrawnRun> {
   runs: readonly Run[]
   /** Shows only runs with this state. */
   only: AddressState | null
-  /** Index in `runs` of the selected one. */
+  /** Index in `runs` of the selected run. */
   current: number
   by: ((run: Run) => ReactNode) | undefined
   onGo: (value: bigint) => void

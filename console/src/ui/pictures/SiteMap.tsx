@@ -10,7 +10,7 @@ export interface Site {
   note?: ReactNode
   latitude: number
   longitude: number
-  /** Capacity in any unit. The ring grows with its square root. */
+  /** Capacity in any unit. The ring grows with the square root of the capacity. */
   weight?: number
   href?: string
 }
@@ -32,7 +32,7 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
     taken.every((t) => r.right < t.left || r.left > t.right || r.bottom < t.top || r.top > t.bottom) &&
     points.every((p) => p.px < r.left - 8 || p.px > r.right + 8 || p.py < r.top - 8 || p.py > r.bottom + 8)
   return points.map(({ site, px, py }) => {
-    // The left one of two neighbours has its label on the left, so that the leader lines don't cross.
+    // Of two neighbouring sites, the left one has its label on the left, so that the leader lines don't cross.
     const near = points.filter((p) => p.site !== site && Math.hypot(p.px - px, p.py - py) < 120 / scale)
     const left = near.length > 0 && near.reduce((sum, p) => sum + p.px, 0) / near.length > px
     const tries = [40, 26, 60, 90, 130]

@@ -47,7 +47,7 @@ export function runAt(runs: readonly DrawnRun[], value: bigint): number {
 export interface Cell {
   /** State of the block: `used` if anything is in use, else `free` if anything is free, else the most frequent state. */
   readonly state: AddressState
-  /** Share of the block that is in use, 0 to 1; more than 0 if anything is. */
+  /** Share of the block that is in use, 0 to 1; more than 0 if any address is in use. */
   readonly used: number
 }
 
@@ -79,12 +79,12 @@ export const cellsOf = (runs: readonly DrawnRun[], stretch: Stretch): Cell[] =>
   Array.from({ length: cellCount(stretch) }, (_, index) => {
     const cell = cellAt(stretch, index)
     const counts = countsIn(runs, cell)
-    // A block with any free address counts as free, whatever the network's own few addresses are.
+    // A block with free addresses and none in use counts as free, even if the network itself needs a few of the addresses.
     const state = (['used', 'free', 'excluded', 'reserved', 'gateway'] as const).find((one) => counts[one] > 0n) ?? 'free'
     return { state, used: share(counts.used, 1n << BigInt(cell.bits)) }
   })
 
-/** Path from a stretch down to the one whose cells are single addresses and which contains `value`. Each is a cell of the one before. */
+/** Path from a stretch down to the stretch that contains `value` and whose cells are single addresses. Each stretch is a cell of the previous stretch. */
 export function wayTo(whole: Stretch, value: bigint): Stretch[] {
   const way = [whole]
   for (let now = whole; blockBits(now) > 0;) {
@@ -111,7 +111,7 @@ export function amount(n: bigint): string {
 
 export const addressText = (family: Address['family'], value: bigint): string => formatAddress({ family, value })
 
-/** "10.0.0.0/26" for a block, the address for a single one. */
+/** "10.0.0.0/26" for a block, the address itself for a single address. */
 export const stretchText = ({ family, base, bits }: Stretch): string =>
   bits === 0 ? addressText(family, base) : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
 

@@ -1,6 +1,7 @@
 /**
  * The world for SiteMap, drawn by hand for Steelyard: coarse outlines of the land, as flat lists of longitude and latitude.
- * `dots` turns them into one path of round dots in a box of `width` × `height`; `x` and `y` place a site in the same box (Miller's cylindrical projection).
+ * `dots` turns the outlines into one path of round dots in a box of `width` × `height`;
+ * `x` and `y` place a site in the same box (Miller's cylindrical projection).
  */
 // prettier-ignore
 const land: readonly (readonly number[])[] = [

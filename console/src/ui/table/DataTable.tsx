@@ -24,7 +24,7 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode
   sortable?: boolean
   numeric?: boolean
-  /** Width in px, or a function of the breakpoints. Columns without one share the rest. */
+  /** Width in px, or a function of the breakpoints. Columns without a width share the rest. */
   width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
   /** Hidden on narrower screens. */
   from?: Breakpoint
@@ -75,9 +75,9 @@ export interface DataTableProps<Row> {
   /** Why a row is disabled and can't be selected; null if it is enabled. */
   disabled?: (row: Row) => string | null
   empty: ReactNode
-  /** Goes to the first page. Set if the list has rows, so that an empty answer means a page past the end. */
+  /** Goes to the first page. Set if the list has rows, so that an empty response means a page past the end. */
   onFirstPage?: (() => void) | false
-  /** Filters are set, so that an empty answer means "no match". */
+  /** Filters are set, so that an empty response means "no match". */
   filtered?: boolean
   onReset?: () => void
   error?: unknown

@@ -15,7 +15,7 @@ export interface Happened {
   source?: 'talos' | 'steelyard'
 }
 
-/** Today's times have seconds, because many events fall within one minute. */
+/** Times of today show seconds, because many events fall within one minute. */
 const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
 
 const timeOf = (e: Happened) =>

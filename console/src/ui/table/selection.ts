@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from 'react'
 
-/** The selection after toggling `key`, from `last` if it is a range. */
+/** The selection after toggling `key` or, for a range, all rows from `last` to `key`. */
 export function toggled(now: ReadonlySet<string>, key: string, last: string | null, range: readonly string[] | null): Set<string> {
   const next = new Set(now)
   const on = !now.has(key)
@@ -21,7 +21,7 @@ export function useSelection() {
       keys: state.keys,
       size: state.keys.size,
       has: (key: string) => state.keys.has(key),
-      /** With `range` (the keys in page order; shift is held) all rows between the last one and this get the new state. */
+      /** With `range` (the keys in page order; shift is held) all rows between the last toggled row and this row get the new state. */
       toggle: (key: string, range: readonly string[] | null) => setState((now) => ({ keys: toggled(now.keys, key, now.last, range), last: key })),
       set: (keys: Iterable<string>) => setState({ keys: new Set(keys), last: null }),
       clear: () => setState({ keys: new Set(), last: null }),

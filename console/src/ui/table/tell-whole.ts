@@ -3,7 +3,7 @@ import type { PointerEvent } from 'react'
 /** Screen-reader texts are 1 px wide. */
 const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
 
-/** Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep it. */
+/** Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep that title. */
 export function tellWhole(event: PointerEvent<HTMLElement>): void {
   const cell = (event.target as Element).closest('td')
   if (cell === null || cell.colSpan > 1) return

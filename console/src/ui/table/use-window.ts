@@ -34,7 +34,7 @@ export function useWindow({ body, count, openRows }: WindowParts) {
     setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
   }, [body, count, whole, opened])
 
-  // Also after each change of the rendered rows, because the box gets its height from them.
+  // Also runs after each change of the rendered rows, because the box gets its height from the rows.
   useLayoutEffect(update, [update, drawn])
   useEffect(() => {
     if (whole) return undefined

@@ -6,7 +6,7 @@ import { Popover } from '../overlay/Popover.tsx'
 const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**
- * Shows what a form does as a CLI command and as an API call. Disabled until the form is `complete`.
+ * Shows a form's action as a CLI command and as an API call. Disabled until the form is `complete`.
  * Leave out `cli` if the CLI can't do the same.
  */
 export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {

@@ -40,7 +40,7 @@ export function useCopy(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy }
 }
 
-/** A value that a click copies in full, even if it is `shown` shortened. `what` names it: "Copy serial". */
+/** A value that a click copies in full, even if it is `shown` shortened. `what` names the value: "Copy serial". */
 export function Copyable({ value, what, mono = true, shown = value }: { value: string; what?: string; mono?: boolean; shown?: string }) {
   const { copied, copy } = useCopy()
   return (
@@ -72,7 +72,7 @@ export function CopyButton({ text }: { text: string }) {
   )
 }
 
-/** A command to run elsewhere. The button copies `command`; `shown` may abbreviate long parts; `what` names it: "Copy token". */
+/** A command to run elsewhere. The button copies `command`; `shown` may abbreviate long parts; `what` names the copied text: "Copy token". */
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   return (
     <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>

@@ -35,7 +35,7 @@ interface FactsProps {
   className?: string
 }
 
-/** Facts in two columns: label and value. An absent value is an en dash, an unknown one the word "Unknown". */
+/** Facts in two columns: label and value. An absent value is an en dash, an unknown value the word "Unknown". */
 export const KeyValue = ({ rows, className }: FactsProps) => <Pairs rows={rows} className={cx(css['kv'], className)} />
 
 /** A strip of the most important facts below an object's name. */

@@ -5,11 +5,11 @@ export interface Tab {
   id: string
   text: ReactNode
   count?: number | undefined
-  /** Makes the tab a link, so that the URL says which one is open. */
+  /** Makes the tab a link, so that the URL says which tab is open. */
   href?: string
 }
 
-/** Tabs. With `href` on each they are links; without, buttons that call `onChange` and support arrow keys. */
+/** Tabs. If each tab has an `href`, the tabs are links; otherwise buttons that call `onChange` and support arrow keys. */
 export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
   // Centres the open tab if not all fit. Scrolls only the strip, never the page.
   const strip = useRef<HTMLDivElement>(null)

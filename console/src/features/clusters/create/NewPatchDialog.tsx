@@ -31,7 +31,7 @@ interface Patched {
 
 const { Text } = fieldsFor<{ name: string; weight: string; body: string }>()
 
-/** Writes a patch for all selected servers. It stays in the draft and is created on each server with the cluster. */
+/** Writes a patch for all selected servers. The patch stays in the draft and is created on each server together with the cluster. */
 export default function NewPatchDialog({ servers, writeBody, onSet }: { servers: readonly Patched[]; writeBody: WriteBody; onSet: (patch: NewPatch) => void }) {
   const { close } = useDialog()
   const before = servers.find((s) => s.draft)?.draft

@@ -63,7 +63,7 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
     }
   }, [data, draft.servers, q, talosVersion])
   const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
-  // A server moves to another list when it is added or removed, and the focus moves with it (WCAG 2.4.3).
+  // A server moves to another list when the user adds or removes it, and the focus follows the server (WCAG 2.4.3).
   const list = useRef<HTMLElement>(null)
   const moved = useRef<string | null>(null)
   useLayoutEffect(() => {

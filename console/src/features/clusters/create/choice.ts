@@ -1,4 +1,4 @@
-/** The servers of a new cluster: which can be chosen, their roles and disks, and what they sum up to. */
+/** The servers of a new cluster: which servers can be chosen, their roles and disks, and the sums of their hardware. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import {
@@ -28,7 +28,7 @@ export const installDisks = ({ resources, talos: { installed } }: Machine): Disk
 export const firstDisk = (s: Machine): Disk | undefined =>
   s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
 
-/** Whether a server may join a cluster with this Talos version and, if selected, with its choices. */
+/** Whether a server may join a cluster with this Talos version and, if it is selected, with the choices made for it. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
   all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 
@@ -41,7 +41,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** Initial choices of a selected server: its other empty disks are workload disks. The role is proposed together with the others. */
+/** Initial choices of a selected server: its other empty disks are workload disks. The role is proposed together with the roles of the other servers. */
 function firstChoice(s: Machine): Chosen {
   const installDisk = firstDisk(s)?.id ?? ''
   return {
@@ -98,7 +98,7 @@ export function taking(servers: readonly Known[], chosen: Draft['servers'] = {},
 export const leaving = (id: string, chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] =>
   withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
 
-/** A first proposal of five servers: the three smallest that could be control planes, and the first two of the others. */
+/** A first proposal of five servers: the three smallest servers that could be control planes, and the first two of the other servers. */
 export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
   const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
   return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
@@ -121,7 +121,7 @@ export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisk
       : [{ server: s.name, disks: s.resources.disks, devices: [how.installDisk, ...how.workloadDisks].map(devicePath), kept: s.talos.installed?.disk ?? null }]
   })
 
-/** Key of a disk with its current content, so that a change of content needs a new confirmation. */
+/** Key of a disk that includes the disk's current content, so that a change of content needs a new confirmation. */
 export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
 
 /** The confirmations of the disks that are chosen now. */

@@ -16,7 +16,7 @@ function tally(ids: readonly (readonly string[])[]): [id: string, n: number][] {
   return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Applies `what` to each selected server. A server for which it returns null doesn't change. */
+/** Applies `what` to each selected server. A server doesn't change if `what` returns null for it. */
 function settingAll(chosen: Draft['servers'], servers: readonly Server[], what: (server: Server, now: Chosen) => Partial<Chosen> | null): Draft['servers'] {
   const set = { ...chosen }
   for (const s of servers) {

@@ -39,7 +39,7 @@ interface ClusterPageProps {
   above: ReactNode
 }
 
-/** One cluster. During creation it opens on the timeline. The tab Addresses is a separate feature. */
+/** The page of one cluster. During the creation the page opens on the timeline. The tab Addresses is a separate feature. */
 export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
@@ -176,7 +176,7 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
   )
 }
 
-/** Access to the cluster: its address, and credentials made for one download. Never shows a private key. */
+/** Access to the cluster: its address, and credentials created for each download. Never shows a private key. */
 const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
     <Panel title="Access">

@@ -41,7 +41,7 @@ import { logLine, matricesOf } from './timeline.ts'
 const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(() => import('./ReplaceServer.tsx'))
 const retryWithDisks = dialog<ComponentProps<typeof RetryDisks>>(() => import('./RetryDisks.tsx'))
 
-/** An operation on the cluster, live, and a list of all operations. Shows `chosen` from the URL, else the running one, else the last one. */
+/** An operation on the cluster, live, and a list of all operations. Shows the operation `chosen` from the URL, else the running one, else the last one. */
 export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
   const all = useQuery(operationsOf(cluster.id))
   const id = chosen ?? all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
@@ -79,7 +79,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
   const matrices = matricesOf(operation, members, !running)
-  // A creation that another operation continues is history: its failed steps continue there.
+  // A creation that another operation continues is not current: the other operation retries the failed steps.
   const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {
@@ -235,7 +235,7 @@ interface HeldUpProps {
   children: ReactNode
 }
 
-/** The log of the server that a phase waits for: live while it answers, else from when it failed. */
+/** The log of the server that a phase waits for: live while the server responds, else from the time of the failure. */
 function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProps) {
   return (
     <>

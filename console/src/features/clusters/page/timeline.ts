@@ -6,7 +6,7 @@ import { clock } from '../../../lib/time.ts'
 
 type Member = Cluster['servers'][number]
 
-/** Steps of a server that leaves a cluster, and of one that joins. */
+/** Steps of a server that leaves a cluster, and of a server that joins a cluster. */
 const ways: readonly (readonly string[])[] = [
   ['reset', 'release'],
   ['config', 'apply', 'install', 'boot', 'etcd', 'join'],

@@ -184,7 +184,7 @@ interface LosingProps {
   onForce: (force: boolean) => void
 }
 
-/** Services with addresses of removed subnets, and the choice to wait for them. */
+/** Services with addresses of removed subnets, and the choice whether to wait until these addresses are free. */
 function Losing({ preview, subnets, force, onForce }: LosingProps) {
   const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
   return (

@@ -25,7 +25,7 @@ interface TwoListsProps {
 export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightEmpty, onRight, onLeft }: TwoListsProps) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const root = useRef<HTMLDivElement>(null)
-  // After the last entry has moved, the empty list is gone. The focus goes to the other one.
+  // After the last entry has moved, the empty list is not rendered. The focus goes to the other list.
   const before = useRef<number | null>(null)
   useEffect(() => {
     if (before.current === null || before.current === left.length) return

@@ -17,7 +17,7 @@ export const textOfIds = (ids: Iterable<string>): string | undefined => [...ids]
 
 type Place = Pick<Cluster, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** Whether a cluster may get the subnets: it must be in their datacenter and ready. */
+/** Whether subnets may be assigned to a cluster: the cluster must be ready and in the subnets' datacenter. */
 export function canChoose(cluster: Place, given: readonly Subnet[]): Verdict {
   if (cluster.status === 'deleting') return no('The cluster is being deleted')
   if (cluster.status !== 'ready' && cluster.status !== 'degraded') return no(`${cluster.name} is not ready yet: it can be given subnets once it is`)

@@ -217,7 +217,7 @@ interface FixesProps {
   onExclude: (address: string) => void
 }
 
-/** Buttons that fix an error, or links to its cause. */
+/** Buttons that fix an error, or links to the cause of the error. */
 function Fixes({ corrected, stands, related, onCorrect, onExclude }: FixesProps) {
   const leads =
     related === null

@@ -11,7 +11,7 @@ interface FormNoticesProps {
   restored: KeptDraft['restored']
   /** The version changed by somebody else, or null. */
   theirs: Subnet | null
-  /** Whether saving was refused because of it. */
+  /** Whether saving was refused because of that change. */
   refused: boolean
   /** The version at the time the page opened. */
   was: Subnet | null

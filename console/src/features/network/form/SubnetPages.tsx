@@ -26,7 +26,7 @@ export function AddSubnet({ datacenter }: { datacenter: string | undefined }) {
   return <SubnetForm subnet={null} datacenters={data.items} preset={datacenter} />
 }
 
-/** Edits the subnet as it was when the page opened, so that a newer version doesn't discard typed input. A notice says that there is a newer one. */
+/** Edits the subnet as it was when the page opened, so that a newer version doesn't discard typed input. A notice reports the newer version. */
 export function EditSubnet({ id }: { id: string }) {
   const { data: newest, error, refetch } = useQuery(subnetOne(id))
   const { data: datacenters } = useQuery(everyDatacenter)

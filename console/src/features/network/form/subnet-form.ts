@@ -90,7 +90,7 @@ export function spaceOf(d: SubnetDraft) {
 }
 export const pieceText = (piece: Range): string => formatRange(piece).replace('-', '–')
 
-/** The form as a CLI command. Without `from` it adds the subnet. */
+/** The form as a CLI command. Without `from` the command adds the subnet. */
 export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | null): string {
   const entries = (lines: readonly string[]) => lines.flatMap((line) => line.split(',').map((entry) => entry.trim())).filter((entry) => entry !== '')
   if (from === null) {

@@ -40,7 +40,7 @@ const rowColumns: readonly PlainColumn<Outcome['rows'][number]>[] = [
 
 const { Area } = fieldsFor<{ csv: string }>()
 
-/** Imports subnets from CSV. It first checks the file and shows problems by line and the effect of each row; it writes only if there are no problems. */
+/** Imports subnets from CSV. First checks the file and shows problems by line and the effect of each row. Writes only if there are no problems. */
 export default function ImportDialog() {
   const { close } = useDialog()
   const [file, setFile] = useState<string | null>(null)

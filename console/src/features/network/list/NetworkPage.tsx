@@ -92,7 +92,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
         actions={subnetActions}
         detail={(s) => mapOf(s, searched)}
         opened={opened}
-        // One map at a time: the last one clicked.
+        // Only one row's map is open at a time: that of the last click.
         onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
         selection={selection}
         grows

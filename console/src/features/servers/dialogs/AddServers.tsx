@@ -28,7 +28,7 @@ import { refreshServers } from '../server-queries.ts'
 
 /**
  * Adds servers by address: the form, then the results as they arrive, then the hardware to confirm.
- * `state` is `new` or the operation's id. It is in the URL, so a reload continues there.
+ * `state` is `new` or the operation's id. The URL contains it, so a reload shows the same state.
  */
 export default function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
   const [last, setLast] = useState(state)
@@ -138,7 +138,7 @@ const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ?
 /** The probed address, from the step's key. */
 const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
 
-/** Order of results: found, running, not added, already known, no answer. */
+/** Order of results: found, running, not added, already listed, no response. */
 const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 4, todo: 5 }
 const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 

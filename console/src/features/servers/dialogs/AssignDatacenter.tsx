@@ -22,7 +22,7 @@ const none = 'none'
 
 const { Choose } = fieldsFor<{ datacenter: string }>()
 
-/** Assigns servers to a datacenter. It can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
+/** Assigns servers to a datacenter. The action can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
   const { data: datacenters, error: unknown } = useQuery(everyDatacenter)

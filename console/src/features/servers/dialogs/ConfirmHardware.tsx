@@ -160,7 +160,7 @@ export function WhatToDo({ steps }: { steps: readonly string[] }) {
   )
 }
 
-/** The known hardware beside the hardware that answered. */
+/** The server's recorded hardware beside the hardware of the machine that responded. */
 export function IdentityFacts({ server: { identity } }: { server: Server }) {
   const seen = identity.state === 'changed' ? identity.seen : null
   const facts = [

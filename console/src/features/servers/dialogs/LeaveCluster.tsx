@@ -15,7 +15,7 @@ import { refreshServers } from '../server-queries.ts'
 const blank = { typed: '', keep: false }
 const { Check } = fieldsFor<typeof blank>()
 
-/** Takes a server out of its cluster: with a reset if it answers, or by force if it is gone. */
+/** Takes a server out of its cluster: with a reset if the server responds, or by force if the server is gone. */
 export default function LeaveCluster({ server: s, way }: { server: Server; way: 'reset' | 'remove' }) {
   const { close } = useDialog()
   const { data: cluster } = useQuery({ ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }), enabled: s.cluster !== null })

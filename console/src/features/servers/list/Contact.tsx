@@ -31,7 +31,7 @@ function Ago({ at }: { at: string }) {
   )
 }
 
-/** Time of the server's last answer. The reason of a failure is beside its status. */
+/** Time of the server's last response. The reason of a failure is shown beside the server's status. */
 export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
   const { talos } = server
   const contact = contactOf(server)

@@ -18,7 +18,7 @@ export function IdentityAlarm({ server }: { server: Server }) {
   if (alarm === null) return null
   const confirm = async (claim: Claim) => {
     setPressed(claim.label)
-    // Refresh in any case: somebody else may have confirmed it.
+    // Refetches even after a failure: somebody else may have confirmed the hardware.
     await act(() => confirmServer(server, claim).finally(() => refreshServers(server.id)))
   }
   return (

@@ -36,7 +36,10 @@ export function appended(log: LogText, piece: string, most = mostLines): LogText
   return { lines: over === 0 ? all : all.slice(over), rest, dropped: log.dropped + over }
 }
 
-/** Available even before Talos reports its services. The kernel's log has messages of Talos, its installer and the hardware; machined's log a line per API call. */
+/**
+ * Available even before Talos reports its services. The kernel's log contains messages of Talos, its installer and the hardware.
+ * The log of machined contains a line per API call.
+ */
 const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }
 const machinedLog = { id: 'machined', state: '' }
 const tails = ['100', '200', '500', '1000', '2000'] as const

@@ -186,7 +186,7 @@ function EligibilityPanel({ server }: { server: Server }) {
 /** Poll interval in ms. Talos's own events are not in the live stream. */
 const talosMs = 30_000
 
-/** Steelyard's events of the server and, while it answers, Talos's own. */
+/** Steelyard's events about the server and, while the server responds, Talos's own events. */
 function ServerEvents({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: talosMs })
   return (
