@@ -1,4 +1,4 @@
-// Before the first paint: the theme of the cookie, or the system's. A file of its own, since the content policy allows no inline script.
+// Sets the theme from the cookie or the system before the first paint. A separate file, because the content security policy allows no inline script.
 ;(function () {
   var chosen = /(?:^|; )theme=(dark|light)/.exec(document.cookie)
   var light = chosen ? chosen[1] === 'light' : matchMedia('(prefers-color-scheme: light)').matches

@@ -45,7 +45,7 @@ export const typedOf = (d: Datacenter): Typed => ({
 const number = (typed: string): unknown => (typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed)
 const words = (typed: string): string | null => (typed === '' ? null : typed)
 
-/** Preview of the code. The default index is the city's next free index. Null until country and city are valid. */
+/** Preview of the code. Without a valid index, "…" stands for the index. Null until country and city are valid. */
 export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>): string | null {
   const [country, city] = [typed.country_code.toUpperCase(), typed.city_code.toUpperCase()]
   if (!/^[A-Z]{2}$/.test(country) || !/^[A-Z2-9]{3}$/.test(city)) return null

@@ -13,7 +13,7 @@ import { Alert } from '../../ui/feedback/Status.tsx'
 const blank = { name: '', company: '', email: '' }
 const { Text } = fieldsFor<typeof blank>()
 
-/** Sends a name, a company and an email to the provider. The response doesn't reveal whether the email was already on the waitlist. */
+/** Sends a name, a company and an email to the provider. The response doesn't reveal whether the email was already known. */
 export default function JoinWaitlist() {
   const { close } = useDialog()
   const [sent, setSent] = useState(false)

@@ -10,7 +10,7 @@ import css from './Overview.module.css'
 
 const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
 
-/** What to do on a fresh installation, in order, until the first server has joined. */
+/** What to do on a fresh installation, in order, until the first server exists. */
 export function FirstSteps({ data }: { data: Overview }) {
   const hasSite = data.capacity.some((c) => c.datacenter !== null)
   const next = data.dials_nowhere ? 0 : hasSite ? 2 : 1

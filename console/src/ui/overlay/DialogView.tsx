@@ -32,7 +32,7 @@ type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
  * Events that don't close a dialog: all while it is `locked`; Escape or a click outside that closes a popover in it;
- * a click on a toast; a click outside after input was typed, which may be accidental. Otherwise Escape closes the dialog, as do the close icon and Cancel.
+ * a click on a toast; a click outside after input was typed, which may be accidental. Escape, the close icon and Cancel still close it then.
  */
 function useHold(open: boolean, locked: boolean) {
   const typed = useRef(false)

@@ -63,7 +63,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
   )
 }
 
-/** What uses an address, such as a server, as a link if that has a page. */
+/** Name of what uses an address; a link if that is a server. */
 function By({ run }: { run: MapRun }) {
   if (run.by === null) return null
   return run.nodeId === null ? run.by : <a href={paths.server(run.nodeId)}>{run.by}</a>
