@@ -113,7 +113,7 @@ const datacenters = list<Datacenter>()({
 })
 
 const calls = callsOf('datacenter', '/v1/datacenters', { read: 'datacenters:read', write: 'datacenters:write' }, Datacenter)
-export const datacenterList = calls.list(datacenters, 'The datacenters, with what stands in each.')
+export const datacenterList = calls.list(datacenters, 'The datacenters, with what each contains.')
 
 export const datacenterGet = calls.get('One datacenter.')
 
@@ -124,12 +124,12 @@ export const datacenterCreate = calls.create({
 })
 
 export const datacenterUpdate = calls.update({
-  summary: 'Change a datacenter. Country, city and index are fixed while anything stands in it.',
+  summary: 'Change a datacenter. Country, city and index cannot change while it contains anything.',
   body: change,
   errors: ['stale', 'datacenter_in_use', 'conflict'],
 })
 
-export const datacenterRemove = calls.remove('Remove a datacenter that nothing stands in.', ['datacenter_in_use', 'stale'])
+export const datacenterRemove = calls.remove('Remove an empty datacenter.', ['datacenter_in_use', 'stale'])
 
 export function canRemoveDatacenter(d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>): Verdict {
   const inside = [

@@ -35,7 +35,7 @@ export const heartbeatMs = 2_000
 export const eventStream = operation({
   name: 'eventStream',
   summary:
-    'Server-sent events of every change that the caller may see, and a comment line at least every 2 s; resumes after `Last-Event-ID`, ends with the access token.',
+    'Server-sent events of every change that the caller may see, and a comment line at least every 2 s; resumes after `Last-Event-ID`; ends when the access token expires.',
   route: 'GET /v1/events',
   scope: 'signed_in',
   answer: z.string(),

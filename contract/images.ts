@@ -34,7 +34,7 @@ export const ImageFactory = z.object({
 })
 export const imageFactoryGet = operation({
   name: 'imageFactoryGet',
-  summary: 'The image factory: where it is, whether it answers, the versions it builds.',
+  summary: 'The image factory: its address, whether it answers, and the versions that it builds.',
   route: 'GET /v1/images/factory',
   scope: 'servers:read',
   answer: ImageFactory,
@@ -87,7 +87,7 @@ export const NewImage = z.strictObject({
   secureboot: z._default(z.boolean(), false),
   extensions: z._default(
     z
-      .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'An extension is named as in siderolabs/gvisor')))
+      .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'Enter an extension name such as siderolabs/gvisor')))
       .check(z.maxLength(imageLimits.extensions)),
     [],
   ),
@@ -165,20 +165,20 @@ const calls = callsOf('image', '/v1/images', { read: 'servers:read', write: 'ser
 export const imageList = calls.list(images, 'Images that were prepared, newest first.')
 export const imageGet = calls.get('One prepared image.')
 export const imageCreate = calls.create({
-  summary: 'Prepare an image. Where the factory does not answer, the image is kept unregistered, with the reason, to be registered later.',
+  summary: 'Prepare an image. If the factory does not answer, the image is kept unregistered, with the reason, and can be registered later.',
   body: NewImage,
   errors: ['not_found', 'conflict', 'factory_refused'],
 })
 export const imageRegister = operation({
   name: 'imageRegister',
-  summary: "Give the factory an image's schematic again.",
+  summary: "Register an image's schematic with the factory again.",
   route: 'POST /v1/images/{id}/register',
   scope: 'servers:write',
   kept: true,
   answer: Image,
   errors: ['conflict', 'factory_refused', 'factory_unreachable'],
 })
-export const imageRemove = calls.remove('Forget a prepared image. Its links go on working: the factory keeps what it was given.', ['stale'])
+export const imageRemove = calls.remove('Remove a prepared image. Its links keep working, because the factory keeps the schematic.', ['stale'])
 
 /**
  * The token decides the datacenter of servers, so an image can't name a different one. `datacenter`: the requested datacenter; null means that of the token.

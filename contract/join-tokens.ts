@@ -66,7 +66,7 @@ const joinTokens = list<JoinToken>()({
   columns: {
     name: { label: 'Name', sort: true, value: (t: JoinToken) => t.name },
     status: { label: 'Status', kind: 'word', sort: true, value: (t: JoinToken) => t.status },
-    uses: { label: 'Uses', help: 'One use is one machine, by its UUID. A machine that boots again uses nothing.', sort: true },
+    uses: { label: 'Uses', help: 'Each machine (UUID) counts as one use, however often it boots.', sort: true },
     expires_at: { label: 'Expires', kind: 'time', sort: true, value: (t: JoinToken) => t.expires_at },
     datacenter: { label: 'Datacenter', value: (t: JoinToken) => t.datacenter?.code ?? null },
     last_used: { label: 'Last used', kind: 'time', value: (t: JoinToken) => t.last_used_at },
@@ -78,11 +78,11 @@ const joinTokens = list<JoinToken>()({
 })
 
 const calls = callsOf('joinToken', '/v1/join-tokens', { read: 'servers:read', write: 'servers:write' }, JoinToken)
-export const joinTokenList = calls.list(joinTokens, 'Join tokens, newest first, with how often each was used; never the tokens themselves.')
+export const joinTokenList = calls.list(joinTokens, 'Join tokens, newest first, with the number of uses of each. The tokens themselves are never returned.')
 export const joinTokenGet = calls.get('One join token.')
 export const joinTokenCreate = operation({
   name: 'joinTokenCreate',
-  summary: 'Make a join token. The answer is the only one that holds it; images prepared with it carry it too.',
+  summary: 'Create a join token. Only this response contains the token itself; images prepared with the join token carry it too.',
   route: 'POST /v1/join-tokens',
   scope: 'servers:write',
   body: NewJoinToken,
@@ -137,7 +137,7 @@ const arrivals = list<Arrival>()({
 
 export const joinTokenArrivals = listOperation(arrivals, Arrival, {
   name: 'joinTokenArrivals',
-  summary: 'What announced itself with a join token, newest first.',
+  summary: 'The machines that announced themselves with a join token, newest first.',
   path: '/v1/join-tokens/{id}/arrivals',
   scope: 'servers:read',
   params: byId,

@@ -30,4 +30,4 @@ export const nameOf = (what: Named) => {
 const unseen = /(?![\t\n\r])[\p{Cc}\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u
 
 /** Check for text that one user enters and other users read. */
-export const seen = () => z.refine<string>((text) => !unseen.test(text), { error: 'There is a character in it that can not be seen' })
+export const seen = () => z.refine<string>((text) => !unseen.test(text), { error: 'The text contains an invisible character' })

@@ -60,7 +60,7 @@ export const operationTable = {
     arguments: z.object({ keep_workload_disks: z._default(z.boolean(), false) }),
     steps: leavingSteps,
     audit: 'server.reset_requested',
-    event: 'A reset was asked for',
+    event: 'A reset was requested',
     command: 'server reset',
   },
   serverRemove: {
@@ -77,7 +77,7 @@ export const operationTable = {
     title: 'Delete cluster',
     steps: clusterSteps,
     audit: 'cluster.delete_requested',
-    event: 'Its deletion was asked for',
+    event: 'Its deletion was requested',
     command: 'cluster delete',
   },
   clusterImport: {
@@ -173,7 +173,7 @@ const operations = list<Operation>()({
     created_by: { label: 'By', value: (o: Operation) => o.created_by },
   },
   filters: {
-    status: { label: 'Status', help: 'Only in this status, or open', choices: [...operationStatuses, 'open'] },
+    status: { label: 'Status', help: 'Only operations with this status; open: all that have not ended', choices: [...operationStatuses, 'open'] },
     kind: { label: 'Kind', help: 'Only of this kind', choices: operationKinds },
     target: { label: 'Of', help: 'Only of the server or cluster with this id', schema: z.uuid(), placeholder: 'ID' },
   },
@@ -181,7 +181,7 @@ const operations = list<Operation>()({
 })
 
 const calls = callsOf('operation', '/v1/operations', { read: 'signed_in', write: 'signed_in' }, Operation)
-export const operationList = calls.list(operations, 'Operations on what the caller may see, newest first.')
+export const operationList = calls.list(operations, 'Operations on objects that the caller may see, newest first.')
 export const operationGet = calls.get('One operation with its steps.')
 export const operationCancel = operation({
   name: 'operationCancel',
@@ -194,7 +194,7 @@ export const operationCancel = operation({
 })
 export const operationRetry = operation({
   name: 'operationRetry',
-  summary: 'Go on with a failed operation where it failed.',
+  summary: 'Retry a failed operation from the step that failed.',
   route: 'POST /v1/operations/{id}/retry',
   scope: 'signed_in',
   kept: true,
@@ -205,7 +205,7 @@ export const operationRetry = operation({
 })
 export const operationRetryDisks = operation({
   name: 'operationRetryDisks',
-  summary: 'Disks that a retry of a failed operation would wipe though nobody has agreed to what is on them now; `by` confirms each.',
+  summary: 'Disks that a retry of a failed operation would wipe, and whose current content nobody has confirmed yet; `by` confirms each.',
   route: 'GET /v1/operations/{id}/retry',
   scope: 'signed_in',
   answer: z.object({ items: z.array(DiskToConfirm) }),

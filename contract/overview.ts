@@ -78,7 +78,8 @@ export type Overview = z.infer<typeof Overview>
 
 export const overviewGet = operation({
   name: 'overviewGet',
-  summary: 'What stands, what runs, what failed and what needs attention now; parts that the caller may not read are empty.',
+  summary:
+    'Counts of servers and clusters, capacity, running and failed operations, and what needs attention now; parts that the caller may not read are empty.',
   route: 'GET /v1/overview',
   scope: 'signed_in',
   answer: Overview,

@@ -80,7 +80,7 @@ export const patchGet = operation({
 })
 export const patchCreate = operation({
   name: 'patchCreate',
-  summary: 'Add a patch to a server. On a server in a cluster it is applied.',
+  summary: 'Add a patch to a server. If the server is in a cluster, the patch is applied at once.',
   route: 'POST /v1/nodes/{id}/patches',
   scope: 'servers:write',
   body: NewPatch,
@@ -157,7 +157,7 @@ export const patchPreview = operation({
 
 export const patchSchema = operation({
   name: 'patchSchema',
-  summary: 'JSON Schema of a patch body, the Talos versions it holds for, and the limits.',
+  summary: 'JSON Schema of a patch body, the Talos versions that it applies to, and the limits.',
   route: 'GET /v1/nodes/patches',
   scope: 'servers:read',
   answer: z.object({ schema: z.record(z.string(), z.unknown()), versions: z.array(z.string()), limits: z.record(z.string(), z.unknown()) }),

@@ -32,20 +32,20 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
   if (unasked.length === 0) return yes
   const others = unasked.length > 3 ? ` and ${unasked.length - 3} more` : ''
   return no(
-    `${unasked.slice(0, 3).join(', ')}${others} ${unasked.length === 1 ? 'has' : 'have'} not been asked since the restore: wait until each has answered or is known not to`,
+    `${unasked.slice(0, 3).join(', ')}${others} ${unasked.length === 1 ? 'has' : 'have'} not been contacted since the restore: wait until each has answered or failed to answer`,
   )
 }
 
 export const restorationGet = operation({
   name: 'restorationGet',
-  summary: 'What is held since a restore, as far as the caller may see it.',
+  summary: 'The clusters and operations held since a restore that the caller may see.',
   route: 'GET /v1/restoration',
   scope: 'signed_in',
   answer: Restoration,
 })
 export const clusterResume = operation({
   name: 'clusterResume',
-  summary: 'Let a cluster that is held since a restore go on, with the operations on it and its servers.',
+  summary: 'Resume a cluster that is held since a restore, with the operations on the cluster and its servers.',
   route: 'POST /v1/clusters/{id}/resume',
   scope: 'clusters:write',
   answer: z.object({ operations: z.array(Operation) }),
@@ -53,7 +53,7 @@ export const clusterResume = operation({
 })
 export const operationResume = operation({
   name: 'operationResume',
-  summary: 'Let an operation that is held since a restore go on; one on a cluster, or on a server of it, with the whole cluster.',
+  summary: 'Resume an operation that is held since a restore. If it is on a cluster or a server in one, the whole cluster is resumed.',
   route: 'POST /v1/operations/{id}/resume',
   scope: 'signed_in',
   answer: z.object({ operations: z.array(Operation) }),

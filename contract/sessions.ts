@@ -31,7 +31,9 @@ const shortestNameInPassword = 4
 /** Whether a password doesn't contain the email's local part. The backend also checks it against common passwords. */
 export function mayBePassword(password: string, email: string): Verdict {
   const name = email.split('@', 1)[0]!.toLowerCase()
-  return name.length >= shortestNameInPassword && password.toLowerCase().includes(name) ? no('Choose a password that does not hold the name in the email') : yes
+  return name.length >= shortestNameInPassword && password.toLowerCase().includes(name)
+    ? no('Choose a password that does not contain the part of the email address before the @')
+    : yes
 }
 
 const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
@@ -48,7 +50,7 @@ export const authorize = operation({
 
 export const authorizeRefresh = operation({
   name: 'authorizeRefresh',
-  summary: 'Get a new access token. With `rotate`, the refresh token is replaced and the old one is spent.',
+  summary: 'Get a new access token; with `rotate`, also a new refresh token that replaces the old one.',
   route: 'POST /v1/authorize/refresh',
   scope: null,
   body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)), rotate: z.optional(z.boolean()) }),
@@ -66,7 +68,7 @@ export const authorizeLogout = operation({
 
 export const sessionGet = operation({
   name: 'sessionGet',
-  summary: 'Who is signed in, with which scopes, until when.',
+  summary: 'The signed-in user, the scopes, and when the access token expires.',
   route: 'GET /v1/session',
   scope: 'signed_in',
   answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
@@ -112,7 +114,7 @@ export const preferencesPut = operation({
 
 export const passwordChange = operation({
   name: 'passwordChange',
-  summary: "Change one's own password. All other sessions of the user end.",
+  summary: "Change the caller's own password. All other sessions of the caller end.",
   route: 'POST /v1/session/password',
   scope: 'signed_in',
   body: z.strictObject({ password: oldPassword, new_password: newPassword }),
@@ -149,14 +151,14 @@ const sessions = list<Session>()({
 
 export const sessionList = listOperation(sessions, Session, {
   name: 'sessionList',
-  summary: "One's own sessions, last used first; those of others with `users:manage`.",
+  summary: "The caller's sessions, most recently used first; with `users:manage`, also those of other users.",
   path: '/v1/sessions',
   scope: 'signed_in',
   more: { user_id: z.optional(z.union([z.literal('all'), z.uuid()])) },
 })
 export const sessionEnd = operation({
   name: 'sessionEnd',
-  summary: "End a session: one's own, or with `users:manage` anybody's.",
+  summary: "End a session: one of the caller's own, or with `users:manage` any user's.",
   route: 'DELETE /v1/sessions/{id}',
   scope: 'signed_in',
 })
@@ -165,7 +167,7 @@ export const sessionEnd = operation({
 const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
 export const passwordResetLook = operation({
   name: 'passwordResetLook',
-  summary: 'Whose password the token of a link sets, and until when.',
+  summary: 'The user whose password a reset link sets, and when the link expires.',
   route: 'POST /v1/password-reset/look',
   scope: null,
   body: z.strictObject({ token: resetToken }),
@@ -174,7 +176,7 @@ export const passwordResetLook = operation({
 })
 export const passwordReset = operation({
   name: 'passwordReset',
-  summary: 'Set a password by the token of a link, once. All sessions of the user end.',
+  summary: 'Set a password with the token of a reset link, which works once. All sessions of the user end.',
   route: 'POST /v1/password-reset',
   scope: null,
   body: z.strictObject({ token: resetToken, new_password: newPassword }),

@@ -61,14 +61,15 @@ export const userRemove = calls.remove('Remove a user. All their sessions end; w
 export const resetLinkHours = 24
 export const userResetPassword = operation({
   name: 'userResetPassword',
-  summary: 'Make a link by which the user sets a new password, once, within 24 h. It replaces an earlier one; the old password is good until then.',
+  summary:
+    'Create a link with which the user can set a new password once, within 24 h. It replaces any earlier link. The old password works until the new one is set.',
   route: 'POST /v1/users/{id}/reset-password',
   scope: 'users:manage',
   answer: z.object({ url: z.string(), expires_at: time }),
 })
 export const userUnlock = operation({
   name: 'userUnlock',
-  summary: 'Forget the failed sign-ins at the account, so that nobody has to wait any more.',
+  summary: 'Clear the failed sign-ins of an account, so that its next sign-in does not have to wait.',
   route: 'POST /v1/users/{id}/unlock',
   scope: 'users:manage',
   answer: z.object({ failures_cleared: z.int() }),
@@ -77,7 +78,7 @@ export const userUnlock = operation({
 /** Joins the waitlist, for visitors. */
 export const waitlistJoin = operation({
   name: 'waitlistJoin',
-  summary: 'Ask to join the waitlist. The same answer whether or not the email is known.',
+  summary: 'Ask to join the waitlist. The response does not reveal whether the email is already known.',
   route: 'POST /v1/waitlist',
   scope: null,
   body: z.strictObject({
@@ -101,7 +102,7 @@ const waitlist = list<WaitlistEntry>()({
 
 export const waitlistList = listOperation(waitlist, WaitlistEntry, {
   name: 'waitlistList',
-  summary: 'Who asked to join.',
+  summary: 'The people on the waitlist.',
   path: '/v1/waitlist',
   scope: 'users:manage',
 })
@@ -109,7 +110,7 @@ export const waitlistList = listOperation(waitlist, WaitlistEntry, {
 /** What the console needs before sign-in. */
 export const installationGet = operation({
   name: 'installationGet',
-  summary: 'Version of this installation, and what in it is simulated.',
+  summary: 'Version of this installation, and which of its parts are simulated.',
   route: 'GET /v1/installation',
   scope: null,
   answer: z.object({

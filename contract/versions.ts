@@ -32,7 +32,7 @@ export type OfferedTalos = z.infer<typeof OfferedTalos>
 
 export const versionList = operation({
   name: 'versionList',
-  summary: 'Versions of Talos that clusters are made of, newest first, each with the Kubernetes versions that it runs; the first of each is the default.',
+  summary: 'Talos versions for new clusters, newest first, each with the Kubernetes versions that it supports. The first version of each list is the default.',
   route: 'GET /v1/images/versions',
   scope: 'signed_in',
   query: z.strictObject({ prereleases: z.optional(z.enum(['true', 'false'])) }),

@@ -29,7 +29,7 @@ async function api(method, path, body, { signInAgain = true, key = randomUUID(),
   })
   // Out of reach, or not able to answer now: that passes.
   if (!answer || (answer.status === 503 && tries > 0)) {
-    process.stderr.write(`${url} ${answer ? 'can not answer now' : 'does not answer'}, trying again\n`)
+    process.stderr.write(`${url} ${answer ? 'cannot answer now' : 'does not answer'}, trying again\n`)
     await sleep(Number(answer?.headers.get('retry-after') ?? 2) * 1000)
     return api(method, path, body, { signInAgain, key, tries: tries - 1 })
   }

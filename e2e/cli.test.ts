@@ -130,7 +130,7 @@ describe('clusters', () => {
     expect(JSON.parse((await steelyard(`${create} --idempotency-key e2e-1 --json`)).out)).toMatchObject({ operation: { id: operation.id } })
 
     const left = await steelyard(`operation watch ${operation.id}`, { onOutput: (kill) => kill('SIGINT') })
-    expect(left).toMatchObject({ code: 130, err: expect.stringContaining('The operation goes on') as string })
+    expect(left).toMatchObject({ code: 130, err: expect.stringContaining('The operation continues') as string })
 
     const watched = await steelyard(`operation watch ${operation.id}`)
     expect(`${watched.code}\n${watched.out}`).toMatch(/^0\n/)

@@ -205,7 +205,7 @@ describe('servers that join by themselves', () => {
     await page.getByRole('button', { name: 'Actions for warsaw-rack-7' }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     const question = dialog('Revoke warsaw-rack-7?')
-    await question.getByText(/Servers that came through it stay/).waitFor()
+    await question.getByText(/Servers that joined with the token stay/).waitFor()
     await question.getByRole('button', { name: 'Revoke' }).click()
     await table('Join tokens')
       .getByRole('row', { name: /warsaw-rack-7 Revoked/ })

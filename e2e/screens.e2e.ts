@@ -95,7 +95,7 @@ async function furnish(): Promise<World> {
   await simulator(`/servers/${machineOf(worker)}/configuration`, { replace: 'debug: false', by: 'debug: true' })
   await until('what others have changed is seen', async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted')
   const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
-  await until('the patch can not be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
+  await until('the patch cannot be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   return {

@@ -108,7 +108,7 @@ export const screens: readonly Screen[] = [
     async ready(page) {
       await page.getByLabel('New password', { exact: true }).fill('Grace is my name')
       await press(page, 'Set password')
-      await page.getByText('Choose a password that does not hold the name in the email').waitFor()
+      await page.getByText('Choose a password that does not contain the part of the email address before the @').waitFor()
     },
   },
   { name: 'set-password-over', path: '/auth/reset#used', signedOut: true, ready: (page) => page.getByText(/^This link was used already/).waitFor() },

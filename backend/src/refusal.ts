@@ -12,7 +12,7 @@ const reasons: Record<string, string> = {
   EPERM: 'permission denied',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of its path is a file',
-  EEXIST: 'a file stands there',
+  EEXIST: 'a file is in the way',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
   EDQUOT: 'the quota of this user is used up',

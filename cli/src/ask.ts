@@ -35,16 +35,19 @@ export async function askOnTerminal(
 export async function readNewPassword({ terminal }: Context, fromStdin: boolean): Promise<{ password: string; new_password: string }> {
   if (fromStdin) {
     const [password = '', new_password = '', ...more] = (await terminal.readAll()).replace(/\r?\n$/, '').split(/\r?\n/)
-    if (new_password === '' || more.length > 0) throw new CliError('usage', 'Standard input has to be two lines: the present password and the new one')
+    if (new_password === '' || more.length > 0) throw new CliError('usage', 'Standard input must be two lines: the current password and the new one')
     return { password, new_password }
   }
   const typed = async (question: string) => {
     const answer = await terminal.ask(question, { secret: true })
-    if (answer === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give both on standard input: --password-stdin' })
+    if (answer === null)
+      throw new CliError('usage', 'There is no terminal to ask for the password', {
+        hint: 'Pass the current and the new password on standard input: --password-stdin',
+      })
     return answer
   }
   const [password, new_password] = [await typed('Present password: '), await typed('New password: ')]
-  if (new_password !== (await typed('Again: '))) throw new CliError('usage', 'The two differ')
+  if (new_password !== (await typed('Again: '))) throw new CliError('usage', 'The two passwords differ')
   return { password, new_password }
 }
 
@@ -53,18 +56,19 @@ export async function readPassword({ terminal }: Context, { fromStdin, isNew = f
   // Removes the line ending that the shell adds, but nothing else of the password.
   if (fromStdin) return (await terminal.readAll()).replace(/\r?\n$/, '')
   const typed = await terminal.ask('Password: ', { secret: true })
-  if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give it on standard input: --password-stdin' })
-  if (isNew && (await terminal.ask('Again: ', { secret: true })) !== typed) throw new CliError('usage', 'The two differ')
+  if (typed === null)
+    throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Pass the password on standard input: --password-stdin' })
+  if (isNew && (await terminal.ask('Again: ', { secret: true })) !== typed) throw new CliError('usage', 'The two passwords differ')
   return typed
 }
 
 /** The option with which a script confirms an action that can't be undone. */
-export const sureOption = { yes: { kind: 'flag', help: 'Do not ask; needed where there is no terminal' } } as const
+export const sureOption = { yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' } } as const
 
 /** Asks the user to type the name of the object that would be lost. Throws CliError for another name, or if there is no terminal. */
 export async function beSure(terminal: Terminal, what: string, name: string, yes: boolean): Promise<void> {
   if (yes) return
-  const answer = await terminal.ask(`${what} Type ${oneLine(name)} to go on: `, { secret: false })
-  if (answer === null) throw new CliError('usage', 'There is no terminal to ask', { hint: 'Say that you are sure: --yes' })
+  const answer = await terminal.ask(`${what} Type ${oneLine(name)} to continue: `, { secret: false })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Confirm with --yes' })
   if (answer.trim() !== name) throw new CliError('failure', 'Nothing was done')
 }

@@ -100,7 +100,7 @@ export const shownChoices = (choices: readonly string[] = []): readonly string[]
 
 /** Options of every command. */
 export const globalOptions = {
-  url: { kind: 'text', value: 'URL', help: 'Address of Steelyard (or STEELYARD_URL; else the one that was signed in to last)' },
+  url: { kind: 'text', value: 'URL', help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)' },
   json: { kind: 'flag', help: 'Print JSON for scripts' },
   help: { kind: 'flag', help: 'Show this help' },
 } as const satisfies Options
@@ -190,7 +190,7 @@ export function listCommand<
     options: {
       ...options,
       ...narrowingOptions(operation.list),
-      search: { kind: 'text', value: 'TEXT', help: 'Only what contains the text' },
+      search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
       sort: { kind: 'text', value: 'COLUMN', help: `Order, descending as --sort=-${sorts[0]}`, choices: sorts.flatMap((key) => [key, `-${key}`]) },
       columns: { kind: 'text', value: 'COLUMNS', help: 'Columns to show', choices: all, many: true },
       page: { kind: 'number', value: 'N', help: 'Page, from 1' },

@@ -5,7 +5,7 @@ import { oneLine } from './text.ts'
 /** Reads a file that the user named; `/dev/stdin` is standard input. Throws CliError. */
 export const readText = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CliError('failure', `${oneLine(path)} can not be read`, { cause })
+    throw new CliError('failure', `${oneLine(path)} cannot be read`, { cause })
   })
 
 /**

@@ -95,7 +95,7 @@ test('Ctrl-C ends only the watching, and a message says that the operation conti
   child.kill('SIGINT')
   const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
   expect(code).toBe(130)
-  expect(err).toBe(`Stopped watching. The operation goes on\nWatch it again: steelyard operation watch ${id(70)}\n`)
+  expect(err).toBe(`Stopped watching. The operation continues\nWatch it again: steelyard operation watch ${id(70)}\n`)
   expect(api.callsOf(operationCancel)).toHaveLength(0)
 })
 
@@ -131,7 +131,7 @@ test("operation resume prints what continues, or why the operation can't be resu
   api.on(operationResume, () => ({ operations: [anOperation({ status: 'running' })] }))
   expect(await cli.run(`operation resume ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
   expect(api.callsOf(operationResume)[0]!.params).toEqual({ id: id(70) })
-  const why = 'brave-otter-042 has not been asked since the restore: wait until each has answered or is known not to'
+  const why = 'brave-otter-042 has not been contacted since the restore: wait until each has answered or failed to answer'
   api.on(operationResume, () => {
     throw new Problem('transition_refused', why)
   })

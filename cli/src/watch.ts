@@ -83,7 +83,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
     await terminal.sleep(pollMs, signal)
   }
   if (operation === null || !hasEnded(operation)) {
-    throw new CliError('interrupted', `${live === null ? '' : '\n'}Stopped watching. The operation goes on`, {
+    throw new CliError('interrupted', `${live === null ? '' : '\n'}Stopped watching. The operation continues`, {
       hint: `Watch it again: steelyard operation watch ${id}`,
     })
   }

@@ -134,7 +134,7 @@ export type NewClusterAsked = z.input<typeof NewCluster>
 export function canHaveControlPlanes(count: number): Verdict {
   if (count === 0) return no('Choose at least one control plane')
   if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
-  return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, losing one costs as much as with ${count - 1}`) : yes
+  return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, the cluster tolerates no more failures than with ${count - 1}`) : yes
 }
 
 /** Warning about a number of control planes that is allowed but unwise. */
@@ -145,7 +145,7 @@ export const controlPlaneWarning = (count: number): string | null =>
 export const afterLeaving = (controlPlanes: number): string | null =>
   controlPlanes % 2 === 1
     ? controlPlaneWarning(controlPlanes)
-    : `${controlPlanes} control planes stay, an even number: losing one then costs as much as with ${controlPlanes - 1}`
+    : `${controlPlanes} control planes remain, an even number: the cluster then tolerates no more failures than with ${controlPlanes - 1}`
 
 /** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
 export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
@@ -199,7 +199,7 @@ export const clusterPreview = operation({
 })
 export const clusterDelete = operation({
   name: 'clusterDelete',
-  summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, they are forgotten as they are.',
+  summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, Steelyard forgets the servers without resetting them.',
   route: 'DELETE /v1/clusters/{id}',
   scope: 'clusters:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
@@ -208,7 +208,7 @@ export const clusterDelete = operation({
 })
 export const clusterServerReplace = operation({
   name: 'clusterServerReplace',
-  summary: 'Give the place of a server that failed during the creation to another one.',
+  summary: 'Replace a server that failed during the creation with another one.',
   route: 'POST /v1/clusters/{id}/servers/{node_id}/replace',
   scope: 'clusters:write',
   body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
@@ -218,7 +218,8 @@ export const clusterServerReplace = operation({
 /** Talos keeps its log in memory, so only this call returns the lines from before a restart. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
-  summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
+  summary:
+    'The reason of the last failure of a server in a cluster, with the last lines of its log from the boot in which it failed; no lines if the log could not be read.',
   route: 'GET /v1/clusters/{id}/servers/{node_id}/failure',
   scope: 'servers:read',
   answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),

@@ -38,7 +38,7 @@ export const wholeSteps = {
 /** Steps of a subnet that is assigned to a cluster or taken back. */
 export const subnetSteps = {
   apply: (s: { readonly name: string }) => `Give ${s.name} to the load balancer`,
-  'read-back': (s: { readonly name: string }) => `Read ${s.name} back`,
+  'read-back': (s: { readonly name: string }) => `Check that the cluster uses ${s.name}`,
   drain: (s: { readonly name: string }) => `Wait until no address of ${s.name} is in use`,
   remove: (s: { readonly name: string }) => `Take ${s.name} out of the cluster`,
 }

@@ -69,7 +69,7 @@ export type Takeover = z.infer<typeof Takeover>
 
 export const clusterImportPreview = operation({
   name: 'clusterImportPreview',
-  summary: 'Looks at a cluster that others made and says what taking it over would do. Only asks its machines; changes nothing.',
+  summary: 'Inspects a cluster that was created without Steelyard and returns what taking it over would do. Only reads from the machines; changes nothing.',
   route: 'POST /v1/clusters/import/preview',
   scope: 'clusters:write',
   body: z.strictObject(ImportedCluster).check(oneProof),
@@ -78,11 +78,11 @@ export const clusterImportPreview = operation({
 })
 export const clusterImport = operation({
   name: 'clusterImport',
-  summary: 'Takes over a cluster that others made, as it was previewed: it is ready at once, and nothing is sent to its machines.',
+  summary: 'Takes over a cluster that was created without Steelyard, as previewed. The cluster is ready at once; nothing is sent to its machines.',
   route: 'POST /v1/clusters/import',
   scope: 'clusters:write',
   body: z
-    .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Take `seen` from the preview that you looked at')) })
+    .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the preview that you looked at')) })
     .check(oneProof),
   answer: z.object({ cluster: Cluster, operation: Operation }),
   errors: ['not_found', 'dial_refused', 'server_unreachable', 'name_taken', 'server_taken', 'not_eligible', 'stale'],
@@ -90,7 +90,7 @@ export const clusterImport = operation({
 export const clusterSecretsImport = operation({
   name: 'clusterSecretsImport',
   summary:
-    "Imports a cluster's new secrets after its authorities were changed by others, such as with `talosctl rotate-ca`, once its machines have taken them.",
+    "Imports a cluster's new secrets after its authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`, and its machines use the new ones.",
   route: 'POST /v1/clusters/{id}/secrets',
   scope: 'clusters:write',
   body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(oneProof),

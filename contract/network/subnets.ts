@@ -94,7 +94,7 @@ const subnets = list<Subnet>()({
 const calls = callsOf('subnet', '/v1/subnets', { read: 'network:read', write: 'network:write' }, Subnet)
 export const subnetList = calls.list(
   subnets,
-  'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
+  'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address; an address finds the subnet that contains it.',
 )
 export const subnetGet = calls.get('One subnet.')
 export const subnetCreate = calls.create({
@@ -107,7 +107,7 @@ export const subnetUpdate = calls.update({
   body: change,
   errors: ['name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
 })
-export const subnetRemove = calls.remove('Remove a subnet that no cluster has.', ['subnet_in_use', 'subnet_assigned', 'stale'])
+export const subnetRemove = calls.remove('Remove a subnet that is assigned to no cluster.', ['subnet_in_use', 'subnet_assigned', 'stale'])
 
 /** A run of neighbouring addresses with one state. Each address in use is a run of its own. */
 export const AddressRun = z.object({
@@ -122,7 +122,7 @@ export const AddressRun = z.object({
 export type AddressRun = z.infer<typeof AddressRun>
 export const subnetAddresses = operation({
   name: 'subnetAddresses',
-  summary: 'Every address of a subnet as runs of one state, in order: the address map.',
+  summary: 'The address map of a subnet: all its addresses in order, as ranges with one state.',
   route: 'GET /v1/subnets/{id}/addresses',
   scope: 'network:read',
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
@@ -131,7 +131,8 @@ export const subnetAddresses = operation({
 /** For programs that draw the map. If a subnet is fully used, the texts need a quarter of the bytes of runs and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
-  summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
+  summary:
+    'The address map in parts: the ranges that the subnet itself defines, the addresses that clusters use, as text, and the servers with addresses in the subnet.',
   route: 'GET /v1/subnets/{id}/map',
   scope: 'network:read',
   answer: z.object({
@@ -151,7 +152,7 @@ export const csvColumns = ['id', 'version', 'name', 'cidr', 'gateway', 'vlan', '
 export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
 export const subnetExport = operation({
   name: 'subnetExport',
-  summary: 'The subnets of a list as CSV, which can be imported again without a change.',
+  summary: 'The subnets of a list as CSV. Importing the file unchanged changes nothing.',
   route: 'GET /v1/subnets/export',
   scope: 'network:read',
   query: z.strictObject(narrowingOf(subnets)),
@@ -164,7 +165,7 @@ const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), 
 export const subnetImport = operation({
   name: 'subnetImport',
   summary:
-    'Add and change subnets from CSV. Every row is checked, all problems are told, and nothing is written unless there are none; `dry_run` writes nothing.',
+    'Add and change subnets from CSV. Every row is checked and all problems are reported; rows are written only if there are no problems. `dry_run` writes nothing.',
   route: 'POST /v1/subnets/import',
   scope: 'network:write',
   kept: true,
@@ -206,7 +207,7 @@ export const clusterSubnetsPreview = operation({
 })
 export const clusterSubnetsAssign = operation({
   name: 'clusterSubnetsAssign',
-  summary: 'Give a cluster exactly these subnets. Those that go are drained first; with `force`, Services lose their addresses at once.',
+  summary: 'Assign exactly these subnets to a cluster. Subnets that are unassigned are drained first; with `force`, Services lose their addresses at once.',
   route: 'PUT /v1/clusters/{id}/subnets',
   scope: 'network:write',
   body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),

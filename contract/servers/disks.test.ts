@@ -73,7 +73,7 @@ describe('a disk with content', () => {
 
   test('is refused, naming its model, serial and content, until these are confirmed', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
-      '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". It is wiped only after it was named and confirmed',
+      '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". Such a disk is wiped only after it is named and confirmed',
     ])
     expect(canWipe(chosen([full]), [{ serial: 'S-sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
@@ -85,7 +85,7 @@ describe('a disk with content', () => {
       expect.stringContaining('confirmed as "empty", which has changed since'),
     ])
     expect(notConfirmed(chosen([full]), [{ serial: 'S-old', content: 'ext4 "data"' }])).toEqual([
-      expect.stringContaining('only after it was named'),
+      expect.stringContaining('only after it is named'),
       'The disk with serial S-old that was confirmed is none of the chosen disks: it may be gone',
     ])
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)

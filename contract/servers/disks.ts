@@ -195,10 +195,11 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
       ...(serial.get(disk.serial ?? '') === 1 ? (bySerial.get(disk.serial!) ?? []) : []),
     ].filter((c) => isNamed(c, disk))
     if (named.some((c) => c.content === one.content)) return []
-    if (named.length > 0) return [`${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: look at it and confirm it again`]
+    if (named.length > 0)
+      return [`${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: check the content and confirm the disk again`]
     if ((bySerial.get(disk.serial ?? '') ?? []).length > 0)
       return [`${diskSentence(one)}. Several disks have the serial ${disk.serial}: name this one by its WWID`]
-    return [`${diskSentence(one)}. It is wiped only after it was named and confirmed`]
+    return [`${diskSentence(one)}. Such a disk is wiped only after it is named and confirmed`]
   })
   const wiped = { wwid: new Set<string>(), serial: new Set<string>() }
   for (const { disks, devices } of chosen)

@@ -32,11 +32,11 @@ export const Drift = z.object({
 })
 export type Drift = z.infer<typeof Drift>
 
-const Chosen = z.strictObject({ seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Take `seen` from the drift that you looked at')) })
+const Chosen = z.strictObject({ seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the drift that you looked at')) })
 
 export const serverDrift = operation({
   name: 'serverDrift',
-  summary: 'Asks a server of a cluster for its configuration and compares it with what it was given last.',
+  summary: 'Reads the configuration of a server in a cluster and compares it with the one that Steelyard sent last.',
   route: 'GET /v1/nodes/{id}/drift',
   scope: 'servers:read',
   answer: Drift,
@@ -44,7 +44,8 @@ export const serverDrift = operation({
 })
 export const serverDriftKeep = operation({
   name: 'serverDriftKeep',
-  summary: 'Keeps what others have changed in the configuration of a server: it becomes a patch, or the base of its configuration. Nothing is sent.',
+  summary:
+    "Keeps changes made outside of Steelyard to a server's configuration: they become a patch, or the whole configuration becomes the base of the server's patches. Nothing is sent.",
   route: 'POST /v1/nodes/{id}/drift/keep',
   scope: 'servers:write',
   body: Chosen,
@@ -53,7 +54,7 @@ export const serverDriftKeep = operation({
 })
 export const serverDriftOverwrite = operation({
   name: 'serverDriftOverwrite',
-  summary: 'Overwrites what others have changed in the configuration of a server with what it should be, if it still is what was looked at.',
+  summary: "Overwrites changes made outside of Steelyard to a server's configuration, if the configuration is still the one that `seen` names.",
   route: 'POST /v1/nodes/{id}/drift/overwrite',
   scope: 'servers:write',
   body: Chosen,

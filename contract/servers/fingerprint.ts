@@ -11,12 +11,12 @@ export const lastFingerprint = (text: string): string | null => text.slice(-100_
 /** `same`, or a sentence about the difference. */
 export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
   const last = lastFingerprint(text)
-  if (last === null) return { verdict: 'none', text: 'There is no fingerprint in it: 44 characters that end with =' }
+  if (last === null) return { verdict: 'none', text: 'No fingerprint found: a fingerprint has 44 characters and ends with =' }
   if (shown === null) return { verdict: 'none', text: 'The server has not shown a certificate yet' }
-  if (last === shown) return { verdict: 'same', text: 'The same: this machine answers here' }
+  if (last === shown) return { verdict: 'same', text: 'The fingerprints match: this machine answers here' }
   const all: readonly string[] = text.match(printed) ?? []
   const isEarlier = all.includes(shown)
   return isEarlier
-    ? { verdict: 'other', text: `The console printed another one after that, ${last}: wait for the next contact, then compare again` }
-    : { verdict: 'other', text: `Another one, ${last}: this console belongs to another machine, or the server has restarted since it was asked last` }
+    ? { verdict: 'other', text: `The console printed another fingerprint after that, ${last}: wait for the next contact, then compare again` }
+    : { verdict: 'other', text: `Another fingerprint, ${last}: this console belongs to another machine, or the server has restarted since its last contact` }
 }

@@ -145,7 +145,7 @@ const servers = list<Server>()({
     cc: { label: 'CC', kind: 'word', value: (s: Server) => s.capacity_commitment?.status ?? null },
     type: { label: 'Node type', kind: 'word', sort: true, value: (s: Server) => s.type },
     status: { label: 'Status', sort: true },
-    stage: { label: 'Stage', help: 'What Talos says it is doing', kind: 'word', sort: true, hidden: true, value: (s: Server) => s.talos.stage },
+    stage: { label: 'Stage', help: 'Stage that Talos reports', kind: 'word', sort: true, hidden: true, value: (s: Server) => s.talos.stage },
     maker: { label: 'Maker', sort: true, hidden: true, value: (s: Server) => s.hardware.maker },
     model: { label: 'Model', sort: true, hidden: true, value: (s: Server) => s.hardware.model },
     serial: { label: 'Serial', kind: 'mono', sort: true, hidden: true, value: (s: Server) => s.identity.serial },
@@ -163,13 +163,13 @@ const servers = list<Server>()({
     datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
     reachable: {
       label: 'Contact',
-      help: 'Only those that answer, do not, or are away because something is done to them',
-      choices: { true: 'Answers', false: 'Unreachable', away: 'Away on our order' },
+      help: 'Only servers that answer, that do not answer, or that are offline during an operation',
+      choices: { true: 'Answers', false: 'Unreachable', away: 'Offline during an operation' },
       placeholder: 'WHETHER',
     },
     confirmed: {
       label: 'Hardware',
-      help: 'Only those whose hardware a person has confirmed, or has yet to',
+      help: 'Only servers whose hardware a person has confirmed, or still has to confirm',
       choices: { true: 'Confirmed', false: 'To confirm' },
       placeholder: 'WHETHER',
     },
@@ -177,7 +177,7 @@ const servers = list<Server>()({
     stage: { label: 'Stage', help: 'Only at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',
-      help: 'Only those that may join a cluster now, or may not',
+      help: 'Only servers that can join a cluster now, or that cannot',
       choices: { true: 'Eligible', false: 'Not eligible' },
       placeholder: 'WHETHER',
     },
@@ -189,7 +189,7 @@ const servers = list<Server>()({
 export const serverList = listOperation(servers, Server, {
   name: 'serverList',
   summary:
-    'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
+    'Servers. Removed servers are listed only if the filter `status` asks for them. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
   path: '/v1/nodes',
   scope: 'servers:read',
   // With `summary`, disks and interfaces are left out.

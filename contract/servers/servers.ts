@@ -54,7 +54,7 @@ export const serverUpdate = calls.update({
 
 export const serverConfirm = operation({
   name: 'serverConfirm',
-  summary: 'A person says that the hardware shown is this machine. Also ends an identity alarm.',
+  summary: 'Confirm that the hardware shown belongs to this machine. Also ends an identity alarm.',
   route: 'POST /v1/nodes/{id}/confirm',
   scope: 'servers:write',
   body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
@@ -65,7 +65,7 @@ export const serverConfirm = operation({
 export const serverRemove = operation({
   name: 'serverRemove',
   summary:
-    'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays. The operation is done when it is answered.',
+    'Remove a server that is in no cluster; with `force`, also a server of a cluster, if the server does not answer. Wipes nothing and keeps the history. The operation is already done when the response arrives.',
   route: 'DELETE /v1/nodes/{id}',
   scope: 'servers:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
@@ -117,7 +117,7 @@ export const serverConfig = operation({
 })
 export const serverLogs = operation({
   name: 'serverLogs',
-  summary: "A service's log; with `follow`, until the caller hangs up.",
+  summary: "A service's log; with `follow`, streamed until the client disconnects.",
   route: 'GET /v1/nodes/{id}/logs',
   scope: 'servers:read',
   query: z.strictObject({
@@ -141,7 +141,7 @@ export const ServerEvent = z.object({
 })
 export const serverEvents = operation({
   name: 'serverEvents',
-  summary: "What happened to a server: ours, and Talos's own while it answers.",
+  summary: "Events of a server: Steelyard's, and Talos's own while the server answers.",
   route: 'GET /v1/nodes/{id}/events',
   scope: 'servers:read',
   answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
@@ -149,7 +149,7 @@ export const serverEvents = operation({
 /** The Talos services of a server, for the log view's list. */
 export const serverServices = operation({
   name: 'serverServices',
-  summary: 'Talos services of a server and their state, asked now.',
+  summary: 'Talos services of a server and their state, read from the server now.',
   route: 'GET /v1/nodes/{id}/services',
   scope: 'servers:read',
   answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
@@ -183,7 +183,7 @@ type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtua
 
 /** A server may leave a cluster that is complete and keeps at least one control plane. */
 function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
-  if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, and takes its servers out itself`)
+  if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, which also removes its servers from it`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
     return no(`The cluster ${cluster.name} is still being made: replace the server there, or cancel the creation`)
   const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
@@ -209,7 +209,9 @@ export function canResetServer(
     const left = canLeave(s, cluster)
     if (!left.ok) return left
     if (!cluster.virtual_ip && s.nodeAddresses.includes(hostOf(cluster.endpoint)))
-      return no(`${cluster.endpoint}, the address of the cluster ${cluster.name}, is ${s.name} itself: nobody would reach the cluster there any more`)
+      return no(
+        `${cluster.endpoint}, the API endpoint of the cluster ${cluster.name}, is the address of ${s.name}: without this server, nobody could reach the cluster there`,
+      )
   }
   if (s.status !== 'ready') return no(onlyInCluster)
   return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
@@ -263,7 +265,7 @@ export function canJoinCluster(
 ): Verdict {
   if (s.status === 'deleted') return no(removed)
   const failed = s.eligibility.find((e) => !e.ok)
-  if (failed) return no(failed.reason ?? `The check ${failed.check} does not hold`)
+  if (failed) return no(failed.reason ?? `The check ${failed.check} failed`)
   if (talosVersion === undefined || s.talos.version === null) return yes
   return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
 }

@@ -96,7 +96,7 @@ test("if the escrow file can't be written, the creation shows path and reason, a
   renameSync(escrow, aside)
   writeFileSync(escrow, 'a file where the folder should be')
   const { cluster, operation } = await create(call, site, 'blocked', nodes)
-  const sentence = new RegExp(`^The escrow file ${escrow}/${cluster.id}\\.bin can't be written: a file stands there`)
+  const sentence = new RegExp(`^The escrow file ${escrow}/${cluster.id}\\.bin can't be written: a file is in the way`)
   const metric = async () => /^steelyard_escrow_failing (\d+)$/m.exec(await (await fetch(`${program.url}/metrics`)).text())?.[1]
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
   for (const until = Date.now() + 30_000; (await look()).reason?.match(sentence) == null;) {

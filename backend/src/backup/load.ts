@@ -66,9 +66,9 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
     } else if (record.part === 'sequence') await visitor.sequence?.(record.name, record.last)
     else if (record.part === 'closing') {
       if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('it holds less or more than it says')
-      if ((await next()) !== undefined) throw damaged('something stands after its end')
+      if ((await next()) !== undefined) throw damaged('data follows its end')
       return { manifest: first, tables, rows, files }
-    } else throw damaged('a part stands where none should')
+    } else throw damaged('a part is in an unexpected place')
   }
 }
 

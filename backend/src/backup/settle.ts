@@ -32,13 +32,13 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     select split_part(queue_key, '/', 1)::uuid, 'operation', id from operation
     where ended_at is null and split_part(queue_key, '/', 1) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' order by created_at
     on conflict do nothing`)
-  const reason = `Restored from a backup of ${minuteOf(madeAt)}: resume it once you have looked`
+  const reason = `Restored from a backup of ${minuteOf(madeAt)}: check it, then resume it`
   const operations = await run(
     `update operation set status = case status when 'cancelling' then status else 'waiting' end, reason = $1, held_since = $2, version = version + 1 where ended_at is null`,
     [reason, now],
   )
   await run(`update cluster set reason = $1, version = version + 1 where deleted_at is null`, [
-    `Restored from a backup of ${minuteOf(madeAt)}, not looked at since`,
+    `Restored from a backup of ${minuteOf(madeAt)}, not checked since`,
   ])
 
   // No reconciler is running now. Objects that were being reconciled at the time of the backup are due again.

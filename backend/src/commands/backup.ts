@@ -71,7 +71,7 @@ interface Restore {
 /** The connection to the database was lost before the commit was confirmed. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
-    super('The database did not say whether the restore was completed: see with doctor whether it is empty, and if so, restore again', { cause })
+    super('The database did not say whether the restore was completed: run doctor to see whether it is empty, and if so, restore again', { cause })
   }
 }
 
@@ -136,8 +136,8 @@ export async function restore(args: readonly string[], around: Surroundings): Pr
     const { clusters, operations } = await withDatabase(config, around, into, { beside: false })
     around.out(
       `Restored ${counted(rows, 'row')} of ${minuteOf(new Date(manifest.madeAt))} (Steelyard ${manifest.version}) and ${counted(missing.length, 'file')}. ` +
-        `Everybody signs in anew. ${counted(clusters, 'cluster')} and ${counted(operations, 'open operation')} are held: ` +
-        `nothing is sent to a server of theirs until somebody has looked and resumed it\n`,
+        `Everybody has to sign in again. ${counted(clusters, 'cluster')} and ${counted(operations, 'open operation')} are held: ` +
+        `nothing is sent to a server of theirs until somebody has checked and resumed it\n`,
     )
     return exitCodes.ok
   }

@@ -37,7 +37,7 @@ async function keyFile({ good, warning, bad }: Report, { keyFile: file, dataFold
     return bad('key', messageOf(error))
   }
   if (path.resolve(file).startsWith(`${path.resolve(dataFolder)}${path.sep}`))
-    warning('key', `The key file lies in the data folder (${file}): who copies the folder has the secrets too. Move it and set STEELYARD_KEY_FILE`)
+    warning('key', `The key file lies in the data folder (${file}): anyone who copies the folder has the secrets too. Move it and set STEELYARD_KEY_FILE`)
   else good('key', `The key file is ${file}, readable by its owner only`)
 }
 
@@ -97,7 +97,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
   if (people === 0) warning('users', 'Nobody can sign in yet: npm run steelyard -- user add --first EMAIL')
   else good('users', counted(people, 'user'))
   const { total, unreachable } = (await servers.summary()).servers
-  if (unreachable > 0) warning('servers', `${unreachable} of ${counted(total, 'server')} can't be reached: the console says of each since when and why`)
+  if (unreachable > 0) warning('servers', `${unreachable} of ${counted(total, 'server')} can't be reached: the console shows for each since when and why`)
   else good('servers', `${counted(total, 'server')}, none out of reach`)
   const { cluster, operation } = await heldCounts(opened.db)
   const held = [...(cluster > 0 ? [counted(cluster, 'cluster')] : []), ...(operation > 0 ? [counted(operation, 'operation')] : [])].join(' and ')
@@ -108,7 +108,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
     )
   const chain = await audit.verify()
   if (chain.ok) good('audit log', `${chain.entries} entries, the chain holds`)
-  else bad('audit log', `Entry ${chain.seq} ${chain.reason}: somebody wrote to the database past Steelyard`)
+  else bad('audit log', `Entry ${chain.seq} ${chain.reason}: somebody changed the database without Steelyard`)
 }
 
 async function factory({ good, warning }: Report, { imageFactoryUrl: url, simulate }: Config): Promise<void> {
@@ -121,7 +121,10 @@ async function factory({ good, warning }: Report, { imageFactoryUrl: url, simula
       return warning(check, `${url} is a simulated one: its images boot no real server. Set IMAGE_FACTORY_URL to a real one`)
     good(check, `${url} answers, with Talos up to ${items[0]}`)
   } catch (error) {
-    warning(check, `${messageOf(error)}. Until it answers no new images can be made; all else works. IMAGE_FACTORY_URL names one of your own`)
+    warning(
+      check,
+      `${messageOf(error)}. Until the factory answers, no new images can be prepared; everything else works. Set IMAGE_FACTORY_URL to use a factory of your own`,
+    )
   }
 }
 
@@ -136,7 +139,7 @@ async function space({ good, bad }: Report, { dataFolder }: Config): Promise<voi
   if (!disk) return
   const free = disk.bavail * disk.bsize
   const text = `${(free / 1024 ** 3).toFixed(1)} GiB free in ${dataFolder}`
-  if (free < leastFreeBytes) bad('disk', `Only ${text}: make room, the database needs it to go on`)
+  if (free < leastFreeBytes) bad('disk', `Only ${text}: make room, because the database needs free space to continue`)
   else good('disk', text)
 }
 

@@ -41,6 +41,6 @@ export async function readPassphrase(file: string | undefined, isNew: boolean, {
   if (file === undefined && !interactive) throw new Refusal('There is no terminal to ask for the passphrase: give --passphrase-file FILE')
   const passphrase = file === undefined ? await askSecret('Passphrase of the backup: ') : await fromFile(file)
   if (isNew && passphrase.length < shortest) throw new Refusal(`The passphrase has ${passphrase.length} characters, and needs ${shortest} or more`)
-  if (isNew && file === undefined && (await askSecret('The same again: ')) !== passphrase) throw new Refusal('The two passphrases differ')
+  if (isNew && file === undefined && (await askSecret('Repeat the passphrase: ')) !== passphrase) throw new Refusal('The two passphrases differ')
   return passphrase
 }

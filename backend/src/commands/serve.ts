@@ -155,7 +155,7 @@ function cannotListen({ host, port }: Config, error: unknown): Refusal {
     EADDRINUSE: `port ${port} is taken by another program: stop that, or set PORT to another`,
     EADDRNOTAVAIL: 'no interface of this machine has that address: set HOST to one of its own, or to 0.0.0.0 for all',
     EACCES: `this user may not use port ${port}: set PORT to one above 1023`,
-    ENOTFOUND: 'the name is not known here: set HOST to an address',
+    ENOTFOUND: 'the host name is unknown here: set HOST to an address',
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return new Refusal(`Steelyard can't listen on ${host}:${port}: ${why[code] ?? whyRefused(error)}`, { cause: error })

@@ -33,7 +33,7 @@ function databaseFolder(dataFolder: string, account: Account | undefined, log: L
   if (canEnter(account, dataFolder)) return dataFolder
   const folder = path.join(systemFolder, createHash('sha256').update(dataFolder).digest('hex').slice(0, 12))
   mkdirSync(folder, { recursive: true, mode: 0o711 })
-  log.warn('database.elsewhere', { folder, reason: `the account ${account?.name ?? ''} can not enter ${dataFolder}` })
+  log.warn('database.elsewhere', { folder, reason: `the account ${account?.name ?? ''} cannot enter ${dataFolder}` })
   return folder
 }
 

@@ -20,7 +20,7 @@ type Parts = Pick<Platform, 'db' | 'clock' | 'random' | 'log' | 'owner' | 'failp
 class TooLong extends Error {
   override readonly name = 'TooLong'
   constructor(deadlineMs: number) {
-    super(`It took longer than ${deadlineMs / 1000} s, and is tried again`)
+    super(`Took longer than ${deadlineMs / 1000} s; Steelyard tries again`)
   }
 }
 

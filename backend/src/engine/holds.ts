@@ -9,7 +9,7 @@ import type { Taken, Work } from './job.ts'
 export type HoldOwner = { readonly kind: 'cluster' | 'operation'; readonly id: string }
 
 /** The reason why nothing is started on a held object. */
-export const heldSentence = (name: string): string => `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
+export const heldSentence = (name: string): string => `${name} was restored from a backup: nothing is sent to it until somebody has checked and resumed it`
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -14,10 +14,10 @@ const withoutSecrets = (text: string): string =>
 const oneLine = (text: string): string => plain(text).slice(0, longest)
 
 export function sentenceFor(error: unknown): string {
-  if (!(error instanceof Error)) return 'An unexpected error, which the log describes; it is tried again'
+  if (!(error instanceof Error)) return 'An unexpected error, described in the log; Steelyard tries again'
   const state = sqlState(error)
-  if (state !== undefined) return `The database refused a change (SQLSTATE ${state}); it is tried again`
+  if (state !== undefined) return `The database refused a change (SQLSTATE ${state}); Steelyard tries again`
   if ('syscall' in error && 'path' in error && typeof error.path === 'string') return oneLine(`${error.path}: ${whyRefused(error)}`)
   if (forPeople.has(error.name)) return oneLine(error.message)
-  return oneLine(`An unexpected error; it is tried again: ${withoutSecrets(oneLine(error.message))}`)
+  return oneLine(`An unexpected error; Steelyard tries again: ${withoutSecrets(oneLine(error.message))}`)
 }

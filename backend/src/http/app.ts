@@ -97,7 +97,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // No hook has run at this point, so the headers are added here.
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
-      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read'))
+      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path cannot be read' : 'The request cannot be read'))
     },
   }) as unknown as FastifyInstance
   const { server } = app

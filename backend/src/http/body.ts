@@ -67,7 +67,7 @@ function check(root: unknown): void {
   const queue: { value: unknown; depth: number }[] = [{ value: root, depth: 1 }]
   for (let at = queue.pop(); at; at = queue.pop()) {
     const { value, depth } = at
-    if (typeof value === 'string' && !isText(value)) throw new Problem('invalid', 'A text in the body holds a character that can not be kept')
+    if (typeof value === 'string' && !isText(value)) throw new Problem('invalid', 'A string in the body contains a character that cannot be stored')
     if (typeof value !== 'object' || value === null) continue
     if (depth > deepest) throw new Problem('bad_request', `The body is nested deeper than ${deepest} levels`)
     if (Array.isArray(value)) {
@@ -75,9 +75,9 @@ function check(root: unknown): void {
     } else {
       for (const key of Object.keys(value)) {
         const inner = (value as Record<string, unknown>)[key]
-        if (!isText(key)) throw new Problem('invalid', 'A key in the body holds a character that can not be kept')
+        if (!isText(key)) throw new Problem('invalid', 'A key in the body contains a character that cannot be stored')
         if (key === '__proto__' || (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype'))) {
-          throw new Problem('bad_request', 'The body holds a key that is not allowed')
+          throw new Problem('bad_request', 'The body contains a key that is not allowed')
         }
       }
     }

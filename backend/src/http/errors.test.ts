@@ -8,7 +8,7 @@ test('a full disk of the database is reported as a full disk, not as overload', 
   const sentence = (code: string) => asProblem(answered(code), () => 0)?.message
   expect(sentence('53100')).toMatch(/disk of the database is full/)
   expect(sentence('53200')).toMatch(/too busy/)
-  expect(sentence('53300')).toMatch(/can not be reached/)
+  expect(sentence('53300')).toMatch(/cannot be reached/)
   expect(sentence('42601')).toBeUndefined()
 })
 

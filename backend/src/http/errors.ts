@@ -45,7 +45,7 @@ export function demand(verdict: Verdict, code: ErrorCode): void {
 /** Errors of the framework that are the caller's fault, by the framework's code. */
 const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media', 'The body must be application/json'],
-  FST_ERR_BAD_URL: ['bad_request', 'The path can not be read'],
+  FST_ERR_BAD_URL: ['bad_request', 'The path cannot be read'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
@@ -61,7 +61,7 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
   if (error instanceof Problem) return error
   if (isPoolBusy(error)) return new Problem('unavailable', 'The database did not answer in time. Please try again.', undefined, retryAfter(random))
   if (isDatabaseGone(error))
-    return new Problem('unavailable', 'The database can not be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
+    return new Problem('unavailable', 'The database cannot be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
   const state = sqlState(error)
   if (state === diskFull) return new Problem('unavailable', 'The disk of the database is full. Nothing was changed; make room on it, then try again.')
   // Out of memory or connections, a statement timeout, a lock timeout.
@@ -75,7 +75,7 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     // The client disconnected while it sent its body. The error isn't logged, because anybody could fill the log that way.
-    if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request was not sent whole'))
+    if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request is incomplete'))
     const problem = asProblem(error, random)
     if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
     else if (sqlState(error) === diskFull) log.error('database.full', { request_id: request.id, error })

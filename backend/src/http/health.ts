@@ -18,7 +18,7 @@ async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: st
     return { ok: true }
   } catch (error) {
     if (isPoolBusy(error)) return { ok: false, reason: 'The database did not answer in time' }
-    return { ok: false, reason: isDatabaseGone(error) ? 'The database can not be reached' : 'The database does not answer as it should' }
+    return { ok: false, reason: isDatabaseGone(error) ? 'The database cannot be reached' : 'The database answers with an error' }
   }
 }
 
@@ -49,9 +49,9 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
     gauges.push(
       ['steelyard_database_up', 'Whether the database answers.', 1],
       ['steelyard_operations_open', 'Operations that have not ended.', open],
-      ['steelyard_wakeups_due', 'Objects that wait to be looked after.', due],
+      ['steelyard_wakeups_due', 'Objects that wait for their next run.', due],
       ['steelyard_wakeups_failing', 'Objects whose last run failed.', failing],
-      ['steelyard_escrow_failing', 'Clusters that wait because their escrow file can not be written.', escrow],
+      ['steelyard_escrow_failing', 'Clusters that wait because their escrow file cannot be written.', escrow],
       ['steelyard_outbox_waiting', 'Changes that have not been published.', outbox],
     )
   } catch (error) {

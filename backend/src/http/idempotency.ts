@@ -58,7 +58,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
   }, beatMs)
   beat.unref()
 
-  const lost = () => new Problem('conflict', 'This was done, but its answer was lost. Load the object again.')
+  const lost = () => new Problem('conflict', 'The request was carried out, but its response was lost. Load the object again.')
   const sealKey = async () => new Uint8Array(hkdfSync('sha256', await hashKey(), new Uint8Array(), 'answers of idempotent calls', 32))
   const contextOf = (caller: UserCaller, operation: string, key: string) => `idempotent_call/${caller.userId}/${operation}/${key}`
   const seal = async (answer: Omit<Answered, 'status'>, context: string): Promise<string> => {

@@ -10,7 +10,7 @@ import { isText } from './body.ts'
 import { watchChunks } from './chunks.ts'
 
 const longestUrl = 4 * 1024
-const notPlain = 'The chunks of a body are sent without extensions and trailers, and not behind a request that is under way'
+const notPlain = 'A chunked body must have no extensions and no trailers, and must not follow a request that is still running'
 
 /** Refuses the request and closes the connection. */
 function refuse(reply: FastifyReply, sentence: string): never {
@@ -39,18 +39,18 @@ export function refuseAmbiguous(app: FastifyInstance): void {
     if (coding !== undefined) {
       const bodiless = request.method === 'GET' || request.method === 'HEAD'
       // RFC 9112 §6.1: HTTP/1.0 has no transfer codings. Codings other than chunked aren't supported.
-      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body is sent with its Content-Length or in chunks')
+      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body must be sent with Content-Length or in chunks')
       if (!isPlain(raw)) refuse(reply, notPlain)
     }
     if (url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = url.indexOf('?')
-    if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path can not be read')
+    if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path cannot be read')
     if (query === -1) return
     const given = new URLSearchParams(url.slice(query + 1))
     const names = [...given.keys()]
     if (new Set(names).size !== names.length) throw new Problem('bad_request', 'A query parameter is given twice')
-    if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
-    if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
+    if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query contains a character that cannot be stored')
+    if (names.includes('__proto__')) throw new Problem('bad_request', 'The query contains a key that is not allowed')
   })
   // At this point the whole body has arrived and no handler has run.
   app.addHook('preValidation', async ({ raw }, reply) => {
@@ -71,7 +71,7 @@ export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
-    const [status, sentence] = answers[error.code ?? ''] ?? ['400 Bad Request', 'The request can not be read']
+    const [status, sentence] = answers[error.code ?? ''] ?? ['400 Bad Request', 'The request cannot be read']
     const request_id = randomUUID()
     const body = JSON.stringify({ error: sentence, code: 'bad_request', request_id } satisfies ErrorBody)
     const all = {

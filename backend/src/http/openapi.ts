@@ -79,13 +79,18 @@ function headersOf(operation: Operation): Parameter[] {
   const header = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'header', required: false, description, schema })
   return [
     ...(kept
-      ? [header('Idempotency-Key', 'Kept 24 h: sent again with the same body, the first answer is given again.', { type: 'string', pattern: '^[!-~]{1,128}$' })]
+      ? [
+          header('Idempotency-Key', 'Kept 24 h. Another request with the same key and body gets the first response again.', {
+            type: 'string',
+            pattern: '^[!-~]{1,128}$',
+          }),
+        ]
       : []),
     ...(method === 'GET' && isVersioned(operation)
-      ? [header('If-None-Match', 'The ETag that the caller has: answered 304 while it is the same.', { type: 'string' })]
+      ? [header('If-None-Match', 'The ETag that the caller has. The response is 304 while the object is unchanged.', { type: 'string' })]
       : []),
     ...(own.includes('stale')
-      ? [header('If-Match', "The object's version that the caller read, as in its ETag; without it the last write wins.", { type: 'string' })]
+      ? [header('If-Match', 'The ETag of the version that the caller read. Without this header, the last write wins.', { type: 'string' })]
       : []),
     ...(media === 'text/event-stream' ? [header('Last-Event-ID', 'Id of the last event that was read.', { type: 'string', pattern: '^\\d{1,15}$' })] : []),
   ]
@@ -114,7 +119,7 @@ function responses(operation: Operation, components: Components): Call['response
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
       : {
-          description: operation.status === 202 ? 'Begun: follow the operation, or hear of it on `/v1/events`.' : 'Success.',
+          description: operation.status === 202 ? 'Started. Poll the operation, or read its changes from `/v1/events`.' : 'Success.',
           ...(isVersioned(operation) && { headers: etag }),
           content: { [operation.media]: { schema: json ? schemaOf(operation.answer, 'output', operation.name, components) : { type: 'string' } } },
         }
@@ -157,34 +162,38 @@ const asked = (name: string, description: string, schema: Schema, where = 'query
 /** Routes outside of the contract, for machines: health, metrics, and the announcement of a booting server. */
 const openPaths: Readonly<Record<string, Record<string, Call>>> = {
   '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'It does.', content: jsonOf(verdict(true)) } }),
-  '/readyz': get('readyz', 'health', 'Whether it can work: the database answers.', {
+  '/readyz': get('readyz', 'health', 'Whether the process can serve requests: the database answers.', {
     200: { description: 'It can.', content: jsonOf(verdict(true)) },
-    503: { description: 'It can not now; `reason` says why.', headers: comeBack, content: jsonOf(verdict(false, { reason: { type: 'string' } })) },
+    503: {
+      description: 'The process cannot serve requests now; `reason` says why.',
+      headers: comeBack,
+      content: jsonOf(verdict(false, { reason: { type: 'string' } })),
+    },
   }),
   '/metrics': get('metrics', 'health', 'Counters and gauges in the text format of Prometheus.', {
     200: { description: 'Success.', content: textOf('text/plain') },
-    403: { description: 'Who asks is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
+    403: { description: 'The caller is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
   }),
   [`${joinPath}{token}`]: get(
     'join',
     'join',
-    'What a server asks that was booted with a prepared image: it announces itself. Talos fills in the variables of the kernel command line.',
+    'Called by a server that was booted with a prepared image, to announce itself. Talos fills in the variables of the kernel command line.',
     {
       200: {
-        description: 'One harmless document of a machine configuration, whatever was asked: anything else would keep the machine out of maintenance mode.',
+        description: 'A harmless machine configuration document, whatever the request: any other response would keep the machine out of maintenance mode.',
         content: textOf('application/yaml'),
       },
       503: {
-        description: 'Nobody knows yet whether the token is good: Talos asks again.',
+        description: 'Whether the token is valid is not known yet: Talos retries.',
         headers: comeBack,
         content: jsonOf({ $ref: '#/components/schemas/Error' }),
       },
     },
     [
       asked('token', 'The join token that the image carries.', { type: 'string' }, 'path'),
-      asked('uuid', 'System UUID of the machine; without one nothing comes of it.', { type: 'string', format: 'uuid' }),
+      asked('uuid', 'System UUID of the machine. An announcement without a UUID registers nothing.', { type: 'string', format: 'uuid' }),
       asked('serial', 'Serial number of the machine.', { type: 'string' }),
-      asked('mac', 'Hardware address of the link that it asks from.', { type: 'string' }),
+      asked('mac', 'MAC address of the interface that sends the request.', { type: 'string' }),
     ],
   ),
 }
@@ -196,7 +205,7 @@ Lists answer \`{items, page, per_page, total}\`. What takes longer than a reques
 
 const error: Schema = {
   type: 'object',
-  description: 'What every refusal answers.',
+  description: 'The body of every error response.',
   required: ['error', 'code', 'request_id'],
   properties: {
     error: { type: 'string', description: 'A sentence for people.' },
@@ -208,11 +217,11 @@ const error: Schema = {
     },
     related: {
       type: 'object',
-      description: 'What stands in the way.',
+      description: 'The object that the request conflicts with.',
       required: ['kind', 'id', 'name'],
       properties: { kind: { type: 'string', enum: [...relatedKinds] }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
     },
-    request_id: { type: 'string', format: 'uuid', description: 'The log has it as well; so has the header `X-Request-Id`.' },
+    request_id: { type: 'string', format: 'uuid', description: 'Also in the log and in the header `X-Request-Id`.' },
   },
 }
 

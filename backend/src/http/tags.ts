@@ -42,7 +42,7 @@ export const isVersion = (ifMatch: Versions, version: number): boolean => ifMatc
 
 /** @throws Problem stale if the caller has read another version than the current one */
 export function checkVersion(ifMatch: Versions, version: number): void {
-  if (!isVersion(ifMatch, version)) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+  if (!isVersion(ifMatch, version)) throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')
 }
 
 /** Returns the row of a call's object. @throws Problem not_found if it doesn't exist; stale like `checkVersion` */

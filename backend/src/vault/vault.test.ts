@@ -130,7 +130,7 @@ test("an escrow file that can't be written is reported with its path and the rea
   await writeFile(folder, 'a file where the folder should be')
   const blocked = makeVault({ keys: await readKeyFile(backend.config.keyFile), escrowFolder: folder })
   await expect(blocked.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('secrets'))).rejects.toThrow(
-    `The escrow file ${folder}/3b0f8a5e-0000-4000-8000-000000000001.bin can't be written: a file stands there`,
+    `The escrow file ${folder}/3b0f8a5e-0000-4000-8000-000000000001.bin can't be written: a file is in the way`,
   )
 })
 

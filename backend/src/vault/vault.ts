@@ -59,7 +59,7 @@ async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes
     return await writeDurably(folder, name, escrowFile(keys, cluster, bytes))
   } catch (cause) {
     throw new EscrowRefused(
-      `The escrow file ${path.join(folder, name)} can't be written: ${whyRefused(cause)}. Nothing uses the cluster's secrets before it is on the disk; once it can be written this goes on by itself`,
+      `The escrow file ${path.join(folder, name)} can't be written: ${whyRefused(cause)}. The cluster's secrets are not used before the file is on the disk; as soon as the file can be written, Steelyard continues by itself`,
       { cause },
     )
   }

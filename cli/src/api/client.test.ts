@@ -160,7 +160,7 @@ describe('a response', () => {
       return 'done'
     })
     const ran = await cli.run('server list')
-    expect(ran).toMatchObject({ exit: 7, err: `${api.url} answered 502, and not as Steelyard does\n` })
+    expect(ran).toMatchObject({ exit: 7, err: `${api.url} answered 502, which is not a response of Steelyard\n` })
     api.on(serverList, (_, answer) => {
       answer.writeHead(200).end('{"items": 1}')
       return 'done'

@@ -38,7 +38,7 @@ const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' ||
 export function checkSafe(url: string, env: Readonly<Record<string, string | undefined>>): void {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:' || isLoopback(hostname) || env['STEELYARD_INSECURE'] === '1') return
-  throw new CliError('usage', `${url} is not encrypted: what is sent there can be read on the way`, {
+  throw new CliError('usage', `${url} is not encrypted: others on the network can read what is sent there`, {
     hint: 'Use https://, or set STEELYARD_INSECURE=1 on a network that you trust',
   })
 }
@@ -74,21 +74,21 @@ function unreachable(url: string, e: unknown): CliError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const known: Record<string, string> = {
     ECONNREFUSED: 'nothing listens there',
-    ENOTFOUND: 'the name is not known',
+    ENOTFOUND: 'the host name is unknown',
     EAI_AGAIN: 'the name could not be looked up',
     ECONNRESET: 'the connection was cut',
     UND_ERR_SOCKET: 'the connection was cut',
     ETIMEDOUT: 'no answer',
     UND_ERR_CONNECT_TIMEOUT: 'no answer',
-    EHOSTUNREACH: 'no way to it',
-    ENETUNREACH: 'no way to it',
+    EHOSTUNREACH: 'no route to the address',
+    ENETUNREACH: 'no route to the address',
   }
   const isTimeout = e instanceof Error && e.name === 'TimeoutError'
   const why = isTimeout ? `no answer within ${timeoutMs / 1000} s` : (known[code] ?? (cause instanceof Error ? cause.message : String(cause)))
   const isCertificate = /CERT|SIGNED|ERR_TLS/.test(code)
   return new CliError('unreachable', `${url} could not be reached: ${oneLine(why)}`, {
     cause: e,
-    hint: isCertificate ? 'Name the authority that signed its certificate in NODE_EXTRA_CA_CERTS' : 'Say where it is with --url or STEELYARD_URL',
+    hint: isCertificate ? 'Name the authority that signed its certificate in NODE_EXTRA_CA_CERTS' : 'Set the address with --url or STEELYARD_URL',
   })
 }
 
@@ -100,7 +100,7 @@ function refusal(url: string, status: number, text: string): CliError {
   } catch {
     read = null
   }
-  if (!read?.success) return new CliError(exitOfStatus(status), `${url} answered ${status}, and not as Steelyard does`)
+  if (!read?.success) return new CliError(exitOfStatus(status), `${url} answered ${status}, which is not a response of Steelyard`)
   const body = read.data
   const details = Object.entries(body.fields ?? {}).filter(([, sentence]) => !body.error.includes(sentence))
   const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)].map(oneLine).join('\n')
@@ -157,7 +157,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
           ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
         })
         if (answer.status >= 300 && answer.status < 400) {
-          throw new CliError('unreachable', `${base} sends the caller on to ${oneLine(answer.headers.get('location') ?? 'another address')}`, {
+          throw new CliError('unreachable', `${base} redirects to ${oneLine(answer.headers.get('location') ?? 'another address')}`, {
             hint: 'Give that address with --url',
           })
         }
@@ -229,7 +229,7 @@ function readAnswer<O extends Operation>(operation: O, text: string, base: strin
   try {
     return z.parse(operation.answer, JSON.parse(text)) as Answer<O>
   } catch (e) {
-    throw new CliError('failure', `${base} answered something that this version does not understand`, {
+    throw new CliError('failure', `${base} sent a response that this version does not understand`, {
       cause: e,
       hint: 'steelyard version shows both versions',
     })

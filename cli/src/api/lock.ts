@@ -58,7 +58,8 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
     }
     const held = await readFile(path, 'utf8').catch(() => null)
     if (held !== null && (await abandoned(path, held))) await clear(path, held)
-    if (Date.now() > until) throw new CliError('failure', `Another steelyard holds ${path}`, { hint: 'Remove the file if no other one is running' })
+    if (Date.now() > until)
+      throw new CliError('failure', `Another steelyard process holds the lock ${path}`, { hint: 'Remove the file if no other steelyard process is running' })
     await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 60))
   }
   try {

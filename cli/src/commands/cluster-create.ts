@@ -10,7 +10,7 @@ import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
 
 export const createOptions = {
-  datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
+  datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of its servers. Required' },
   'control-plane': { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become control planes: an odd number. Required' },
   worker: { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become workers' },
   'install-disk': {
@@ -26,13 +26,13 @@ export const createOptions = {
     value: '[SERVER=]FILE',
     many: true,
     whole: true,
-    help: 'YAML of a patch that every server of the cluster gets, or one; its name is that of the file',
+    help: 'YAML file of a patch for every server of the cluster, or for one; the patch is named after the file',
   },
-  interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload; else the one that the server is reached on' },
+  interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload (default: the link that Steelyard reaches the server on)' },
   endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
-  'virtual-ip': { kind: 'flag', help: 'The endpoint is an unused address that the control planes hold themselves' },
-  'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Else the newest supported' },
-  'talos-version': { kind: 'text', value: 'VERSION', help: 'Else the newest supported' },
+  'virtual-ip': { kind: 'flag', help: 'The endpoint is a virtual IP: an unused address that the control planes share' },
+  'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
+  'talos-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
   'vlan-id': { kind: 'number', value: 'ID', help: '1 to 4094' },
   'pod-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.244.0.0/16' },
   'service-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.96.0.0/12' },

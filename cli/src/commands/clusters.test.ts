@@ -52,18 +52,18 @@ test("cluster resume prints what continues, that nothing was held, or why the cl
   api.on(clusterResume, () => ({ operations: [] }))
   expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe('Resumed; no operation was held\n')
   api.on(clusterResume, () => {
-    throw new Problem('transition_refused', 'brave-otter-042 has not been asked since the restore')
+    throw new Problem('transition_refused', 'brave-otter-042 has not been contacted since the restore')
   })
   expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({
     exit: 6,
-    err: expect.stringContaining('has not been asked since the restore') as string,
+    err: expect.stringContaining('has not been contacted since the restore') as string,
   })
   expect((await cli.run('cluster resume nothing')).err).toContain('nothing')
 })
 
 test('cluster show prints the problems of the cluster', async () => {
   const { api, cli, cluster } = await signedIn()
-  const message = 'The configuration of db-1 can not be sent: connection refused'
+  const message = 'The configuration of db-1 cannot be sent: connection refused'
   api.on(clusterGet, () => ({ ...cluster, troubles: [{ node_id: id(1), message }] }))
   expect((await cli.run(`cluster show ${cluster.name}`)).out).toMatch(new RegExp(`^Trouble +${message}$`, 'm'))
 })

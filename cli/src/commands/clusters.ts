@@ -83,7 +83,7 @@ const fileOptions = {
 const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command =>
   command({
     name: `cluster ${what}`,
-    summary: `A ${what}, minted now and valid 24 h. Whoever holds it holds the cluster.`,
+    summary: `A ${what}, created now and valid 24 h. Anyone who has it controls the cluster.`,
     operands: { cluster: noun.cluster },
     options: fileOptions,
     examples: [`cluster ${what} web --output ./web.${what}`, tool],
@@ -125,7 +125,7 @@ export const clusterCommands: Command[] = [
     options: {
       ...createOptions,
       'dry-run': { kind: 'flag', help: 'Only show the checks and the steps' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
+      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
       ...waitOption,
     },
     examples: [
@@ -165,11 +165,11 @@ export const clusterCommands: Command[] = [
     of: noun.cluster,
     operation: clusterDelete,
     summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for its name first.',
-    options: { force: { kind: 'flag', help: 'Forget the servers as they are, where they do not answer' }, ...sureOption, ...waitOption },
+    options: { force: { kind: 'flag', help: 'Forget the servers without resetting them, if they do not answer' }, ...sureOption, ...waitOption },
     examples: ['cluster delete web --wait', 'cluster delete web --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
       const { name } = await api.call(clusterGet, { params: { id } })
-      const what = force ? `The servers of ${oneLine(name)} are forgotten as they are.` : `This wipes the servers of ${oneLine(name)}.`
+      const what = force ? `Steelyard forgets the servers of ${oneLine(name)} without resetting them.` : `This wipes the servers of ${oneLine(name)}.`
       await beSure(terminal, what, name, yes)
       return force ? ({ query: { force: 'true' } } as const) : {}
     },
@@ -177,7 +177,7 @@ export const clusterCommands: Command[] = [
   }),
   command({
     name: 'cluster replace',
-    summary: 'Give the place of a server that failed while its cluster was made to another one, whose disk is wiped.',
+    summary: 'Replace a server that failed during the creation of its cluster. The disk of the replacement is wiped.',
     operands: { cluster: noun.cluster, server: { value: 'SERVER', help: 'Name or id of the server that failed' } },
     options: {
       by: { kind: 'text', value: 'SERVER', help: 'Name or id of the server that takes its place. Required' },
@@ -187,7 +187,8 @@ export const clusterCommands: Command[] = [
     examples: ['cluster replace web brave-otter-042 --by calm-lake-007 --wait'],
     async run(context, { operands, options }) {
       const { api } = context
-      if (options.by === undefined) throw new CliError('usage', '--by is missing', { hint: 'steelyard server list --eligible shows who can take its place' })
+      if (options.by === undefined)
+        throw new CliError('usage', '--by is missing', { hint: 'steelyard server list --eligible shows the servers that can take its place' })
       const cluster = await clusterOf(context, operands.cluster)
       const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
       const node_id = await noun.idOf(api, noun.server, options.by)
@@ -199,7 +200,7 @@ export const clusterCommands: Command[] = [
   }),
   command({
     name: 'cluster failure',
-    summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed.',
+    summary: 'Show why a server of a cluster failed last, with the last lines of its log from the boot in which it failed.',
     operands: { cluster: noun.cluster, server: noun.server },
     examples: ['cluster failure web brave-otter-042'],
     async run(context, { operands }) {

@@ -239,7 +239,7 @@ describe('cluster create', () => {
     })
     expect(await cli.run([...line, '--patch', join(cli.folder, 'gone.yaml')])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('can not be read') as string,
+      err: expect.stringContaining('cannot be read') as string,
     })
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
   })

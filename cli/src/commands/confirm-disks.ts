@@ -20,7 +20,7 @@ export const confirmOption = {
     value: 'DISK=CONTENT',
     many: true,
     whole: true,
-    help: 'A disk that holds something and may be wiped: its serial or WWID, and what stands on it as `server show` tells it. Asked for where it is missing',
+    help: 'A disk with content that may be wiped: its serial or WWID, and its content as `server show` prints it. You are asked for each one that is not given',
   },
 } as const
 
@@ -62,7 +62,7 @@ async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[
     const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
     if (isSaid) continue
     const word = by.serial ?? by.wwid!
-    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to go on: `, { secret: false })
+    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to continue: `, { secret: false })
     if (answer === null) return null
     if (answer.trim() !== word) throw new CliError('failure', 'Nothing was done')
     confirmed.push(by)

@@ -31,9 +31,9 @@ const noteOptions = {
   latitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --longitude; south is written --latitude=-33.9' },
   longitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --latitude; west is written --longitude=-0.1' },
   facility: { kind: 'text', value: 'NAME', help: 'Building or its operator' },
-  address: { kind: 'text', value: 'TEXT', help: 'Where it stands' },
+  address: { kind: 'text', value: 'TEXT', help: 'Street address' },
   'power-kw': { kind: 'number', decimal: true, value: 'KW', help: 'Power capacity' },
-  racks: { kind: 'number', value: 'N', help: 'Racks that there is room for' },
+  racks: { kind: 'number', value: 'N', help: 'Number of racks that the site has room for' },
   notes: { kind: 'text', value: 'TEXT', help: 'Anything else' },
 } as const
 
@@ -54,7 +54,7 @@ const noted = (o: Given<Operands, typeof noteOptions>['options']) =>
 export const datacenterCommands: Command[] = [
   listCommand({
     name: 'datacenter list',
-    summary: 'The sites, with what stands in each. CU: compute units.',
+    summary: 'The datacenters, with what each contains. CU: compute units.',
     examples: ['datacenter list', 'datacenter list --sort=-free'],
     operation: datacenterList,
     shown: ['code', 'city_name', 'country', 'tier', 'servers', 'clusters', 'subnets', 'free', 'total_cu'],
@@ -68,7 +68,7 @@ export const datacenterCommands: Command[] = [
       country: { kind: 'text', value: 'CC', help: 'Country, two letters (ISO 3166)' },
       'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
       city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
-      index: { kind: 'number', value: 'N', help: 'Number in the code; the next of the city if not given' },
+      index: { kind: 'number', value: 'N', help: 'Number in the code (default: the next number of the city)' },
       ...noteOptions,
     },
     examples: ['datacenter add --country PL --city-code POZ --city Poznań --tier 3'],
@@ -83,7 +83,7 @@ export const datacenterCommands: Command[] = [
     name: 'datacenter edit',
     of: noun.datacenter,
     operation: datacenterUpdate,
-    summary: 'Change what is noted of a datacenter; its code only while nothing refers to it.',
+    summary: 'Change a datacenter. Its code can change only while nothing refers to the datacenter.',
     options: {
       'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
       city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
@@ -93,7 +93,7 @@ export const datacenterCommands: Command[] = [
     examples: ['datacenter edit PL-POZ-1 --tier 4 --certification ISO-27001'],
     async ask(_context, { options }) {
       const body = { ...given({ city_code: options['city-code']?.toUpperCase(), city_name: options.city, index: options.index }), ...noted(options) }
-      if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
+      if (Object.keys(body).length === 0) throw new CliError('usage', 'Specify what to change')
       return { body }
     },
     say: (d) => `${d.code} is changed\n`,

@@ -12,7 +12,7 @@ const drifted: Drift = {
   since: '2026-11-20T08:00:00.000Z',
   seen,
   diff: { before: 'machine:\n  sysctls:\n    a: "1"\n', after: 'machine:\n  sysctls:\n    a: "2"\n' },
-  keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' },
+  keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' },
 }
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
@@ -33,7 +33,7 @@ test('changes made by others are shown as a line diff, with the commands to keep
   expect(out).toContain('Configuration was changed outside of Steelyard, seen since 2026-11-20')
   expect(out).toContain('-     a: "1"\n+     a: "2"\n')
   expect(out).toContain('--keep')
-  expect((await (await withDrift(none)).cli.run(`server drift ${id(1)}`)).out).toBe('brave-otter-042 holds the configuration that Steelyard gave it\n')
+  expect((await (await withDrift(none)).cli.run(`server drift ${id(1)}`)).out).toBe('brave-otter-042 has the configuration that Steelyard sent\n')
 })
 
 test('keeping and overwriting send the digest that was shown; overwriting asks first', async () => {

@@ -28,7 +28,10 @@ function imageText(terminal: Terminal, i: Image): string {
       ['Join token', i.token?.name],
       ['Schematic', i.schematic_id],
       ['Factory', `${i.factory.url}${i.factory.simulated ? ' (simulated: its files boot no real machine)' : ''}`],
-      ['Registered', i.factory.registered_at === null ? `no: ${i.factory.reason ?? 'the factory was not asked yet'}` : localTime(i.factory.registered_at)],
+      [
+        'Registered',
+        i.factory.registered_at === null ? `no: ${i.factory.reason ?? 'the factory has not been contacted yet'}` : localTime(i.factory.registered_at),
+      ],
       ...i.links.map((l) => [l.format.toUpperCase(), l.url] as const),
       ['Kernel command line', i.kernel_command_line],
     ]),
@@ -61,14 +64,16 @@ const versionColumns: readonly Column<OfferedTalos>[] = [
 export const imageCommands: Command[] = [
   command({
     name: 'versions',
-    summary: 'Versions of Talos and Kubernetes that clusters are made of, newest first.',
+    summary: 'Talos and Kubernetes versions for new clusters, newest first.',
     options: { prereleases: { kind: 'flag', help: 'Also alphas, betas and release candidates' } },
     examples: ['versions', 'versions --json'],
     async run({ terminal, api, show }, { options }) {
       const answer = await api.call(versionList, { query: options.prereleases ? { prereleases: 'true' } : {} })
       for (const notice of answer.notices) terminal.err(`${oneLine(notice)}\n`)
       if (answer.reason !== null)
-        terminal.err(`${oneLine(answer.reason)}. ${answer.source === 'shipped' ? 'These versions were shipped with Steelyard.' : 'This is its last list.'}\n`)
+        terminal.err(
+          `${oneLine(answer.reason)}. ${answer.source === 'shipped' ? 'These versions were shipped with Steelyard.' : 'These are the versions that the factory listed last.'}\n`,
+        )
       show(answer, ({ items }) => table(terminal, items, versionColumns, 'No versions'))
     },
   }),
@@ -82,17 +87,17 @@ export const imageCommands: Command[] = [
   }),
   command({
     name: 'image create',
-    summary: 'Prepare an image that servers boot; exits 1 if the factory does not know it yet.',
+    summary: 'Prepare a boot image for servers; exits 1 if the factory has not registered it yet.',
     options: {
       'talos-version': { kind: 'text', value: 'VERSION', help: 'Talos version; the newest if not given' },
       arch: { kind: 'text', value: 'ARCH', help: 'Architecture, amd64 if not given', choices: architectures },
       secureboot: { kind: 'flag', help: 'For machines that boot signed images only' },
       extension: { kind: 'text', value: 'NAME', help: 'Extension such as siderolabs/gvisor', many: true },
-      'kernel-arg': { kind: 'text', value: 'ARG', help: 'Extra kernel argument; one with a minus in front takes a default away', many: true, whole: true },
+      'kernel-arg': { kind: 'text', value: 'ARG', help: 'Extra kernel argument; a leading minus removes a default argument', many: true, whole: true },
       format: { kind: 'text', value: 'FORMAT', help: 'File, iso if not given', choices: imageFormats },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Where the servers will stand' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
       token: { kind: 'text', value: 'NAME', help: 'Join token with which the servers announce themselves' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
+      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
     },
     examples: ['image create --talos-version v1.13.9 --extension siderolabs/gvisor --kernel-arg console=ttyS0,115200 --token rack-3'],
     async run(context, { options: o }) {
@@ -119,8 +124,8 @@ export const imageCommands: Command[] = [
     name: 'image remove',
     of: noun.image,
     operation: imageRemove,
-    summary: 'Forget a prepared image; its links go on working.',
-    say: () => 'The image is forgotten\n',
+    summary: 'Remove a prepared image; its links keep working.',
+    say: () => 'The image is removed\n',
   }),
   listCommand({
     name: 'image extensions',

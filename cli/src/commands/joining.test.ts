@@ -117,7 +117,7 @@ test('a reset asks for the name of the server and sends which disks to keep', as
     return 'brave-otter-042'
   }
   expect((await cli.run(`server reset ${id(1)} --keep-workload-disks`, { ask })).exit).toBe(0)
-  expect(questions).toEqual(['This wipes the system disk of brave-otter-042. Type brave-otter-042 to go on: '])
+  expect(questions).toEqual(['This wipes the system disk of brave-otter-042. Type brave-otter-042 to continue: '])
   expect(api.callsOf(serverReset)[0]!.body).toEqual({ keep_workload_disks: true })
 })
 

@@ -105,7 +105,7 @@ test('subnet edit sends only the given fields', async () => {
   await cli.run(`subnet edit ${id(30)} --no-gateway --no-exclusions --vlan 7`)
   expect(api.callsOf(subnetUpdate)[0]!.body).toEqual({ gateway: null, exclude: [], vlan_id: 7 })
   expect(await cli.run(`subnet edit ${id(30)} --gateway 198.18.4.1 --no-gateway`)).toMatchObject({ exit: 2 })
-  expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Say what to change') as string })
+  expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Specify what to change') as string })
 })
 
 test('subnet map prints ranges of addresses with the same use', async () => {
@@ -149,7 +149,7 @@ test('if two users assign subnets at the same time, both assignments succeed', a
     // Another user was faster, once.
     if (version === 4) {
       version = 5
-      throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+      throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')
     }
     return { operation: anOperation() }
   })
@@ -166,7 +166,7 @@ test('a confirmed forced removal is refused if the state has changed since the c
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
   api.on(clusterSubnetsPreview, () => ({ provider: null, before: '', after: '', warnings: [], losing: [] }))
   api.on(clusterSubnetsAssign, () => {
-    throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+    throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')
   })
   expect(await cli.run(`subnet unassign web ${id(30)} --force --yes`)).toMatchObject({ exit: 6 })
   expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(1)
@@ -203,8 +203,8 @@ test('an import reports every problem with its line and fails, or prints what it
       : { written: true, rows: [{ line: 2, name: 'a', cidr: '198.18.4.0/26', does: 'create' as const }], problems: [] },
   )
   expect(await cli.run(`subnet import ${file} --dry-run`)).toMatchObject({ exit: 1, out: 'LINE  COLUMN  PROBLEM\n   2  cidr    CIDR is required\n' })
-  expect(await cli.run(`subnet import ${file}`)).toMatchObject({ exit: 0, out: '1 added, 0 changed, 0 as they are\n' })
-  expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({ exit: 1, err: '/nowhere/at-all.csv can not be read\n' })
+  expect(await cli.run(`subnet import ${file}`)).toMatchObject({ exit: 0, out: '1 added, 0 changed, 0 unchanged\n' })
+  expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({ exit: 1, err: '/nowhere/at-all.csv cannot be read\n' })
 })
 
 test('a datacenter is added and changed with the given fields', async () => {

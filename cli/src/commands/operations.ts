@@ -22,7 +22,7 @@ export const resumedText = ({ operations }: { operations: readonly Operation[] }
 export const operationCommands: Command[] = [
   listCommand({
     name: 'operation list',
-    summary: 'What is being done and what was, newest first.',
+    summary: 'Running and past operations, newest first.',
     examples: ['operation list --status open', 'operation list --kind clusterCreate --json'],
     operation: operationList,
     shown: ['id', 'kind', 'target', 'status', 'created_at', 'created_by', 'now'],
@@ -40,7 +40,7 @@ export const operationCommands: Command[] = [
   objectCommand({ name: 'operation cancel', of: noun.operation, operation: operationCancel, say: stateOf }),
   command({
     name: 'operation retry',
-    summary: 'Go on with a failed operation where it failed.',
+    summary: 'Retry a failed operation from the step that failed.',
     operands: { operation: noun.operation },
     options: { ...confirmOption, ...waitOption },
     examples: ['operation retry 0198c0de-0000-7000-8000-000000000001 --wait'],
@@ -61,7 +61,7 @@ export const operationCommands: Command[] = [
     name: 'operation resume',
     of: noun.operation,
     operation: operationResume,
-    summary: 'Let an operation that is held since a restore go on; one on a cluster, with the whole cluster.',
+    summary: 'Resume an operation that is held since a restore. If it is on a cluster, the whole cluster is resumed.',
     say: resumedText,
   }),
 ]

@@ -89,7 +89,7 @@ test("for a server in a cluster, the effect of the patch is printed, and the use
     },
   })
   expect(await cli.run(`patch create ${id(1)} limits --file ${file}`, ask('web'))).toMatchObject({ exit: 1, err: 'Nothing was done\n' })
-  expect(asked).toEqual(['brave-otter-042 is in the cluster web. Applied with a reboot: kernel arguments change. Type brave-otter-042 to go on: '])
+  expect(asked).toEqual(['brave-otter-042 is in the cluster web. Applied with a reboot: kernel arguments change. Type brave-otter-042 to continue: '])
   expect(api.callsOf(patchCreate)).toHaveLength(0)
   expect(await cli.run(`patch create ${id(1)} limits --file ${file}`, ask('brave-otter-042'))).toMatchObject({ out: 'limits is created and applied\n' })
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 1 --yes`)).exit).toBe(0)

@@ -13,7 +13,7 @@ const operands = { server: noun.server, patch: { value: 'PATCH', help: 'Name or 
 
 const options = {
   file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; /dev/stdin reads standard input' },
-  weight: { kind: 'number', value: 'N', help: '0 to 999: what has more is merged later and wins (default 500)' },
+  weight: { kind: 'number', value: 'N', help: '0 to 999: a patch with a higher weight is merged later and wins (default 500)' },
   label: { kind: 'text', value: 'KEY=VALUE', help: 'A label', many: true },
   'dry-run': { kind: 'flag', help: 'Only show what the configuration would be, and what saving does' },
   ...sureOption,
@@ -118,7 +118,8 @@ export const patchCommands: Command[] = [
   }),
   command({
     name: 'patch create',
-    summary: 'Add a patch to a server: a layer of its configuration. A server in a cluster gets it at once; asks for its name first.',
+    summary:
+      'Add a patch to a server: a layer of its configuration. If the server is in a cluster, the patch is applied at once, after you type the name of the server.',
     operands: { server: noun.server, name: { value: 'NAME', help: 'Name of the patch' } },
     options,
     examples: [
@@ -127,7 +128,7 @@ export const patchCommands: Command[] = [
     ],
     async run(context, { operands: { server: which, name }, options: { file, weight = 500, label, 'dry-run': dryRun, yes } }) {
       const { api } = context
-      if (file === undefined) throw new CliError('usage', 'Say where the patch is: --file')
+      if (file === undefined) throw new CliError('usage', 'Name the file of the patch: --file')
       const [labels, body] = [labelsOf(label), await readText(file)]
       const server = await serverOf(context, which)
       const preview = await previewOf(context, server, { name, weight, body })
@@ -138,9 +139,9 @@ export const patchCommands: Command[] = [
   }),
   command({
     name: 'patch edit',
-    summary: 'Change a patch. A server in a cluster gets the changed configuration at once; asks for its name first.',
+    summary: 'Change a patch. If the server is in a cluster, the changed configuration is applied at once, after you type the name of the server.',
     operands,
-    options: { ...options, name: { kind: 'text', value: 'NAME', help: 'Another name' }, 'no-labels': { kind: 'flag', help: 'Take its labels off' } },
+    options: { ...options, name: { kind: 'text', value: 'NAME', help: 'Another name' }, 'no-labels': { kind: 'flag', help: 'Remove all labels of the patch' } },
     examples: ['patch edit brave-otter-042 sysctls --file sysctls.yaml', 'patch edit brave-otter-042 sysctls --weight 600 --label team=storage'],
     async run(context, { operands: { server: which, patch: one }, options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes } }) {
       const { api } = context
@@ -148,7 +149,7 @@ export const patchCommands: Command[] = [
       const labels = bare ? {} : label.length > 0 ? labelsOf(label) : undefined
       const body = file === undefined ? undefined : await readText(file)
       const change = given({ name, weight, labels, body })
-      if (Object.keys(change).length === 0) throw new CliError('usage', 'Say what to change: --file, --weight, --label, --no-labels or --name')
+      if (Object.keys(change).length === 0) throw new CliError('usage', 'Specify what to change: --file, --weight, --label, --no-labels or --name')
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
       const preview = await previewOf(context, server, {
@@ -165,7 +166,7 @@ export const patchCommands: Command[] = [
   }),
   command({
     name: 'patch remove',
-    summary: 'Remove a patch. A server in a cluster gets the configuration without it at once. Asks for its name first.',
+    summary: 'Remove a patch; asks for the name of the patch first. If the server is in a cluster, the configuration without the patch is applied at once.',
     operands,
     options: sureOption,
     examples: ['patch remove brave-otter-042 sysctls'],
@@ -174,7 +175,7 @@ export const patchCommands: Command[] = [
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
       const where = server.cluster === null ? '' : ` of the cluster ${oneLine(server.cluster.name)}, which reboots if Talos asks for it`
-      await beSure(terminal, `${oneLine(patch.name)} is taken off ${oneLine(server.name)}${where}.`, patch.name, yes)
+      await beSure(terminal, `${oneLine(patch.name)} is removed from ${oneLine(server.name)}${where}.`, patch.name, yes)
       await api.call(patchRemove, { params: { id: server.id, patchId: patch.patch_id } })
       show({ patch_id: patch.patch_id }, () => `${oneLine(patch.name)} is removed\n`)
     },

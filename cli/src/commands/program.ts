@@ -3,7 +3,11 @@
  */
 import { command, type Command } from '../command.ts'
 
-const file = { kind: 'text', value: 'FILE', help: 'File whose first line is the passphrase, readable by its owner only; asked for without it' } as const
+const file = {
+  kind: 'text',
+  value: 'FILE',
+  help: 'File whose first line is the passphrase, readable by its owner only; without this option, the passphrase is asked for',
+} as const
 
 /** A command that passes its operands and options to the program unchanged. `summary` begins with a lower-case letter. */
 function programCommand({ summary, json = false, ...declared }: Pick<Command, 'name' | 'summary' | 'examples'> & Partial<Command>): Command {
@@ -44,8 +48,8 @@ export const programCommands: Command[] = [
   }),
   programCommand({
     name: 'audit verify',
-    summary: 'check the chain of the audit log; exits 1 if it does not hold, 7 if it could not be checked.',
-    options: { head: { kind: 'text', value: 'HASH@SEQ', help: 'A head that was noted elsewhere, which has to be in the log' } },
+    summary: 'check the chain of the audit log; exits 1 if the chain is broken, 7 if it could not be checked.',
+    options: { head: { kind: 'text', value: 'HASH@SEQ', help: 'A head that was recorded elsewhere and must be in the log' } },
     examples: ['audit verify', 'audit verify --head 5e88489c0a2b1f6c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071829304@412'],
   }),
 ]

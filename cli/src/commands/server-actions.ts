@@ -23,13 +23,13 @@ function differenceText({ before, after }: NonNullable<Drift['diff']>): string {
 }
 
 function driftText(name: string, drift: Drift): string {
-  if (drift.state === 'none') return `${oneLine(name)} holds the configuration that Steelyard gave it\n`
-  if (drift.state === 'unknown') return `Not known: ${oneLine(drift.reason ?? '')}\n`
+  if (drift.state === 'none') return `${oneLine(name)} has the configuration that Steelyard sent\n`
+  if (drift.state === 'unknown') return `Unknown: ${oneLine(drift.reason ?? '')}\n`
   const since = drift.since === null ? '' : `, seen since ${localTime(drift.since)}`
   const next =
     drift.state === 'overwriting'
-      ? 'It is being overwritten.\n'
-      : `${drift.keep ? `${manyLines(drift.keep.reason)}.\n` : ''}Keep it with --keep, or overwrite it with what Steelyard has with --overwrite.\n`
+      ? 'The configuration is being overwritten.\n'
+      : `${drift.keep ? `${manyLines(drift.keep.reason)}.\n` : ''}Keep the changes with --keep, or overwrite them with the configuration of Steelyard by --overwrite.\n`
   return `${driftSentence}${since}\n\n${drift.diff === null ? '' : `${differenceText(drift.diff)}\n`}${next}`
 }
 
@@ -51,7 +51,7 @@ export const serverActionCommands: Command[] = [
     operation: serverReset,
     summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for its name first.',
     options: {
-      'keep-workload-disks': { kind: 'flag', help: 'Leave the workload disks that were named at creation as they are' },
+      'keep-workload-disks': { kind: 'flag', help: 'Do not wipe the workload disks that were named at creation' },
       ...sureOption,
       ...waitOption,
     },
@@ -68,12 +68,12 @@ export const serverActionCommands: Command[] = [
     of: noun.server,
     operation: serverRemove,
     summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
-    options: { force: { kind: 'flag', help: 'Also one of a cluster, if it does not answer: the cluster forgets it' }, ...sureOption },
+    options: { force: { kind: 'flag', help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it' }, ...sureOption },
     examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
       if (!force) return {}
       const { name, cluster } = await api.call(serverGet, { params: { id } })
-      await beSure(terminal, `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} as it is.`, name, yes)
+      await beSure(terminal, `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`, name, yes)
       return { query: { force: 'true' } } as const
     },
     done({ show }, { operation: { target } }) {
@@ -83,11 +83,11 @@ export const serverActionCommands: Command[] = [
   }),
   command({
     name: 'server drift',
-    summary: 'What others have changed in the configuration of a server of a cluster, such as with talosctl; keeps it or overwrites it.',
+    summary: 'Show changes made outside of Steelyard, such as with talosctl, to the configuration of a server in a cluster; keep or overwrite them.',
     operands: { server: noun.server },
     options: {
-      keep: { kind: 'flag', help: 'Make what others have changed part of the configuration; nothing is sent' },
-      overwrite: { kind: 'flag', help: 'Send the server what Steelyard has; asks for its name first' },
+      keep: { kind: 'flag', help: 'Keep the changes as part of the configuration; nothing is sent' },
+      overwrite: { kind: 'flag', help: 'Send the configuration of Steelyard to the server; asks for the name of the server first' },
       ...sureOption,
     },
     examples: ['server drift brave-otter-042', 'server drift brave-otter-042 --keep', 'server drift brave-otter-042 --overwrite --yes'],
@@ -102,8 +102,8 @@ export const serverActionCommands: Command[] = [
       if (options.keep)
         return show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
       if (drift.diff !== null) terminal.err(`${differenceText(drift.diff)}\n`)
-      await beSure(terminal, `This takes back what others have changed on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
-      return show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being given what Steelyard has\n`)
+      await beSure(terminal, `This reverts the changes made outside of Steelyard on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
+      return show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being sent the configuration of Steelyard\n`)
     },
   }),
 ]

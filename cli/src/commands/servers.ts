@@ -110,7 +110,7 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
     'Is this the machine? Compare the fingerprint with the last one that its console printed (a boot prints up to three). Type yes: ',
     { secret: false },
   )
-  if (answer === null) throw new CliError('usage', 'There is no terminal to ask', { hint: 'Say which machine it is: --uuid and --serial' })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Say which machine it is: --uuid and --serial' })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
   return { uuid, serial }
 }
@@ -149,14 +149,14 @@ export const serverCommands: Command[] = [
     name: 'server confirm',
     of: noun.server,
     operation: serverConfirm,
-    summary: 'Say that the hardware shown is this machine: before that it is given nothing.',
+    summary: 'Confirm that the hardware shown belongs to this machine. An unconfirmed server is sent nothing.',
     options: {
-      uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; shown and asked for if not given' },
-      serial: { kind: 'text', value: 'SERIAL', help: 'Serial that it must have' },
+      uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; without it, the hardware is shown and you are asked to confirm it' },
+      serial: { kind: 'text', value: 'SERIAL', help: 'Serial number that the machine must have' },
     },
     examples: ['server confirm brave-otter-042', 'server confirm brave-otter-042 --uuid 4c4c4544-0042-3510-8051-b4c04f563533 --serial B5QV3V3'],
     async ask(context, { options: { uuid, serial } }, { id }) {
-      if ((uuid === undefined) !== (serial === undefined)) throw new CliError('usage', '--uuid and --serial are given together')
+      if ((uuid === undefined) !== (serial === undefined)) throw new CliError('usage', '--uuid and --serial must be given together')
       return { body: uuid !== undefined && serial !== undefined ? { uuid, serial } : await askForIdentity(context, id) }
     },
     say: (s) => `${oneLine(s.name)} is confirmed\n`,
@@ -167,8 +167,8 @@ export const serverCommands: Command[] = [
     operands: { addresses: { value: 'ADDRESS', help: 'IP addresses; or give a network with --cidr', many: true, optional: true } },
     options: {
       cidr: { kind: 'text', value: 'CIDR', help: 'Look at every address of a network, at most a /22' },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Where they stand' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
+      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
       ...waitOption,
     },
     examples: ['server add 10.0.4.11 10.0.4.12 --datacenter PL-POZ-1 --wait', 'server add --cidr 10.0.4.0/24'],

@@ -92,7 +92,7 @@ describe('logout', () => {
     api.on(authorizeLogout, () => {
       throw new Problem('unavailable', 'The database is away')
     })
-    expect(await cli.run('logout')).toMatchObject({ exit: 7, err: expect.stringContaining('Forgotten on this machine') as string })
+    expect(await cli.run('logout')).toMatchObject({ exit: 7, err: expect.stringContaining('The session is deleted on this machine') as string })
     expect(await cli.sessions.read(api.url)).toBeNull()
   })
 })
@@ -140,7 +140,7 @@ test('user add defaults to the least role and asks for the password twice', asyn
     version: 1,
   }))
   const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })
-  expect(await cli.run('user add grace@example.com', typing('a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two differ\n' })
+  expect(await cli.run('user add grace@example.com', typing('a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two passwords differ\n' })
   expect(await cli.run('user add grace@example.com', typing('short', 'short'))).toMatchObject({
     exit: 2,
     err: 'password: Password must be at least 12 characters\n',

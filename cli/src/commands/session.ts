@@ -48,7 +48,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
         await api.call(authorizeLogout, { body: { refresh_token: session.refresh_token } })
       } catch (e) {
         if (!(e instanceof CliError)) throw e
-        throw new CliError(e.exit, `Forgotten on this machine, but ${url} could not be told: ${e.message}`, {
+        throw new CliError(e.exit, `The session is deleted on this machine, but could not be ended at ${url}: ${e.message}`, {
           hint: 'The session ends by itself within 24 h of its sign-in',
         })
       }
@@ -79,7 +79,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
 export const openSessionCommands: Command[] = [
   listCommand({
     name: 'session list',
-    summary: 'Where you are signed in; with --user or --all, where others are.',
+    summary: 'Your sessions; with --user or --all, those of other users.',
     examples: ['session list', 'session list --user grace@example.com'],
     operation: sessionList,
     cells: { last_used_at: { text: (s, now) => (s.current ? 'this one' : ago(s.last_used_at, now)) } },

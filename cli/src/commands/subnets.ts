@@ -122,7 +122,7 @@ async function assign(
       [
         ...p.warnings.map((w) => `Warning: ${oneLine(w)}\n`),
         ...p.losing.map((l) => `${oneLine(l.service)} would lose ${oneLine(l.address)}\n`),
-        p.provider === null ? '# Nothing that is known hands out addresses in this cluster: apply this yourself\n' : `# For ${p.provider}\n`,
+        p.provider === null ? '# No load balancer that Steelyard supports was found in this cluster: apply this manifest yourself\n' : `# For ${p.provider}\n`,
         manyLines(p.after),
       ].join(''),
     )
@@ -133,16 +133,16 @@ async function assign(
     for (const l of losing) terminal.err(`${oneLine(l.service)} loses ${oneLine(l.address)}\n`)
     await beSure(terminal, `Services of ${oneLine(name)} lose their addresses at once.`, name, yes)
   }
-  return showBegun(context, await send(wanted, mostTries), wait, `Subnets of ${oneLine(cluster)} are being ${remove ? 'taken back' : 'assigned'}`)
+  return showBegun(context, await send(wanted, mostTries), wait, `Subnets of ${oneLine(cluster)} are being ${remove ? 'unassigned' : 'assigned'}`)
 }
 
 const ofCluster = { cluster: noun.cluster, subnets: { value: 'SUBNET', help: 'Names or ids of subnets', many: true } } as const
-const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show what the cluster would be given' } } as const
+const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show the manifest that the cluster would be given' } } as const
 
 export const subnetCommands: Command[] = [
   listCommand({
     name: 'subnet list',
-    summary: 'The subnets with how much of each is used. --search with an address finds the subnet that holds it.',
+    summary: 'The subnets with how much of each is used. --search with an address finds the subnet that contains it.',
     examples: ['subnet list --datacenter PL-POZ-1', 'subnet list --search 203.0.113.7'],
     operation: subnetList,
     shown: ['name', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'],
@@ -162,7 +162,7 @@ export const subnetCommands: Command[] = [
     operands: { name: { value: 'NAME', help: 'Name of the subnet' } },
     options: {
       cidr: { kind: 'text', value: 'CIDR', help: 'The network, such as 203.0.113.0/24' },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Where it is routed to' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter that the subnet is routed to' },
       gateway,
       vlan,
       exclude,
@@ -218,7 +218,7 @@ export const subnetCommands: Command[] = [
         first_and_last: o['first-and-last'] ? true : o['no-first-and-last'] ? false : undefined,
         purpose: o.purpose,
       })
-      if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
+      if (Object.keys(body).length === 0) throw new CliError('usage', 'Specify what to change')
       return { body }
     },
     done({ terminal, show }, changed) {
@@ -230,7 +230,7 @@ export const subnetCommands: Command[] = [
   objectCommand({ name: 'subnet remove', of: noun.subnet, operation: subnetRemove, say: (_none, name) => `${oneLine(name)} is removed\n` }),
   command({
     name: 'subnet assign',
-    summary: 'Give a cluster subnets beside those that it has: the pools of its load balancer.',
+    summary: 'Assign more subnets to a cluster, as address pools of its load balancer.',
     operands: ofCluster,
     options: { ...dryRunOption, ...waitOption },
     examples: ['subnet assign web edge-pool --wait', 'subnet assign web edge-pool --dry-run'],
@@ -238,10 +238,10 @@ export const subnetCommands: Command[] = [
   }),
   command({
     name: 'subnet unassign',
-    summary: 'Take subnets back from a cluster once nothing uses their addresses any more.',
+    summary: 'Unassign subnets from a cluster after their addresses are no longer in use.',
     operands: ofCluster,
     options: {
-      force: { kind: 'flag', help: 'At once: Services lose their addresses. Asks for the name of the cluster' },
+      force: { kind: 'flag', help: 'Unassign at once: Services lose their addresses. Asks for the name of the cluster' },
       ...dryRunOption,
       ...sureOption,
       ...waitOption,
@@ -251,9 +251,9 @@ export const subnetCommands: Command[] = [
   }),
   command({
     name: 'subnet import',
-    summary: 'Add and change subnets from CSV: all of it, or nothing and every problem with its line.',
+    summary: 'Add and change subnets from CSV: either all rows are written, or none and every problem is reported with its line.',
     operands: { file: { value: 'FILE', help: 'CSV with a header; /dev/stdin reads standard input' } },
-    options: { 'dry-run': { kind: 'flag', help: 'Only say what each row would do' } },
+    options: { 'dry-run': { kind: 'flag', help: 'Only show what each row would do' } },
     examples: ['subnet import subnets.csv --dry-run', 'subnet import subnets.csv'],
     async run({ terminal, api, show }, { operands, options }) {
       const csv = await readText(operands.file)
@@ -271,7 +271,7 @@ export const subnetCommands: Command[] = [
             '',
           )
         const count = (does: string) => rows.filter((r) => r.does === does).length
-        return `${count('create')} ${written ? 'added' : 'to add'}, ${count('update')} ${written ? 'changed' : 'to change'}, ${count('nothing')} as they are\n`
+        return `${count('create')} ${written ? 'added' : 'to add'}, ${count('update')} ${written ? 'changed' : 'to change'}, ${count('nothing')} unchanged\n`
       })
       return answer.problems.length > 0 ? 1 : undefined
     },

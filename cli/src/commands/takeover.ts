@@ -60,13 +60,14 @@ function refuse({ name, servers, checks }: Takeover): void {
 export const takeoverCommands: Command[] = [
   command({
     name: 'cluster import',
-    summary: 'Take over a cluster that others made. Its machines are only asked; what was found is shown, and its name is asked for first.',
+    summary:
+      'Take over a cluster that was created without Steelyard. Shows what was found, then asks for the name of the cluster. Its machines are only read from.',
     options: {
       ...proofOptions,
-      kubeconfig: { kind: 'text', value: 'FILE', help: "An admin's kubeconfig, to be sure that it is of the same cluster" },
-      address: { kind: 'text', value: 'ADDRESS', many: true, help: 'Control planes; else the endpoints of the talosconfig' },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
-      name: { kind: 'text', value: 'NAME', help: "Its name here; else the cluster's own" },
+      kubeconfig: { kind: 'text', value: 'FILE', help: "An admin's kubeconfig, to check that it belongs to the same cluster" },
+      address: { kind: 'text', value: 'ADDRESS', many: true, help: 'Addresses of control planes (default: the endpoints of the talosconfig)' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of its servers. Required' },
+      name: { kind: 'text', value: 'NAME', help: "Name of the cluster in Steelyard (default: the cluster's own name)" },
       'dry-run': { kind: 'flag', help: 'Only show what was found' },
       ...sureOption,
     },
@@ -100,7 +101,8 @@ export const takeoverCommands: Command[] = [
     name: 'cluster import-secrets',
     of: noun.cluster,
     operation: clusterSecretsImport,
-    summary: "Import a cluster's new secrets after its authorities were changed by others (talosctl rotate-ca); they are checked against its machines.",
+    summary:
+      "Import a cluster's new secrets after its authorities were changed outside of Steelyard (talosctl rotate-ca). The secrets are checked against the machines of the cluster.",
     options: proofOptions,
     examples: ['cluster import-secrets web --talosconfig ~/.talos/config', 'cluster import-secrets web --secrets secrets.yaml'],
     ask: async (_context, { options }) => ({ body: await proofOf(options) }),

@@ -8,7 +8,7 @@ import { ago, localTime, oneLine } from '../text.ts'
 export const tokenCommands: Command[] = [
   listCommand({
     name: 'token list',
-    summary: 'Join tokens, and how often each was used; never the tokens themselves.',
+    summary: 'Join tokens with the number of uses of each. The tokens themselves are never shown.',
     examples: ['token list --status usable'],
     operation: joinTokenList,
     shown: ['name', 'status', 'datacenter', 'uses', 'expires_at', 'last_used'],
@@ -26,7 +26,7 @@ export const tokenCommands: Command[] = [
       'lifetime-hours': { kind: 'number', value: 'N', help: 'Hours until it expires, a week if not given' },
       'no-expiry': { kind: 'flag', help: 'It does not expire' },
       uses: { kind: 'number', value: 'N', help: 'How many machines may join with it; any number if not given' },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Where servers that come with it are put' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of servers that join with the token' },
     },
     examples: ['token create rack-3 --lifetime-hours 24 --uses 10 --datacenter PL-POZ-1'],
     async run({ terminal, api, show }, { operands, options: o }) {

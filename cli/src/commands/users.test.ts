@@ -34,7 +34,7 @@ test('a user can be named by the full email, and changed', async () => {
   const { api, cli } = await signedIn()
   expect((await cli.run('user role Grace@example.com operator')).out).toBe('grace@example.com is operator now\n')
   expect((await cli.run(['user', 'rename', 'grace@example.com', 'Grace Hopper'])).out).toBe('grace@example.com is called Grace Hopper now\n')
-  expect((await cli.run('user disable grace@example.com')).out).toBe('grace@example.com can not sign in any more\n')
+  expect((await cli.run('user disable grace@example.com')).out).toBe('grace@example.com cannot sign in any more\n')
   expect((await cli.run('user enable grace@example.com')).out).toBe('grace@example.com can sign in again\n')
   expect(api.callsOf(userUpdate).map(({ params, body }) => [params, body])).toEqual([
     [{ id: id(9) }, { role: 'operator' }],
@@ -92,7 +92,7 @@ test('users change their own password, entered at the terminal or on standard in
   const { api, cli } = await signedIn()
   api.on(passwordChange, () => undefined)
   const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })
-  expect(await cli.run('password', typing('the old one', 'a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two differ\n' })
+  expect(await cli.run('password', typing('the old one', 'a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two passwords differ\n' })
   expect(await cli.run('password')).toMatchObject({ exit: 2 })
   expect(await cli.run('password', typing('the old one', 'a long password', 'a long password'))).toMatchObject({ exit: 0, out: '' })
   expect(await cli.run('password --password-stdin', { readAll: async () => 'only one line\n' })).toMatchObject({ exit: 2 })

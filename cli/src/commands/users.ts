@@ -19,13 +19,13 @@ export const userCommands: Command[] = [
   }),
   command({
     name: 'user add',
-    summary: 'Add a person; with --first, on the machine itself, the first one of a new installation.',
+    summary: 'Add a user. With --first, which runs on the machine of Steelyard itself: the first user of a new installation.',
     operands: { email: { value: 'EMAIL', help: 'Email to sign in with' } },
     options: {
-      role: { kind: 'text', value: 'ROLE', help: 'What they may do, viewer if not given', choices: roles },
-      name: { kind: 'text', value: 'NAME', help: 'What they are called; else the part of the email before the @' },
-      'password-stdin': { kind: 'flag', help: 'Read their password from standard input; else it is asked for' },
-      first: { kind: 'flag', help: 'Make the first user, an admin: a command of the program on its own machine' },
+      role: { kind: 'text', value: 'ROLE', help: 'Role of the user (default: viewer)', choices: roles },
+      name: { kind: 'text', value: 'NAME', help: 'Name of the user (default: the part of the email before the @)' },
+      'password-stdin': { kind: 'flag', help: 'Read the password from standard input instead of asking for it' },
+      first: { kind: 'flag', help: 'Create the first user, an admin; works only on the machine of Steelyard itself' },
     },
     examples: ['user add grace@example.com --role operator', 'user add --first admin@example.com'],
     async run(context, { operands: { email }, options }) {
@@ -76,7 +76,7 @@ export const userCommands: Command[] = [
   objectCommand({
     ...user,
     name: 'user rename',
-    summary: 'Change what a user is called.',
+    summary: 'Change the name of a user.',
     operands: { name: { value: 'NAME', help: 'Name, as it is shown' } },
     examples: ['user rename grace@example.com Grace'],
     ask: async (_context, { operands }) => ({ body: { name: operands.name } }),
@@ -85,9 +85,9 @@ export const userCommands: Command[] = [
   objectCommand({
     ...user,
     name: 'user disable',
-    summary: 'Let a user sign in no more, and end their sessions.',
+    summary: 'Disable a user: they can no longer sign in, and their sessions end.',
     ask: async () => ({ body: { disabled: true } }),
-    say: (u) => `${oneLine(u.email)} can not sign in any more\n`,
+    say: (u) => `${oneLine(u.email)} cannot sign in any more\n`,
   }),
   objectCommand({
     ...user,
@@ -112,7 +112,7 @@ export const userCommands: Command[] = [
     name: 'user reset-password',
     of: noun.user,
     operation: userResetPassword,
-    summary: 'Make a link by which a user sets a new password, once, within 24 h.',
+    summary: 'Create a link with which a user can set a new password once, within 24 h.',
     say: (link, email, { terminal }) =>
       facts(terminal, [
         ['For', email],
@@ -124,7 +124,7 @@ export const userCommands: Command[] = [
     name: 'user unlock',
     of: noun.user,
     operation: userUnlock,
-    summary: 'Forget the failed sign-ins at an account, so that nobody has to wait any more.',
+    summary: 'Clear the failed sign-ins of an account, so that its next sign-in does not have to wait.',
     say: (u, email) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins are forgotten\n`,
   }),
 ]

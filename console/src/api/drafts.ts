@@ -30,7 +30,7 @@ function open(): Promise<IDBDatabase> {
       })
       resolve(db)
     })
-    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB can not be opened')))
+    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB cannot be opened')))
   }).catch((error: unknown) => {
     forgetConnection()
     throw error

@@ -15,7 +15,7 @@ export function readClaims(token: unknown) {
     const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
     claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as typeof claims
   } catch {
-    throw new Error('Invalid token: the payload can not be read')
+    throw new Error('Invalid token: the payload cannot be read')
   }
   const { sub, sid, email, scopes, exp, iat } = claims
   if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number' || !Number.isFinite(exp))

@@ -111,8 +111,8 @@ test('the progress can be computed from the steps alone, since servers with etcd
 test('a held operation shows why it is held instead of what its step waited for', () => {
   const steps = [step('secrets', 'done'), step('boot/a', 'waiting', { reason: 'Waiting for its API' })]
   expect(nowOf({ steps, status: 'running', reason: null })).toBe('boot/a. Waiting for its API')
-  expect(nowOf({ steps, status: 'waiting', reason: 'Restored from a backup: resume it once you have looked' })).toBe(
-    'Restored from a backup: resume it once you have looked',
+  expect(nowOf({ steps, status: 'waiting', reason: 'Restored from a backup: check it, then resume it' })).toBe(
+    'Restored from a backup: check it, then resume it',
   )
   expect(nowOf({ steps: [], status: 'pending', reason: null })).toBe('Pending')
 })

@@ -84,7 +84,7 @@ async function verifyChain(tx: Tx, vault: Vault, noted: ChainHead | undefined): 
   const hashOf = (previous: string, row: store.AuditRow) =>
     chain && row.seq > chain.after.seq ? keyedHash(chain.key, previous, row.seq, fields(row)) : unkeyedHash(previous, row.seq, fields(row))
   const mustBe = new Map<number, { hash: string; reason: string }>()
-  if (noted) mustBe.set(noted.seq, { hash: noted.hash, reason: 'has another hash than the one that was noted: it, or one before it, was written anew' })
+  if (noted) mustBe.set(noted.seq, { hash: noted.hash, reason: 'has another hash than the recorded one: this entry or an earlier one was rewritten' })
   if (chain && !mustBe.has(chain.after.seq)) mustBe.set(chain.after.seq, { hash: chain.after.hash, reason: wasChanged })
   let head: ChainHead = { seq: 0, hash: '' }
   for (;;) {
@@ -100,8 +100,8 @@ async function verifyChain(tx: Tx, vault: Vault, noted: ChainHead | undefined): 
   }
   const last = Math.max(written.last_audit, chain?.after.seq ?? 0)
   if (head.seq < last) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
-  if (head.seq > last) return { ok: false, seq: last + 1, reason: 'was added past Steelyard' }
-  if (head.hash !== written.last_hash) return { ok: false, seq: head.seq, reason: 'is not the last one that was written down' }
+  if (head.seq > last) return { ok: false, seq: last + 1, reason: 'was not added by Steelyard' }
+  if (head.hash !== written.last_hash) return { ok: false, seq: head.seq, reason: 'is not the last entry that was recorded' }
   if (noted && noted.seq > head.seq) return { ok: false, seq: head.seq + 1, reason: `is missing, and so are all up to entry ${noted.seq}, which was noted` }
   return { ok: true, entries: head.seq, head, unkeyed: Math.min(chain?.after.seq ?? head.seq, head.seq) }
 }

@@ -223,7 +223,7 @@ test('if the indexes of a city are exhausted, the error says so, and an unused i
   expect((await create('END', { index: 999 })).status).toBe(201)
   expect((await create('END')).problem).toMatchObject({
     code: 'conflict',
-    fields: { index: 'PL-END-999 was given already, and counting ends there: name an index that is free' },
+    fields: { index: 'PL-END-999 was used already, and there is no higher index: enter an index that is free' },
   })
   expect((await create('END', { index: 5 })).answer!.code).toBe('PL-END-5')
 })

@@ -88,7 +88,7 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
   const indexOf = async (tx: Tx, city: { readonly country_code: string; readonly city_code: string }, wanted: number | undefined): Promise<number> => {
     const index = await store.nextIndex(tx, city, wanted)
     if (index <= lastIndex) return index
-    const sentence = `${codeOf(city, lastIndex)} was given already, and counting ends there: name an index that is free`
+    const sentence = `${codeOf(city, lastIndex)} was used already, and there is no higher index: enter an index that is free`
     throw new Problem('conflict', sentence, { index: sentence })
   }
 

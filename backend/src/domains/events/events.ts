@@ -113,7 +113,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
     async *stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string> {
       const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
       const reader: Reader = { may, waiting: [], overflown: false, ended: false, wake: () => undefined }
-      if (isSilent()) throw new Problem('unavailable', 'The database can not be reached: live updates go on once it is back.')
+      if (isSilent()) throw new Problem('unavailable', 'The database cannot be reached: live updates continue after it is back.')
       readers.add(reader)
       const stop = () => reader.wake()
       signal.addEventListener('abort', stop, { once: true })

@@ -106,10 +106,10 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     const code = codeOf(cause)
     if (code === 'ECONNREFUSED') return new TryAgain(unreachable('refuses connections'))
-    if (code === 'ENOTFOUND') return unreachable('can not be found: its name has no address')
+    if (code === 'ENOTFOUND') return unreachable('cannot be found: its name has no address')
     if (untrusted.test(code)) return unreachable(`shows a certificate that is not trusted (${words(code)})`)
-    if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return unreachable('answered nonsense: not HTTP')
-    const reached = unreachable(`can not be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`)
+    if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return unreachable('sent an invalid response: not HTTP')
+    const reached = unreachable(`cannot be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`)
     return passing.has(code) ? new TryAgain(reached) : reached
   }
 
@@ -131,19 +131,19 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
     }
     if (answer.status >= 300 && answer.status < 400) {
       const to = words(answer.headers.get('location') ?? 'nowhere')
-      throw unreachable(`redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the address that answers itself`)
+      throw unreachable(`redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the final address`)
     }
     const said = bytes === undefined ? '' : words(new TextDecoder().decode(bytes.subarray(0, 4096)))
-    if (answer.status === 429) throw new TryAgain(unreachable('is asked too much (429)'), retryAfterMs(answer))
+    if (answer.status === 429) throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
     if (answer.status >= 500) throw new TryAgain(unreachable(`failed with ${answer.status}${said === '' ? '' : `: ${said}`}`), retryAfterMs(answer))
     if (answer.status >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(answer.status)}`)
-    if (answer.status !== status) throw unreachable(`answered nonsense: status ${answer.status}`)
-    if (bytes === undefined) throw unreachable(`answered nonsense: more than ${mostBytes} bytes`)
+    if (answer.status !== status) throw unreachable(`sent an invalid response: status ${answer.status}`)
+    if (bytes === undefined) throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
     try {
       const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
       return { json, simulated: (answer.headers.get('x-simulated') ?? '') !== '' }
     } catch {
-      throw unreachable('answered nonsense: not JSON')
+      throw unreachable('sent an invalid response: not JSON')
     }
   }
 
@@ -165,7 +165,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
 
   let underWay = 0
   return async (question: Question): Promise<Answered> => {
-    if (underWay >= limits.atOnce) throw unreachable(`has ${underWay} questions to answer already`)
+    if (underWay >= limits.atOnce) throw unreachable(`has ${underWay} requests to answer already`)
     underWay += 1
     try {
       return await patiently(question)

@@ -162,7 +162,7 @@ describe('failures of the image factory', () => {
   test('a factory that is down is tried three times', async () => {
     const { calls, client } = await answering((request) => request.destroy())
     const { kind, message } = await failing(client.register('customization: {}\n'))
-    expect({ kind, message }).toEqual({ kind: 'unreachable', message: expect.stringContaining('can not be reached') as string })
+    expect({ kind, message }).toEqual({ kind: 'unreachable', message: expect.stringContaining('cannot be reached') as string })
     expect(calls).toHaveLength(3)
   })
 
@@ -185,7 +185,7 @@ describe('failures of the image factory', () => {
 
   test('if the factory asks for too long a pause, the call fails at once', async () => {
     const { url, calls, client } = await answering((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end())
-    expect((await failing(client.versions())).message).toBe(`The image factory at ${url} is asked too much (429)`)
+    expect((await failing(client.versions())).message).toBe(`The image factory at ${url} refuses more requests for now (429)`)
     expect(calls).toHaveLength(1)
   })
 
@@ -210,7 +210,7 @@ describe('failures of the image factory', () => {
     const { url, client } = await answering((_request, response) => void waiting.push(() => response.writeHead(201).end(`{"id":"${'a'.repeat(64)}"}`)))
     const first = Array.from({ length: 16 }, () => client.register('customization: {}\n'))
     await expect.poll(() => waiting.length).toBe(16)
-    expect((await failing(client.register('customization: {}\n'))).message).toBe(`The image factory at ${url} has 16 questions to answer already`)
+    expect((await failing(client.register('customization: {}\n'))).message).toBe(`The image factory at ${url} has 16 requests to answer already`)
     for (const answer of waiting.splice(0)) answer()
     expect(await Promise.all(first)).toHaveLength(16)
     const next = client.register('customization: {}\n')
@@ -223,9 +223,7 @@ describe('failures of the image factory', () => {
     const other = await answering(json(['v1.13.9']))
     const { url, calls, client } = await answering((_request, response) => response.writeHead(307, { location: `${other.url}/versions` }).end())
     const { message } = await failing(client.versions())
-    expect(message).toBe(
-      `The image factory at ${url} redirects to ${other.url}/versions, which is not followed: set IMAGE_FACTORY_URL to the address that answers itself`,
-    )
+    expect(message).toBe(`The image factory at ${url} redirects to ${other.url}/versions, which is not followed: set IMAGE_FACTORY_URL to the final address`)
     expect((await failing(client.register('customization: {}\n'))).message).toContain('redirects to')
     expect(calls).toHaveLength(2)
     expect(other.calls).toEqual([])
@@ -237,7 +235,7 @@ describe('failures of the image factory', () => {
     for (const call of [client.versions(), client.extensions('v1.13.9'), client.register('customization: {}\n')]) {
       const { kind, message } = await failing(call)
       expect(kind).toBe('unreachable')
-      expect(message).toMatch(new RegExp(`^The image factory at ${server.url} answered nonsense: `))
+      expect(message).toMatch(new RegExp(`^The image factory at ${server.url} sent an invalid response: `))
     }
   })
 
@@ -250,7 +248,7 @@ describe('failures of the image factory', () => {
     ['null', null],
   ])('%s is not accepted as a list of versions', async (_name, value) => {
     const { client } = await answering(json(value))
-    expect((await failing(client.versions())).message).toContain('answered nonsense: not a list of versions')
+    expect((await failing(client.versions())).message).toContain('sent an invalid response: not a list of versions')
   })
 
   test.each([
@@ -259,12 +257,12 @@ describe('failures of the image factory', () => {
     ['a description of a megabyte', [{ name: 'siderolabs/a', description: 'x'.repeat(100_000) }]],
   ])('%s is not accepted as a list of extensions', async (_name, value) => {
     const { client } = await answering(json(value))
-    expect((await failing(client.extensions('v1.13.9'))).message).toContain('answered nonsense: not a list of extensions')
+    expect((await failing(client.extensions('v1.13.9'))).message).toContain('sent an invalid response: not a list of extensions')
   })
 
   test('an invalid id is reported as an invalid answer', async () => {
     const { client } = await answering((_request, response) => response.writeHead(201).end('{"id":"../../etc"}'))
-    expect((await failing(client.register('customization: {}\n'))).message).toContain('answered nonsense: no schematic id')
+    expect((await failing(client.register('customization: {}\n'))).message).toContain('sent an invalid response: no schematic id')
   })
 
   test('texts of the factory are shortened and lose invisible characters; extensions with invalid names are left out', async () => {
@@ -295,12 +293,12 @@ describe('failures of the image factory', () => {
     const { client } = await answering((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * 1024 ** 2, ' '))),
     )
-    expect((await failing(client.versions())).message).toContain('answered nonsense: more than')
+    expect((await failing(client.versions())).message).toContain('sent an invalid response: more than')
   })
 
   test('a server that does not speak HTTP is reported as such', async () => {
     const { client } = await answering((request) => request.socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
-    expect((await failing(client.versions())).message).toMatch(/answered nonsense|can not be reached/)
+    expect((await failing(client.versions())).message).toMatch(/sent an invalid response|cannot be reached/)
   })
 
   test('only the schematic is sent, without anything that identifies the sender', async () => {

@@ -115,7 +115,7 @@ export function factory(parts: FactoryParts) {
   const call = factoryCalls(url, limits)
   let silent: ReturnType<Silence>
   const silence: Silence = () => silent
-  const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
+  const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} sent an invalid response: ${what}`)
   /** Calls the factory and parses the response by a schema; `what` is the message for a response that doesn't match it. */
   const ask = async <S extends z.ZodMiniType>(question: Parameters<typeof call>[0], schema: S, what: string) => {
     const { json, simulated } = await call(question).catch((error: unknown) => {
@@ -131,7 +131,7 @@ export function factory(parts: FactoryParts) {
   const versions = kept(parts, silence, async () => {
     const { data, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes }, Versions, 'not a list of versions')
     const known = data.filter((v) => versionPattern.test(v))
-    if (data.length > 0 && known.length === 0) throw nonsense('a list of versions in a form that is not known')
+    if (data.length > 0 && known.length === 0) throw nonsense('a list of versions in an unknown format')
     return { items: [...new Set(known)].toSorted(newestFirst), simulated }
   })
 

@@ -23,7 +23,7 @@ test('an unreachable factory is shown with the reason and the versions that Stee
   const other = await startBackend()
   const { answer } = await (await other.signIn()).call(imageFactoryGet)
   expect(answer).toMatchObject({ url: 'http://127.0.0.1:9', reachable: false, versions: ['v1.13.9', 'v1.12.11'] })
-  expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 can not be reached')
+  expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 cannot be reached')
 })
 
 test('extensions are listed for a version, searched by name and description, and paged', async () => {
@@ -261,7 +261,7 @@ test('an image warns if its servers could not reach the address in its announcem
   const user = await other.signIn()
   const join = (await user.call(joinTokenCreate, { body: { name: 'loopback' } })).answer!
   const made = (await user.call(imageCreate, { body: image({ token_id: join.id }) })).answer!
-  expect(made.warnings[0]).toBe('Servers can not reach http://127.0.0.1:0: set STEELYARD_PUBLIC_URL, then prepare the image again')
+  expect(made.warnings[0]).toBe('Servers cannot reach http://127.0.0.1:0: set STEELYARD_PUBLIC_URL, then prepare the image again')
   expect((await user.call(imageCreate, { body: image() })).answer!.warnings.filter((w) => w.includes('reach'))).toEqual([])
   // Requested through another address of Steelyard.
   const seen =

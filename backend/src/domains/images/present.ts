@@ -58,7 +58,7 @@ function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, ima
   const verdict = token && canUseJoinToken(token)
   return [
     verdict && !verdict.ok && `${verdict.reason}: new servers that boot this image are not listed`,
-    announces && onlyHere(row.public_url) && !simulated && `Servers can not reach ${row.public_url}: set STEELYARD_PUBLIC_URL, then prepare the image again`,
+    announces && onlyHere(row.public_url) && !simulated && `Servers cannot reach ${row.public_url}: set STEELYARD_PUBLIC_URL, then prepare the image again`,
     announces && row.public_url !== publicUrl && `Servers announce themselves at ${row.public_url}, but Steelyard is at ${publicUrl} now`,
     row.factory_url !== factoryUrl && `It was prepared at ${row.factory_url}, but the image factory is ${factoryUrl} now`,
     row.factory_simulated && !simulated && 'The image factory is simulated: its files boot no real server',

@@ -23,9 +23,9 @@ const { backend, simulated, later, token, create } = world
 
 test.each([
   ['nothing (connection refused)', { kind: 'down' }, /refuses connections$/],
-  ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
-  ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
-  ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],
+  ['a page', { kind: 'nonsense', what: 'page' }, /sent an invalid response/],
+  ['half an answer', { kind: 'nonsense', what: 'half' }, /sent an invalid response/],
+  ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /sent an invalid response/],
   ['a server error', { kind: 'refuse', status: 500 }, /failed with 500/],
 ] as const)('if the factory returns %s, the image is stored and registered later, whether or not its lists are cached', async (_name, fault, reason) => {
   for (const known of [false, true]) {

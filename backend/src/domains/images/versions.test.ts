@@ -91,11 +91,11 @@ describe('the offered versions', () => {
 describe('an image factory', () => {
   test.each<[string, RequestListener, RegExp]>([
     ['fails with an error', (_, response) => response.writeHead(500).end('x'), /failed with 500/],
-    ['is huge', (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`), /answered nonsense: more than/],
+    ['is huge', (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`), /sent an invalid response: more than/],
     ['has too many versions', (_, response) => response.end(JSON.stringify(Array.from({ length: 6_000 }, (_v, i) => `v1.13.${i}`))), /not a list of versions/],
-    ['is malformed', (_, response) => response.end('["v1.13.9"'), /answered nonsense/],
+    ['is malformed', (_, response) => response.end('["v1.13.9"'), /sent an invalid response/],
     ['is of a newer format', (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'), /not a list of versions/],
-    ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /a form that is not known/],
+    ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /an unknown format/],
     ['never arrives', () => undefined, /did not answer within/],
   ])('whose list %s leaves the built-in list in use, with the reason', async (_, answer, reason) => {
     const { offered } = await beside(answer)

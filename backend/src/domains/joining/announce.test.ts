@@ -140,11 +140,11 @@ describe('queries with odd values from firmware or users', () => {
     ['a list', `uuid[]=${uuid()}`, 'The announcement has no UUID'],
     ['a text of 10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
     ['a text of 3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
-    ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query holds a character that can not be kept'],
-    ['the UUID of boards that have none, all zeros', 'uuid=00000000-0000-0000-0000-000000000000', 'Its firmware gives it no UUID of its own'],
-    ['the UUID of boards that have none, all ones', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'Its firmware gives it no UUID of its own'],
+    ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query contains a character that cannot be stored'],
+    ['the UUID of boards that have none, all zeros', 'uuid=00000000-0000-0000-0000-000000000000', 'The firmware of the machine gives no unique UUID'],
+    ['the UUID of boards that have none, all ones', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'The firmware of the machine gives no unique UUID'],
     ['a token in place of the serial number', `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`, 'The announced serial number is a join token'],
-    ['an invalid MAC address', `uuid=${uuid()}&mac=hello`, 'The announced MAC address can not be read'],
+    ['an invalid MAC address', `uuid=${uuid()}&mac=hello`, 'The announced MAC address cannot be read'],
   ]
   test.each(refused)('a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason', async (_what, text, reason) => {
     const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)

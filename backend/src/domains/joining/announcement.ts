@@ -48,9 +48,10 @@ export function readAnnouncement(url: string): Reading {
   for (const name of ['uuid', 'serial', 'mac']) if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
   const uuid = said('uuid').toLowerCase()
   if (!uuidPattern.test(uuid)) return no('The announcement has no UUID')
-  if (noUuid.test(uuid)) return no(`Its firmware gives it no UUID of its own (${uuid}), so it can't be told from other machines. Add it by its address`)
+  if (noUuid.test(uuid))
+    return no(`The firmware of the machine gives no unique UUID (${uuid}), so the machine can't be told from others. Add the machine by its address`)
   const mac = said('mac').toLowerCase()
-  if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address can not be read')
+  if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address cannot be read')
   const serial = text(said('serial'))
   if (tokenInside.test(serial)) return no('The announced serial number is a join token')
   return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }

@@ -35,7 +35,7 @@ const crowdedLookMs = 2_000
 /** Milliseconds until the next try, by the time since the announcement. A machine should be seen within 10 s; later, seconds don't matter. */
 const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_000 : 10_000)
 
-const revoked = 'The join token was revoked while the machine was waited for'
+const revoked = 'The join token was revoked before the machine answered'
 
 /** This process's state of an awaited machine. A machine without a state is dialled at once. */
 interface Try {
@@ -51,7 +51,7 @@ interface Try {
 function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { identity, reading }: Found): string | undefined {
   if (identity.uuid !== uuid || identity.serial !== serial) {
     const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
-    return `Another machine answers at ${address} than was announced from there: ${said}; announced was ${announced}`
+    return `The machine that answers at ${address} is not the one that announced itself from there: ${said}; announced was ${announced}`
   }
   if (mac === null || reading.inventory.interfaces.some((i) => i.hardware_addr === mac)) return undefined
   return `The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`
@@ -154,7 +154,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const shown = found.reading.status.hostname
     if (shown === host_name) return register(job, write, arrival, found)
     state.wrongNameSince ??= clock.now()
-    const why = `What answers at ${address} shows the host name ${shown || '(none)'}, not the one that this address was given: it is another machine, or something stands between`
+    const why = `What answers at ${address} shows the host name ${shown || '(none)'}, not the one that this address was given: it is another machine, or a proxy answers for it`
     return wait(write, arrival, state, why, 'identity_changed')
   }
 
@@ -162,7 +162,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
   const stumble = async (job: Job, write: Fence['write'], arrival: store.Waiting, error: unknown): Promise<void> => {
     if (job.signal.aborted || error instanceof FenceLost || isDatabaseGone(error)) throw error
     log.error('join.stumbled', { ip: arrival.address, error })
-    await wait(write, arrival, tryOf(arrival), 'Steelyard could not take it in: its log says why', 'internal')
+    await wait(write, arrival, tryOf(arrival), 'Steelyard could not register the machine; the log of Steelyard says why', 'internal')
   }
 
   return async (job) => {

@@ -221,8 +221,8 @@ test('a server of a cluster that announces itself is recognised and left alone',
 
 describe('false announcements', () => {
   test.each([
-    ['another UUID', { uuid: '11111111-2222-4333-8444-555555555555' }, 'Another machine answers at'],
-    ['another serial', { serial: 'LIE-1' }, 'Another machine answers at'],
+    ['another UUID', { uuid: '11111111-2222-4333-8444-555555555555' }, 'The machine that answers at'],
+    ['another serial', { serial: 'LIE-1' }, 'The machine that answers at'],
     ['another MAC address', { mac: '02:ff:ff:ff:ff:ff' }, 'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface'],
   ])('a server that announces %s than its API reports is not registered, and the mismatch is recorded', async (_what, lie, reason) => {
     const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)

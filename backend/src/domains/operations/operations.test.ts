@@ -217,7 +217,7 @@ test('an error of the reconciler is shown on the operation and its step, without
   const key = Buffer.alloc(32, 7).toString('base64')
   failing = new Error(`bad key ${key}\nin -----BEGIN EC PRIVATE KEY-----\n${key}\n-----END EC PRIVATE KEY-----`)
   await backend.engine.settle()
-  const told = 'An unexpected error; it is tried again: bad key … in …'
+  const told = 'An unexpected error; Steelyard tries again: bad key … in …'
   expect(await look()).toEqual({ reason: told, steps: [told, null] })
   // Published to viewers. A repeated failure is not published again.
   const after = await version()

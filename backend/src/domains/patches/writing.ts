@@ -90,7 +90,7 @@ export function patchWriting(
       const { cluster_id } = await servers.locked(tx, nodeId)
       const before = existing(await store.one(tx, nodeId, patchId), 'patch', ifMatch)
       // The saved patch must be the one that was checked.
-      if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'It is being changed by others all the time. Please try again.')
+      if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'Other requests keep changing this object. Please try again.')
       if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return before
       const after = await store.update(tx, before, { ...change, ...(links && { links }) }, new Date(clock.now()))
       await record(tx, caller, {

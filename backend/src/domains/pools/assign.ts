@@ -52,7 +52,7 @@ export async function takenBy(db: Db, subnets: readonly Subnet[], clusterId: str
 export function checkReady(cluster: PoolCluster): void {
   if (cluster.leaving) throw new Problem('cluster_not_ready', `${cluster.name} is being deleted`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
-    throw new Problem('cluster_not_ready', `${cluster.name} is not ready yet: it can be given subnets once it is`)
+    throw new Problem('cluster_not_ready', `${cluster.name} is not ready yet: subnets can be assigned after it is ready`)
 }
 
 /** What an assignment changed. */

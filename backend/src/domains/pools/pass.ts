@@ -69,7 +69,7 @@ export function passing(parts: PoolParts) {
     if (waited < patienceMs) return { is: 'applying', reason: accepted.reason }
     return {
       is: 'error',
-      reason: `${accepted.reason}, ${Math.round(waited / 60_000)} min after it was applied: is its address management switched on?`,
+      reason: `${accepted.reason}, ${Math.round(waited / 60_000)} min after it was applied: is the address management of the load balancer switched on?`,
       held: true,
     }
   }

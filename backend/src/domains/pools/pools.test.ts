@@ -130,7 +130,7 @@ test('an assignment is refused for another datacenter, overlapping cluster netwo
   await sql`update cluster set status = 'installing' where id = ${c.id}`.execute(db)
   expect((await world.put(c.id, [])).problem).toMatchObject({
     code: 'cluster_not_ready',
-    error: `${c.name} is not ready yet: it can be given subnets once it is`,
+    error: `${c.name} is not ready yet: subnets can be assigned after it is ready`,
   })
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })

@@ -50,7 +50,7 @@ export function pools(parts: PoolParts) {
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
     // An operation that is being cancelled is already reverting its changes, so it can't be returned.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
-    if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets goes on with it' })
+    if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets continues this one' })
     const operation = await operations.create(tx, caller, {
       kind: 'clusterSubnetsAssign',
       target: cluster,

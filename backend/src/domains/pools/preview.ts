@@ -41,7 +41,7 @@ async function ask(
 ): Promise<{ api: PoolApi | null; services: readonly LoadBalancer[] | null; warning: string | null }> {
   const pool = await store.pool(parts.db, cluster.id)
   if (cluster.leaving || (cluster.status !== 'ready' && cluster.status !== 'degraded'))
-    return { api: known(pool), services: null, warning: `${cluster.name} is not ready yet: what it has for a load balancer is not known` }
+    return { api: known(pool), services: null, warning: `${cluster.name} is not ready yet: its load balancer is not known` }
   try {
     const client = await parts.clusters.api(cluster.id)
     return await within(signal, patienceMs, async (limited) => ({
@@ -51,7 +51,7 @@ async function ask(
     }))
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
-    return { api: known(pool), services: null, warning: `${cluster.name} does not answer, so this is what was last known of it: ${error.message}` }
+    return { api: known(pool), services: null, warning: `${cluster.name} does not answer, so this is its last known state: ${error.message}` }
   }
 }
 
@@ -113,4 +113,5 @@ function warnings(wanted: readonly Subnet[], cluster: PoolCluster, api: PoolApi 
   ]
 }
 
-export const noProvider = 'Nothing in the cluster takes address pools: install Cilium or MetalLB, or copy the manifest for what hands addresses out there'
+export const noProvider =
+  'No supported load balancer was found in the cluster: install Cilium or MetalLB, or copy the manifest for the load balancer that you use'

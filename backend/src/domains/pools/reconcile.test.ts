@@ -36,7 +36,7 @@ test('a pool is active only after the load balancer has accepted it; being store
   expect(await world.look(s)).toMatchObject({ status: 'applying', reason: 'Cilium has not looked at the pool yet' })
   expect(await world.steps(id)).toEqual({ apply: 'done', 'read-back': 'waiting' })
   await engine.run(130_000)
-  expect(await world.look(s)).toMatchObject({ status: 'error', reason: expect.stringContaining('is its address management switched on?') })
+  expect(await world.look(s)).toMatchObject({ status: 'error', reason: expect.stringContaining('is the address management of the load balancer switched on?') })
   expect(await world.operation(id)).toMatchObject({ status: 'failed' })
   c.fake.controller = true
   c.fake.count()
@@ -252,7 +252,7 @@ test('without a load balancer the manifest can be copied; a load balancer instal
     manifest: expect.stringContaining('# For MetalLB'),
   })
   const change = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [s.id] } })).answer!
-  expect(change).toMatchObject({ provider: null, warnings: [expect.stringContaining('Nothing in the cluster takes address pools')] })
+  expect(change).toMatchObject({ provider: null, warnings: [expect.stringContaining('No supported load balancer was found in the cluster')] })
   c.fake.providers = ['cilium']
   await engine.run(60_000)
   expect(await world.look(s)).toMatchObject({ status: 'active' })

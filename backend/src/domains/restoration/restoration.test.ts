@@ -111,7 +111,7 @@ test("a held cluster can't be resumed before its servers were contacted", async 
   const refused = await admin.call(clusterResume, { params: { id: ready.cluster.id } })
   expect(refused).toMatchObject({
     status: 409,
-    problem: { code: 'transition_refused', error: expect.stringContaining('has not been asked since the restore') as string },
+    problem: { code: 'transition_refused', error: expect.stringContaining('has not been contacted since the restore') as string },
   })
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
 })
@@ -143,11 +143,11 @@ test('held servers are only read: nothing is sent to them, even if changes are d
   expect(told()).toBe(before)
   expect(pools()).toEqual([])
   const paused = (await admin.call(operationList, { query: { status: 'open' } })).answer!.items
-  expect(paused.map((o) => [o.kind, o.status, /^Restored from a backup of .* UTC: resume it once you have looked$/.test(o.reason ?? '')])).toEqual([
+  expect(paused.map((o) => [o.kind, o.status, /^Restored from a backup of .* UTC: check it, then resume it$/.test(o.reason ?? '')])).toEqual([
     ['serverReboot', 'waiting', true],
     ['clusterCreate', 'waiting', true],
   ])
-  expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not looked at since$/)
+  expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not checked since$/)
 })
 
 test('no operation starts on a held cluster; a cancel is accepted and waits until the cluster is resumed', async () => {
@@ -175,7 +175,7 @@ test('a patch of a held server can be previewed without a dry run of Talos, and 
   const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
   const params = { id: node.id }
   const preview = await admin.call(patchPreview, { params, body: { weight: 500, body } })
-  const sentence = `${node.name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
+  const sentence = `${node.name} was restored from a backup: nothing is sent to it until somebody has checked and resumed it`
   expect(preview.answer!.verdict).toEqual({ kind: 'unknown', reason: sentence })
   const refused = await admin.call(patchCreate, { params, body: { name: 'swap', weight: 500, labels: {}, body } })
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: sentence } })

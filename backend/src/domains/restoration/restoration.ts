@@ -35,7 +35,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     let target: { kind: string; id: string; name?: string } = owner
     if (owner.kind === 'cluster') {
       const held = (await store.heldClusters(tx)).find((c) => c.id === owner.id)
-      if (!held) throw new Problem('transition_refused', 'Only what is held since a restore can be resumed')
+      if (!held) throw new Problem('transition_refused', 'Only clusters and operations that are held since a restore can be resumed')
       demand(canResumeCluster(await clusterOf(tx, held)), 'transition_refused')
       target = { ...owner, name: held.name }
     }

@@ -46,7 +46,7 @@ function free({ cluster, operation_id, status }: ServerFacts): string | null {
 }
 
 function reachable({ reachable, reason, stage }: ServerFacts): string | null {
-  if (reachable === null) return 'The server has not been asked yet'
+  if (reachable === null) return 'The server has not been contacted yet'
   if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
   return stage === 'maintenance' || stage === 'unknown' ? null : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
 }
@@ -54,7 +54,7 @@ function reachable({ reachable, reason, stage }: ServerFacts): string | null {
 function identity({ identity }: ServerFacts): string | null {
   if (identity === 'confirmed') return null
   return identity === 'changed'
-    ? 'Other hardware answered than the one that is known here: look at it and confirm'
+    ? 'The hardware that answered is not the hardware recorded for this server: check it and confirm'
     : 'Confirm that the hardware shown is this machine'
 }
 
@@ -91,7 +91,7 @@ function memory({ memory_bytes, hardware }: ServerFacts, wanted?: Wanted): strin
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
   return memory_bytes >= least
     ? null
-    : `${gib(memory_bytes)} of memory are too few: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
+    : `${gib(memory_bytes)} of memory is too little: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
 }
 
 function link({ links, hardware }: ServerFacts, wanted?: Wanted): string | null {
@@ -109,7 +109,7 @@ function managementAddress({ link, links, address, patch_links, hardware }: Serv
   if (!hardware) return 'The hardware is not known yet'
   if (!link)
     return links.length === 0
-      ? `The server did not tell which interface has ${address}`
+      ? `The server did not report which interface has ${address}`
       : `No interface of the server has ${address}, the address that it is reached on`
   if (patch_links.length === 0 || patch_links.includes(link) || patch_links.includes(anyLink)) return null
   return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`

@@ -46,7 +46,7 @@ const mostUnknown = 20
 
 /** The columns of a header in order, or its error. */
 export function readHeader(cells: readonly string[]): { columns: Column[] } | { troubles: string[] } {
-  if (cells.length === 1 && cells[0]!.includes(separator)) return { troubles: ['Columns must stand between commas, not semicolons'] }
+  if (cells.length === 1 && cells[0]!.includes(separator)) return { troubles: ['Columns must be separated by commas, not semicolons'] }
   const columns: Column[] = []
   const repeated = new Set<Column>()
   const others = new Set<string>()
@@ -59,7 +59,7 @@ export function readHeader(cells: readonly string[]): { columns: Column[] } | { 
   }
   const unknown = [...others].slice(0, mostUnknown).map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
   if (others.size > mostUnknown) unknown.push(`${others.size - mostUnknown} more columns are not known`)
-  const twice = [...repeated].map((c) => `The column ${c} stands there twice`)
+  const twice = [...repeated].map((c) => `The column ${c} appears twice`)
   const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
   const troubles = [...unknown, ...twice, ...left]
   return troubles.length > 0 ? { troubles } : { columns }
@@ -169,7 +169,7 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
   }
   const before = known.subnets.get(id)
   if (!before) {
-    wrong('id', `There is no subnet with the id ${id.slice(0, 40)}. Leave it empty to add one`)
+    wrong('id', `There is no subnet with the id ${id.slice(0, 40)}. Leave the id empty to add a subnet`)
     return null
   }
   if (version === '') wrong('version', 'A row with an id needs the version that it was exported with')
@@ -186,6 +186,6 @@ function checkCluster(text: string | undefined, before: SubnetRow | null, wrong:
   const now = before && before.clusters.length > 0 ? `it is assigned to ${clustersOf(before)}` : 'it is not assigned'
   wrong(
     'cluster',
-    before ? `An import does not change the cluster: ${now}. Use Assign Subnets` : 'A new subnet has no cluster. Use Assign Subnets once it is there',
+    before ? `An import does not change the cluster: ${now}. Use Assign Subnets` : 'A new subnet has no cluster. Use Assign Subnets after it is added',
   )
 }

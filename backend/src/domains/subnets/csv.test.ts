@@ -25,9 +25,9 @@ test('the line number of a row is the line on which the row begins', () => {
 
 test.each([
   ['a,b\nc,"d\ne,f\n', 2, 'A quote is not closed'],
-  ['a,b\nc,d"e\n', 2, 'A quote stands in a cell that does not begin with one'],
-  ['a,b\n"c"d,e\n', 2, 'Text stands behind a closing quote'],
-  ['"1\n2",b\n"c" ,e\n', 3, 'Text stands behind a closing quote'],
+  ['a,b\nc,d"e\n', 2, 'A cell that does not begin with a quote contains one'],
+  ['a,b\n"c"d,e\n', 2, 'Text follows a closing quote'],
+  ['"1\n2",b\n"c" ,e\n', 3, 'Text follows a closing quote'],
   ['a,b\rc,d\r', 1, 'A line must end with a line feed'],
 ])('%j is reported with its line, and the rows before it are read', (text, line, message) => {
   const { problem, records } = parseCsv(text)

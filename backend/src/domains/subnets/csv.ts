@@ -112,7 +112,7 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
         line += read.lines
       } else {
         const end = plainEnd(text, at)
-        if (end === -1) return { records, problem: { line, message: 'A quote stands in a cell that does not begin with one' } }
+        if (end === -1) return { records, problem: { line, message: 'A cell that does not begin with a quote contains one' } }
         cell = end === at ? '' : text.slice(at, end)
         at = end
       }
@@ -125,7 +125,7 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
     if (text.charCodeAt(at) === LF) at++
     else if (text.startsWith('\r\n', at)) at += 2
     else if (at < text.length)
-      return { records, problem: { line, message: text.charCodeAt(at) === CR ? 'A line must end with a line feed' : 'Text stands behind a closing quote' } }
+      return { records, problem: { line, message: text.charCodeAt(at) === CR ? 'A line must end with a line feed' : 'Text follows a closing quote' } }
     line++
     const isLeftOut = isBounded ? isBlank : cells.length === 1 && cells[0] === ''
     if (!isLeftOut) records.push({ line: began, cells })

@@ -132,9 +132,9 @@ test('every problem of every row is reported with its line, and nothing is writt
     '8 datacenter: Datacenter is required',
     '8 cidr: CIDR is required',
     '9 version: Only a row with an id has a version',
-    '9 cluster: A new subnet has no cluster. Use Assign Subnets once it is there',
-    expect.stringMatching(/^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave it empty to add one$/) as string,
-    "11 id: There is no subnet with the id =cmd|' /c calc'!a1. Leave it empty to add one",
+    '9 cluster: A new subnet has no cluster. Use Assign Subnets after it is added',
+    expect.stringMatching(/^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave the id empty to add a subnet$/) as string,
+    "11 id: There is no subnet with the id =cmd|' /c calc'!a1. Leave the id empty to add a subnet",
     '12 version: A row with an id needs the version that it was exported with',
     '13 cidr: Overlaps with the pod network 172.16.0.0/16 of cluster alpha',
     '14 exclude: No usable addresses remain after exclusions',
@@ -169,8 +169,8 @@ test('all errors are reported, including overlaps with invalid rows; rows of onl
 
 test.each([
   ['name,cidr', ['1 -: The column datacenter is missing']],
-  ['name;cidr;datacenter', ['1 -: Columns must stand between commas, not semicolons']],
-  ['name,cidr,datacenter,name', ['1 -: The column name stands there twice']],
+  ['name;cidr;datacenter', ['1 -: Columns must be separated by commas, not semicolons']],
+  ['name,cidr,datacenter,name', ['1 -: The column name appears twice']],
   ['name,cidr,datacenter,owner', [`1 -: There is no column "owner". Columns are ${csvColumns.join(', ')}`]],
   ['name,cidr,datacenter,', [`1 -: There is no column "". Columns are ${csvColumns.join(', ')}`]],
   ['"name,cidr', ['1 -: A quote is not closed']],
@@ -183,7 +183,7 @@ test('a header with too many columns is refused with a short list of errors', as
   expect(found).toHaveLength(23)
   expect(found).toContain('1 -: 99980 more columns are not known')
   expect(await problems(','.repeat(importLimits.bytes - 8))).toHaveLength(4)
-  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name stands there twice'])
+  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name appears twice'])
 })
 
 test('an unclosed quote is reported together with the problems of the rows before it', async () => {

@@ -111,7 +111,7 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
   /** Explains a constraint that was violated in spite of the checks: a datacenter was removed, or a subnet was written without the lock. */
   const explained = (error: unknown): unknown =>
     ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(violatedConstraint(error) ?? '')
-      ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import it again.')
+      ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import the file again.')
       : error
 
   /** @throws Problem invalid if the file is too large, conflict if a concurrent change interfered */

@@ -43,7 +43,7 @@ const removal = (c: Cluster, force: boolean): Promise<boolean> =>
     title: force ? `Forget ${c.name}?` : `Delete ${c.name}?`,
     label: force ? 'Forget cluster' : 'Delete cluster',
     text: force
-      ? `Its ${counted(c.servers.length, 'server')} are forgotten as they are: nothing is wiped, and what runs on them goes on without Steelyard. Its secrets are kept in escrow only.`
+      ? `Steelyard forgets the ${counted(c.servers.length, 'server')} of the cluster without resetting them: nothing is wiped, and what runs on them continues without Steelyard. The secrets of the cluster are kept in escrow only.`
       : `Its ${counted(c.servers.length, 'server')} are reset, workers first: everything that the cluster holds is wiped. Talos stays installed, and the servers are free again once a person has confirmed each.`,
     danger: true,
     typed: c.name,

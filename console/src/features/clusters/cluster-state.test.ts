@@ -27,7 +27,7 @@ test('a ready cluster that needs a person is not shown as healthy', () => {
   const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
   expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
   expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({ tone: 'danger', word: 'Ready', why: 'locked out' })
-  const troubles = [{ node_id: null, message: 'It can not be looked after: no secrets' }]
+  const troubles = [{ node_id: null, message: 'Steelyard cannot manage the cluster: no secrets' }]
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 

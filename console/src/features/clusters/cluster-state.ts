@@ -55,7 +55,7 @@ export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'ta
   const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
   const silent = [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
   const contact = contactStateOf(server, now)
-  if (contact === 'unasked') return { tone: 'off', word: 'Not asked yet', why: null }
+  if (contact === 'unasked') return { tone: 'off', word: 'Not contacted yet', why: null }
   if (contact === 'answers') return { tone: 'ok', word: 'Answering', why: doing }
   if (contact === 'away') return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
   return { tone: 'danger', word: 'Unreachable', why: silent }

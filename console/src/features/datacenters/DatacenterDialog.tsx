@@ -36,7 +36,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
   const typed = form.values
   const code = codePreview(typed)
   const country = /^[A-Za-z]{2}$/.test(typed.country_code) ? countryName(typed.country_code.toUpperCase()) : null
-  const ofCode = (hint: string) => ({ hint: inUse ? 'Fixed while something stands here' : hint, readOnly: inUse, mono: true })
+  const ofCode = (hint: string) => ({ hint: inUse ? 'Fixed while the datacenter contains anything' : hint, readOnly: inUse, mono: true })
   return (
     <FormDialog
       form={form}

@@ -63,8 +63,8 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
         <ActionButton label="Try again" size="small" run={onRetry} />
       </div>
     )
-  if (drift.state === 'none' || seen === null || diff === null) return <span>It now has the configuration that Steelyard sent.</span>
-  if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
+  if (drift.state === 'none' || seen === null || diff === null) return <span>The server now has the configuration that Steelyard sent.</span>
+  if (drift.state === 'overwriting') return <span>The configuration is being overwritten with that of Steelyard.</span>
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {
     // Refetches even after a failure: the configuration may have changed again.
@@ -74,7 +74,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   const overwrite = () =>
     confirm({
       title: `Overwrite the configuration of ${server.name}?`,
-      text: 'What others have changed is taken back: the server is given what Steelyard has. It may restart for that.',
+      text: 'The changes made outside of Steelyard are reverted: the server gets the configuration of Steelyard, and may restart for that.',
       label: 'Overwrite',
       danger: true,
       act: () => send(serverDriftOverwrite),
@@ -103,7 +103,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
         <ActionButton
           label="Overwrite with ours"
           size="small"
-          can={busy ? no('Wait until this has been answered') : allowed(serverDriftOverwrite)}
+          can={busy ? no('Wait until the current request has finished') : allowed(serverDriftOverwrite)}
           run={() => overwrite()}
         />
       </div>

@@ -108,7 +108,7 @@ export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
           run: () =>
             confirm({
               title: 'Remove this image?',
-              text: `${madeFor(image)}, prepared ${exact(image.created_at)}. It is taken off this list. Its links go on working, since the factory keeps what it was given, and its join token stays as it is.`,
+              text: `${madeFor(image)}, prepared ${exact(image.created_at)}. The image is removed from this list. Its links keep working, because the factory keeps the schematic, and its join token stays unchanged.`,
               danger: true,
               act: async () => {
                 await call(imageRemove, { params: { id: image.id } })

@@ -40,7 +40,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
     <>
       <Panel title="Talos">
         <div className={css['fields']}>
-          <Custom name="version" label="Talos version" hint="What boots it can join clusters of this minor version, or of an earlier one.">
+          <Custom name="version" label="Talos version" hint="Servers that boot the image can join clusters of this minor version, or of an earlier one.">
             <Select
               value={version}
               placeholder="Loading"
@@ -68,7 +68,9 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           </Choice>
           <Choice
             label="SecureBoot"
-            hint={draft.secureboot ? 'The machine boots only what is signed: enrol the keys at its first start.' : 'The machine boots it as it is.'}
+            hint={
+              draft.secureboot ? 'The machine boots signed images only: enrol the keys at its first start.' : 'The machine boots the image without a signature.'
+            }
           >
             <span className={css['switch']}>
               <Switch
@@ -97,7 +99,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           <Choose
             name="datacenter"
             label="Datacenter"
-            hint="Where the servers will stand."
+            hint="The datacenter of the servers."
             none="None yet"
             options={known.datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
             onValue={(id) => set(withDatacenter(draft, id, known.tokens))}
@@ -113,7 +115,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           name="kernelArgs"
           label="Extra kernel arguments"
           optional
-          hint={`One a line, such as console=ttyS0. A hyphen in front takes one of Talos's own off. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
+          hint={`One a line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
           mono
           rows={3}
           autoCapitalize="none"
@@ -157,7 +159,7 @@ function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
   const chosen = tokens.find((t) => t.id === draft.token)
   const hint =
     draft.token === noToken
-      ? 'Servers that boot it wait in maintenance mode and tell nobody: add them by their address.'
+      ? 'Servers that boot it wait in maintenance mode and do not announce themselves: add them by their address.'
       : chosen === undefined
         ? 'Servers that boot it announce themselves with the token.'
         : `${stateOf(chosen)}. Servers appear in ${chosen.datacenter?.code ?? 'no datacenter yet'} by themselves.`

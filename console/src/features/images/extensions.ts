@@ -7,9 +7,9 @@ export const perPage = 8
 export const shortName = (name: string): string => name.replace(/^siderolabs\//, '')
 
 export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word: string; what: string }>> = {
-  core: { word: 'Core', what: 'Kept by the makers of Talos' },
-  extra: { word: 'Extra', what: 'Kept by the makers of Talos as far as they get to it' },
-  contrib: { word: 'Contributed', what: 'Kept by those who use it' },
+  core: { word: 'Core', what: 'Maintained by the makers of Talos' },
+  extra: { word: 'Extra', what: 'Maintained by the makers of Talos as time permits' },
+  contrib: { word: 'Contributed', what: 'Maintained by its users' },
 }
 
 /** Extensions whose name, author or description contains every typed word. Names with the text as prefix come first. */

@@ -50,7 +50,7 @@ test('a revoked or deleted token, or one of another datacenter, is refused with 
     return read.ok ? null : read.fields['token']
   }
   expect(why({ token: tokens[2]!.id })).toBe('The join token was revoked')
-  expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe('This join token is not there any more')
+  expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe('This join token no longer exists')
   expect(why({ datacenter: fra.id })).toBe('The join token t-1 puts servers in PL-POZ-1, not in DE-FRA-1: choose another token')
 })
 

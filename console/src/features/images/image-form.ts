@@ -134,7 +134,7 @@ function tokenProblem(draft: Draft, tokens: readonly TokenChoice[], datacenters:
   if (draft.token === '') return 'Choose a join token, or none'
   if (draft.token === noToken) return null
   const token = tokens.find((t) => t.id === draft.token)
-  if (token === undefined) return 'This join token is not there any more'
+  if (token === undefined) return 'This join token no longer exists'
   const site = datacenters.find((d) => d.id === draft.datacenter) ?? null
   for (const verdict of [canUseJoinToken(token), canPutServersIn(token, site)]) if (!verdict.ok) return verdict.reason
   return null

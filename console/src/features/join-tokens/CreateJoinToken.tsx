@@ -68,8 +68,8 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
       }
     >
       <p className="fs13 t2">
-        A join token lets booting servers announce themselves: whoever holds it gets a server listed, never a configuration. One use is one machine; a machine
-        that boots again uses nothing.
+        A join token lets booting servers announce themselves: anyone who has it can get a server listed, but never gets a configuration. Each machine counts as
+        one use, however often it boots.
       </p>
       <Text
         name="name"
@@ -86,7 +86,7 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
         name="datacenter_id"
         label="Datacenter"
         optional
-        hint="Where servers that come through it are put."
+        hint="The datacenter of servers that join with the token."
         none="None yet"
         options={(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
       />
@@ -108,7 +108,7 @@ function ShownOnce({ token }: { token: MadeToken }) {
       }
     >
       <div className="stack">
-        <Alert tone="warn">Copy it now: it is not shown again. An image that is prepared with it carries it.</Alert>
+        <Alert tone="warn">Copy the token now: it is not shown again. Images that are prepared with this token contain it.</Alert>
         <section className="stack stack2">
           <h3 className="label">Token</h3>
           <Command command={token.token} prompt="" what="token" />
@@ -119,7 +119,7 @@ function ShownOnce({ token }: { token: MadeToken }) {
         </section>
         <p className="fs13 t2">
           {token.expires_at === null ? 'It does not expire' : `It expires on ${exact(token.expires_at)}`}
-          {token.max_uses === null ? ', and any number of servers may come through it.' : `, or once ${count(token.max_uses)} machines have come through it.`}
+          {token.max_uses === null ? ', and any number of servers may join with it.' : `, or after ${count(token.max_uses)} machines have joined with it.`}
         </p>
       </div>
     </Dialog>

@@ -34,7 +34,7 @@ const tokenActions = (t: JoinToken): Action[] => [
     run: () =>
       confirm({
         title: `Revoke ${t.name}?`,
-        text: 'No server can announce itself with it any more: machines that boot an image which carries it start, wait in maintenance mode and are not listed. Servers that came through it stay. This can’t be undone.',
+        text: 'No server can announce itself with this token any more. Machines that boot an image with this token still start and wait in maintenance mode, but are not listed. Servers that joined with the token stay. This can’t be undone.',
         danger: true,
         act: async () => {
           await call(joinTokenRevoke, { params: { id: t.id } })
@@ -119,7 +119,7 @@ export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setS
         empty={
           <Empty
             title="No join tokens yet"
-            text="A join token lets servers that boot an image of yours appear here by themselves. It is a right to announce oneself, not a secret to trust."
+            text="A join token lets servers that boot an image of yours appear here by themselves. The token only allows a server to announce itself; it gives no other access."
             actions={add}
           />
         }

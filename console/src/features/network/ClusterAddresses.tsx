@@ -57,7 +57,11 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
         href={(s) => paths.network({ q: s.name, open: s.id })}
         grows
         empty={
-          <Empty title="No subnets" text="Services of type LoadBalancer get an address once a subnet of its datacenter is assigned to it." actions={assign} />
+          <Empty
+            title="No subnets"
+            text="Services of type LoadBalancer get an address once a subnet of its datacenter is assigned to the cluster."
+            actions={assign}
+          />
         }
       />
       {data.manifest.trim() !== '' && <Manifest manifest={data.manifest} provider={data.provider === null ? null : providers[data.provider]} />}

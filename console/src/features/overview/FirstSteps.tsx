@@ -31,7 +31,7 @@ export function FirstSteps({ data }: { data: Overview }) {
       title: 'Add a datacenter',
       done: hasSite,
       text: 'The site where your servers stand.',
-      after: 'There is one to put servers in.',
+      after: 'There is a datacenter to put servers in.',
       ways: (
         <ActionButton label="Datacenters" to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} kind={next === 1 ? 'primary' : 'plain'} />
       ),
@@ -51,7 +51,7 @@ export function FirstSteps({ data }: { data: Overview }) {
     {
       title: 'Create a cluster',
       done: false,
-      text: 'Of servers whose hardware you have confirmed, once they are here.',
+      text: 'After servers have appeared and you have confirmed their hardware.',
       after: '',
       ways: null,
     },

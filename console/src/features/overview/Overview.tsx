@@ -91,8 +91,8 @@ function Readings({ data }: { data: Shape }) {
         bar={[
           { label: 'Answering', value: servers.reachable, tone: 'ok' },
           { label: 'Unreachable', value: servers.unreachable, tone: 'danger' },
-          { label: 'Away on our order', value: servers.away, tone: 'info' },
-          { label: 'Not asked yet', value: unasked, tone: 'idle' },
+          { label: 'Offline during an operation', value: servers.away, tone: 'info' },
+          { label: 'Not contacted yet', value: unasked, tone: 'idle' },
         ]}
         keys={[
           { tone: 'ok', word: 'Answering', value: servers.reachable, to: paths.servers({ reachable: 'true' }) },

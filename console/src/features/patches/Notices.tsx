@@ -35,7 +35,7 @@ export function Notices({ serverId, creating, restored, newer, failure, onDiscar
           action={
             <span className="row wrap">
               {loadNewer}
-              <ActionButton label="Save mine over it" size="small" kind="danger" run={onOverwrite} />
+              <ActionButton label="Save mine over theirs" size="small" kind="danger" run={onOverwrite} />
             </span>
           }
         >

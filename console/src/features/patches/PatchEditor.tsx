@@ -145,7 +145,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         }}
       />
       <div className={cx(css['split'], readOnly && css['single'])}>
-        <Panel flush className={css['panel']} title="Patch" note={hides ? 'What may be secret is hidden from your role' : 'Strategic merge, YAML'}>
+        <Panel flush className={css['panel']} title="Patch" note={hides ? 'Values that may be secret are hidden from your role' : 'Strategic merge, YAML'}>
           <div className={css['editor']}>
             <CodeEditor
               ref={editor}

@@ -32,7 +32,7 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
         : servers === 1
           ? 'its server answers'
           : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
-  return operations.length === 0 ? asked : `${asked}; goes on with ${operations.map((o) => operationTitle(o)).join(', ')}`
+  return operations.length === 0 ? asked : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
 /** Banner on every page while objects are held after a restore, with the way to resume them. */
@@ -64,7 +64,7 @@ export default function Restored() {
   const resumeOperation = (o: Operation) =>
     confirm({
       title: `Resume: ${operationTitle(o)}?`,
-      text: 'It goes on where it was when the backup was made.',
+      text: 'The operation continues from its state in the backup.',
       label: 'Resume',
       out: 'Not yet',
       act: async () => {
@@ -81,7 +81,7 @@ export default function Restored() {
           <b>
             Restored from a backup of <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>.
           </b>{' '}
-          Nothing is sent to these until somebody has looked and resumed them.
+          Nothing is sent to these until somebody has checked and resumed them.
         </p>
         <ul className={css['held']} aria-label="Held since the restore">
           {clusters.slice(0, shown).map((c) => (

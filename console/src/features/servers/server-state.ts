@@ -74,7 +74,7 @@ const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
   [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
 
 const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
-  free: 'In no cluster, nothing is being done to it',
+  free: 'In no cluster, and no operation runs on it',
   reachable: 'Answers in maintenance mode',
   identity: 'Hardware confirmed',
   talos_version: 'Runs a supported Talos version',

@@ -27,7 +27,7 @@ const serverColumns = columns<TakeoverServer>([
     card: 'state',
     cell: (s) =>
       s.problem !== null ? (
-        <StatusDot tone="danger">Can't be taken</StatusDot>
+        <StatusDot tone="danger">Can't be taken over</StatusDot>
       ) : s.known ? (
         <a href={paths.server(s.known.id)}>{s.known.name === s.name ? 'Known server' : s.known.name}</a>
       ) : (

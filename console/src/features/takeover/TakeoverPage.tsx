@@ -122,7 +122,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
               {busy ? (
                 <SkeletonRows rows={5} />
               ) : (
-                <p className="fs13 t2">Look at the cluster first: its machines, its versions, and who of them is known here are shown in this place.</p>
+                <p className="fs13 t2">Look at the cluster first. Its machines and versions, and which machines Steelyard already knows, appear here.</p>
               )}
             </Panel>
           ) : (

@@ -15,7 +15,7 @@ export function Strip() {
     {
       live: ['ok', 'Live'],
       silent: ['danger', `Not answering ${since}`],
-      polling: ['warn', 'No live updates, asking every 15 s'],
+      polling: ['warn', 'No live updates; refreshing every 15 s'],
       connecting: ['busy', 'Connecting'],
     } as const
   )[state]
@@ -30,7 +30,7 @@ export function Strip() {
       {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
       <span className="hide-sm">times in {zone()}</span>
       {installation?.simulated && (
-        <span className={css['simulated']} title="The servers here are a simulation: nothing of it is real hardware">
+        <span className={css['simulated']} title="The servers here are a simulation: none of them is real hardware">
           Simulated
           {/* A phone has no room for this beside a longer state. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>

@@ -18,7 +18,7 @@ export function SessionBand() {
   return (
     wait && (
       <StaleBand boxed>
-        Your session can not be confirmed: {wait.reason} It is tried again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts
+        Your session cannot be confirmed: {wait.reason} Steelyard tries again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts
         are kept.
       </StaleBand>
     )

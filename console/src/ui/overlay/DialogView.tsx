@@ -78,7 +78,12 @@ export default function DialogView({ sheet, open, onClose, title, footer, width,
         <Dialog.Title asChild>
           <h2>{title}</h2>
         </Dialog.Title>
-        <IconButton icon="close" label="Close" can={locked ? { ok: false, reason: 'Wait until this has been answered' } : undefined} onClick={onClose} />
+        <IconButton
+          icon="close"
+          label="Close"
+          can={locked ? { ok: false, reason: 'Wait until the current request has finished' } : undefined}
+          onClick={onClose}
+        />
       </header>
       <div className={css['body']} data-no-drag="">
         {children}

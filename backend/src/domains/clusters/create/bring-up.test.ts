@@ -9,6 +9,6 @@ test("if a server is late, the reason is the one that Kubernetes reports, with t
   expect(lateReason(late, [node])).toBeNull()
   expect(lateReason(late, [{ ...node, ready: false, reason: 'KubeletNotReady: no network' }])).toBe('web-1: KubeletNotReady: no network')
   expect(lateReason(late, [{ ...node, name: 'web-1.example.com' }])).toContain('calls itself web-1.example.com')
-  expect(lateReason(late, [{ ...node, addresses: ['10.0.0.9'] }])).toContain('Ready at 10.0.0.9, but it is looked for at 10.0.0.3')
+  expect(lateReason(late, [{ ...node, addresses: ['10.0.0.9'] }])).toContain('Ready at 10.0.0.9, but is expected at 10.0.0.3')
   expect(lateReason({ ...late, secured: true }, [{ ...node, addresses: ['10.0.0.9'] }])).toBeNull()
 })

@@ -82,7 +82,7 @@ export async function bootstrap(turn: ClusterTurn): Promise<Next> {
     if (job.signal.aborted) throw error
     // The server has etcd data already, which its member list will confirm.
     if (!(error instanceof TalosError && error.kind === 'already_exists'))
-      return wait(turn, 'bootstrap', `etcd can not be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
+      return wait(turn, 'bootstrap', `etcd cannot be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
   }
   await write(turn, (tx) => store.noteBootstrapCall(tx, state.row.id, nowOf(turn)))
   return { againMs: pollMs(0) }
@@ -187,7 +187,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await store.update(tx, state.row.id, { access_applied_at: now })
     await show(turn, tx, { access: done })
     const late = state.members.filter((m) => m.wanted === 'released' && m.released_at === null)
-    const reason = 'It has not answered; it is reset and released when it does'
+    const reason = 'The server has not answered; it is reset and released as soon as it does'
     for (const m of late)
       await showSteps(parts.operations, tx, state.row.operation_id, new Map(leaving.map((place) => [stepKey(place, m.node_id), { status: 'skipped', reason }])))
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })
@@ -221,5 +221,5 @@ export function lateReason(late: Late, nodes: readonly KubernetesNode[]): string
   if (!own.ready) return `${late.name}: ${own.reason}`
   const [elsewhere] = own.addresses
   if (late.secured || elsewhere === undefined || own.addresses.includes(late.address)) return null
-  return `${late.name} is Ready at ${elsewhere}, but it is looked for at ${late.address}: let its DHCP server give it that address again`
+  return `${late.name} is Ready at ${elsewhere}, but is expected at ${late.address}: let its DHCP server give it that address again`
 }

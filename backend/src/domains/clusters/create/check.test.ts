@@ -80,8 +80,8 @@ test('the defaults are the newest versions, the first control plane as endpoint,
 
 test('the review warns that the API endpoint depends on one server and its DHCP lease', () => {
   const lease =
-    'The API endpoint 10.1.2.1 stands on the DHCP lease of web-1: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
-  const falls = ' The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.'
+    'The API endpoint 10.1.2.1 depends on the DHCP lease of web-1: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
+  const falls = ' If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.'
   const one = (more: Partial<NewClusterAsked> = {}) => asked(['control_plane'], more)
   expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
   expect(judge(one(), around(three)).warnings).toContain(lease)
@@ -107,7 +107,7 @@ test('by default the Kubernetes version is the one with which the Talos version 
 
 test.each([
   [['worker'] as const, 'Choose at least one control plane'],
-  [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, losing one costs as much as with 1'],
+  [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1'],
 ])('the roles %j are refused: %s', (roles, sentence) => {
   expect(wrong(asked(roles), around(three))).toContain(sentence)
 })

@@ -238,7 +238,7 @@ function diskProblem(c: ServerFacts, disk: string | null, workload: readonly str
 const mostDisksNamed = 24
 function disksOf({ disks }: ServerFacts): string {
   const names = disks.map((d) => d.device.replace(/^\/dev\//, ''))
-  return names.length === 0 ? 'It told of none' : `It has ${listed(names, mostDisksNamed)}`
+  return names.length === 0 ? 'It reported no disks' : `It has ${listed(names, mostDisksNamed)}`
 }
 
 /** Pods and services must not shadow each other, a subnet, or the address of any server. */
@@ -325,10 +325,11 @@ function judgeEndpoint(
 /** Warning about an endpoint that is one server's address: it depends on that server and, unless a patch configures the link, on the server's DHCP lease. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
-  const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''
+  const falls =
+    controlPlanes > 1 ? ` If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.` : ''
   return isConfigured
     ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
-    : `The API endpoint ${address} stands on the DHCP lease of ${name}: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.${falls}`
+    : `The API endpoint ${address} depends on the DHCP lease of ${name}: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.${falls}`
 }
 
 const isEdge = (network: Cidr, address: Address): boolean =>

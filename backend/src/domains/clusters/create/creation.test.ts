@@ -122,7 +122,7 @@ test('two control planes, an overlapping CIDR, a name in use and a server in use
   expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
     status: 422,
     code: 'invalid',
-    error: 'Choose an odd number of control planes: with 2, losing one costs as much as with 1',
+    error: 'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1',
   })
   for (const [asked, sentence] of [
     [{ talos_version: 'v1.13.9', kubernetes_version: '1.30.14' }, 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14'],

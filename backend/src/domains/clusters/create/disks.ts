@@ -55,7 +55,7 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
   if (at === undefined || at === device || chosen.install_wwid !== null) return null
-  return `${name} names its disks anew since it restarted: what was ${device} is ${at} now. Restart it, or put another server in its place`
+  return `${name} has other device names for its disks since its restart: what was ${device} is ${at} now. Restart it, or put another server in its place`
 }
 
 /** For servers that were chosen before Steelyard had disk confirmations: nothing was confirmed. */
@@ -103,7 +103,7 @@ export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping
   const { disk, agreed } = first
   const sentence = diskSentence({ server: chosen.name, device: first.now, disk, media: mediaOf(disk), content: contentOf(disk) })
   const held = agreed.content === emptyContent ? 'was empty' : `held ${agreed.content}`
-  if (first.isAnother) return `${sentence}, but it was agreed to wipe ${diskName(agreed)}, which ${held}. Nothing was wiped`
+  if (first.isAnother) return `${sentence}, but the disk that was confirmed to be wiped is ${diskName(agreed)}, which ${held}. Nothing was wiped`
   return `${sentence}, but it ${held} when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place`
 }
 

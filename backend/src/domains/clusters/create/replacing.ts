@@ -48,7 +48,7 @@ export const replaceServer = (
     if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
       throw new Problem(
         'transition_refused',
-        `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
+        `etcd may have been started on ${old.name}, which does not answer: retry when it answers, or delete the cluster and create it again`,
       )
     const before = members.find((m) => m.node_id === by)
     if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
@@ -63,7 +63,7 @@ export const replaceServer = (
     if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
     const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
     if (earlier && !hasEnded(earlier)) {
-      const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
+      const reason = `${old.name} was replaced by ${facts!.name}: the creation continues in a separate operation`
       await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
       // Checked with the row locked, so that no cancel can intervene.
       if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')

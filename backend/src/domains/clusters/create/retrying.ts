@@ -9,7 +9,7 @@ import { agreedOf, notAgreed } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 
-const another = (name: string): Verdict => no(`What is to be done with ${name} is another operation by now`)
+const another = (name: string): Verdict => no(`Another operation has replaced this one on ${name}`)
 
 /** Time limit of a look, in ms. It is short, because a user waits. Disks of a silent server are checked again before a wipe. */
 const lookDeadlineMs = 5_000

@@ -51,6 +51,6 @@ test.each([2, 3, 4, 5, 6, 7])(
 
 test('removing a member warns if the remaining number of members is unsafe', () => {
   expect(afterLeaving(3)).toBeNull()
-  expect(afterLeaving(2)).toBe('2 control planes stay, an even number: losing one then costs as much as with 1')
+  expect(afterLeaving(2)).toBe('2 control planes remain, an even number: the cluster then tolerates no more failures than with 1')
   expect(afterLeaving(1)).toContain('down while that server is')
 })

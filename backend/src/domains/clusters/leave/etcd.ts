@@ -126,7 +126,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
 export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m: MemberRow, cluster: string, signal: AbortSignal): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)
-  if (!etcd) return `No control plane of ${cluster} tells who the members of etcd are, so none may leave`
+  if (!etcd) return `No control plane of ${cluster} reports the members of etcd, so none may leave`
   const verdict = canLeaveEtcd(etcd, m.name, cluster)
   return verdict.ok ? null : verdict.reason
 }
@@ -147,7 +147,7 @@ export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: 
 export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m: MemberRow, { onlyDead } = { onlyDead: false }): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, state.members, job.signal, onlyDead ? undefined : m.node_id)
-  if (!etcd) return `No control plane of ${state.row.name} tells who the members of etcd are`
+  if (!etcd) return `No control plane of ${state.row.name} reports the members of etcd`
   const member = etcd.members.find((e) => e.name === m.name)
   if (!member || (onlyDead && etcd.healthy.has(m.name))) return null
   const allowed = canLeaveEtcd(etcd, m.name, state.row.name)

@@ -282,7 +282,7 @@ test('a failed installation is reported while the server restarts, while it is s
   expect(decideServer(sent, around, failing)).toEqual({
     act: 'wait',
     at: 'install',
-    reason: `The installation failed: ${trouble}. web-1 restarts and is tried again`,
+    reason: `The installation failed: ${trouble}. web-1 restarts and the installation is tried again`,
   })
   expect(decideServer({ ...sent, stage: 'rebooting', trouble }, around, dark)).toEqual({
     act: 'wait',
@@ -292,7 +292,7 @@ test('a failed installation is reported while the server restarts, while it is s
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 1, trouble }, around, maintenance)).toEqual({
     act: 'apply',
     at: 'apply',
-    reason: `It came back in maintenance: ${trouble}. Attempt 2 of 5`,
+    reason: `The server came back in maintenance: ${trouble}. Attempt 2 of 5`,
   })
   expect(decideServer({ ...sent, sends: 2, trouble }, around, secured('installing'))).toMatchObject({
     reason: expect.stringMatching(/^Installing since .*; attempt 2 of 5, the last one failed: failed to pull image/),

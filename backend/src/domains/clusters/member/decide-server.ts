@@ -222,7 +222,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
       return {
         act: 'apply',
         at: 'apply',
-        reason: `It came back in maintenance: ${server.trouble ?? 'it did not say why'}. Attempt ${server.sends + 1} of ${mostSends}`,
+        reason: `The server came back in maintenance: ${server.trouble ?? 'no reason was reported'}. Attempt ${server.sends + 1} of ${mostSends}`,
       }
     return fail('install', `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`)
   }
@@ -248,7 +248,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
     )
   // The installation failed, and Talos restarts by itself.
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
-    return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again`)
+    return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`)
   const isStarted = hasStarted(server.role, seen)
   // If Talos boots without a disk, it waits for a disk before it starts services. Only the skipped installation shows that it isn't about to install.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
@@ -305,7 +305,7 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
     case 'maintenance':
       // The server may be applying a configuration that was just sent.
       if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.send_intent_at!) < settleMs))
-        return wait('reset', 'Waiting to see whether it takes the configuration that it was sent')
+        return wait('reset', 'Waiting to see whether the server applies the configuration that it was sent')
       return server.operation_id !== null ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
     default:
       return leaveSecured(server, around, seen)
@@ -323,7 +323,7 @@ function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { k
   if (server.operation_id !== null) {
     // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.
     if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
-    return fail('reset', `${server.name} was told ${mostResets} times to reset and still runs: its own log says why`)
+    return fail('reset', `${server.name} was ordered ${mostResets} times to reset and still runs: its own log says why`)
   }
   // A member that can't leave gracefully (etcd has no majority) is wiped anyway at the second attempt.
   return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }

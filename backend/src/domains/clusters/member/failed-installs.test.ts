@@ -16,7 +16,7 @@ const world = await clusterWorld({ servers: 4 })
 
 const cases = [
   {
-    what: 'an installer that can not be pulled',
+    what: 'an installer that cannot be pulled',
     fault: { kind: 'no-image' },
     begins: /retrying error: failed to pull image/,
     says: /^Installing since \d\d:\d\d UTC: failed to pull image ".+": failed to resolve image: dial tcp: i\/o timeout$/,

@@ -58,7 +58,7 @@ export const failureAnswer = ({ failure, trouble, failure_log, failure_log_at }:
 export const installFailed = (m: MemberRow, clusterName: string): Change => ({
   action: 'server.install_failed',
   target: { kind: 'server', id: m.node_id, name: m.name },
-  after: { cluster: clusterName, attempt: m.sends, of: mostSends, reason: m.trouble ?? 'it came back in maintenance and did not say why' },
+  after: { cluster: clusterName, attempt: m.sends, of: mostSends, reason: m.trouble ?? 'it came back in maintenance without reporting a reason' },
 })
 
 /** Event of a failed server, for its own events and those of its cluster. */

@@ -49,7 +49,7 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
   } catch (error) {
     if (job.signal.aborted) throw error
     if (error instanceof Overtaken) return unsent(turn)
-    const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
+    const reason = `The reset of ${m.name} was ordered: ${error instanceof Error ? error.message : String(error)}`
     // After a lost connection it is unknown whether the order arrived.
     const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
     const act = waitOrFail(turn, 'reset', reason)

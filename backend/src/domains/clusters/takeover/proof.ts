@@ -18,7 +18,7 @@ function read<T>(field: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    const why = error instanceof ConfigError ? (error.problems[0]?.message ?? 'it can not be read') : error instanceof Error ? error.message : String(error)
+    const why = error instanceof ConfigError ? (error.problems[0]?.message ?? 'it cannot be read') : error instanceof Error ? error.message : String(error)
     throw invalid(field, why.split('\n', 1)[0]!.slice(0, 200))
   }
 }

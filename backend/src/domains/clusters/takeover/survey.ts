@@ -84,7 +84,10 @@ export async function askAt<T>(
       const isFree = (await connection.presence({ signal, deadlineMs }).catch(() => null)) === 'maintenance'
       if (isFree) throw invalid('addresses', `The machine at ${address} is in maintenance mode, so it is in no cluster`)
       const belongs = proof.bundle === null ? 'The talosconfig belongs to another cluster, or is' : 'The secrets belong to another cluster, or are'
-      throw invalid(field, `${belongs} older than a change of its authority: it did not sign the certificate of the machine at ${address}`)
+      throw invalid(
+        field,
+        `${belongs} older than a change of the authority of the cluster: the given authority did not sign the certificate of the machine at ${address}`,
+      )
     }
     if (error.kind === 'refused')
       throw invalid(
@@ -111,7 +114,7 @@ export function demandSameCluster(proof: Proof, told: Told, address: string): Se
   if (proof.bundle !== null) {
     const other = differences(proof.bundle, own)
     if (proof.bundle.cluster.id !== own.cluster.id)
-      throw invalid(field, `The secrets belong to another cluster than the machine at ${address}: their cluster id is another`)
+      throw invalid(field, `The secrets belong to another cluster than the machine at ${address}: the cluster ids differ`)
     if (other.length > 0)
       throw invalid(
         field,
@@ -120,7 +123,7 @@ export function demandSameCluster(proof: Proof, told: Told, address: string): Se
   }
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
   if (proof.kubernetesCa !== null && !pem(proof.kubernetesCa).includes(pem(own.certs.k8s.crt)))
-    throw invalid('kubeconfig', 'The kubeconfig belongs to another cluster: its certificate authority is another')
+    throw invalid('kubeconfig', 'The kubeconfig belongs to another cluster: the certificate authorities differ')
   return own
 }
 
@@ -176,7 +179,7 @@ async function machinesOf(
 export async function survey(parts: SurveyParts, proof: Proof, asked: readonly string[]) {
   const signal = AbortSignal.timeout(wholeMs)
   const addresses = asked.length > 0 ? asked : proof.endpoints
-  if (addresses.length === 0) throw invalid('addresses', 'Give the address of a control plane: the secrets do not say where the cluster is')
+  if (addresses.length === 0) throw invalid('addresses', 'Give the address of a control plane: the secrets do not contain the address of the cluster')
   const refused = addresses.flatMap((address) => {
     const verdict = parts.dial.check(address, apidPort)
     return verdict.ok ? [] : [{ address, reason: verdict.reason }]

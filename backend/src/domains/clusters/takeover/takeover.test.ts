@@ -72,7 +72,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   [
     'a bundle of another cluster',
     async () => ({ secrets: writeSecrets(await otherBundle()) }),
-    /^The secrets belong to another cluster, or are older than a change of its authority: it did not sign the certificate of the machine at 127\.20\./,
+    /^The secrets belong to another cluster, or are older than a change of the authority of the cluster: the given authority did not sign the certificate of the machine at 127\.20\./,
   ],
   [
     'a bundle with the id of another cluster',

@@ -76,12 +76,12 @@ async function look(parts: ClusterParts, asked: Asked): Promise<Looked> {
     ? nameSentences('Cluster').taken
     : isName(name)
       ? null
-      : `The cluster calls itself "${name.slice(0, 60)}", which is no name here: give it one`
+      : `The cluster's own name "${name.slice(0, 60)}" is not a valid name here: enter another name`
   const odd = canHaveControlPlanes(controlPlanes.length)
   const warnings = [...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id))]
   const silent = machines.filter((m) => m.told === null)
   const checks: Takeover['checks'] = [
-    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `It is called ${name} here` },
+    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `The cluster is called ${name} here` },
     { check: 'secrets', ok: true, message: 'The secrets are those of its control plane' },
     {
       check: 'machines',
@@ -230,7 +230,7 @@ export async function takeOver(
   { seen, ...asked }: Input<typeof clusterImport>['body'],
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const looked = await look(parts, asked)
-  if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it once more')
+  if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it again')
   refuse(looked.takeover)
   try {
     return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked, looked))

@@ -18,7 +18,7 @@ import * as store from '../store.ts'
 export class Overtaken extends Error {
   override readonly name = 'Overtaken'
   constructor(what: string) {
-    super(`${what} is to be something else by now`)
+    super(`The wanted state of ${what} has changed since`)
   }
 }
 

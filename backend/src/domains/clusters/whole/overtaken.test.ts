@@ -154,7 +154,7 @@ test('a deletion that is cancelled too late reports this once', { timeout: 60_00
   await admin.call(operationCancel, { params: { id: deletion.id } })
   const said = await world.until(
     () => world.operation(deletion.id),
-    (o) => o.reason?.startsWith('A deletion goes on to its end') === true,
+    (o) => o.reason?.startsWith('A deletion continues to its end') === true,
   )
   expect(said.status).toBe('cancelling')
   const taken = await held(clusterQueue, cluster.id)
@@ -280,7 +280,7 @@ test('a failed server can be replaced by any free server, even one that failed i
   expect((await world.ended(first.id)).status).toBe('failed')
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).problem).toMatchObject({
     code: 'operation_ended',
-    error: `What is to be done with ${cluster.name} is another operation by now`,
+    error: `Another operation has replaced this one on ${cluster.name}`,
   })
   // The original machine is put back and replaces its replacement.
   const machine = world.machine(ill)

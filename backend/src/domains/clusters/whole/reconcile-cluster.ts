@@ -57,7 +57,7 @@ const acts: Readonly<Record<ClusterAct, (turn: ClusterTurn) => Promise<Next>>> =
   forget,
 }
 
-const goesOn = 'A deletion goes on to its end: servers that were wiped can not be brought back'
+const goesOn = 'A deletion continues to its end: servers that were wiped cannot be brought back'
 const stepOf: Partial<Record<ClusterAct, WholeStep>> = { 'check-control-plane': 'control-plane', 'check-nodes': 'nodes', key: 'key', access: 'access' }
 
 async function act(turn: ClusterTurn): Promise<Next> {

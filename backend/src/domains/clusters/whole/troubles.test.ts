@@ -24,7 +24,7 @@ test('a failure outside of any operation is shown on the ready cluster, in the o
   await inTransaction(db, (tx) => backend.platform.engine.wake(tx, clusterQueue, id))
   await backend.engine.settle()
   const after = await cluster()
-  expect(after).toMatchObject({ troubles: [{ node_id: null, message: expect.stringMatching(/^It can not be looked after: ./) as string }] })
+  expect(after).toMatchObject({ troubles: [{ node_id: null, message: expect.stringMatching(/^Steelyard cannot manage the cluster: ./) as string }] })
   expect(after.version).toBeGreaterThan(before.version)
   expect((await viewer.call(clusterList)).answer!.items[0]!.troubles).toEqual(after.troubles)
   expect(await attention()).toEqual([{ kind: 'cluster_troubled', name: 'prod', reason: after.troubles[0]!.message }])
@@ -54,5 +54,5 @@ test("a configuration that can't be sent is shown on the cluster with the name o
     .execute()
   const failing = { queue: 'server-config', key: node, failures: 2, last_error: 'connection refused', due_at: null, owner: null }
   await db.insertInto('wake_up').values(failing).execute()
-  expect((await cluster()).troubles).toContainEqual({ node_id: node, message: 'The configuration of db-1 can not be sent: connection refused' })
+  expect((await cluster()).troubles).toContainEqual({ node_id: node, message: 'The configuration of db-1 cannot be sent: connection refused' })
 })

@@ -19,9 +19,9 @@ function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } 
 }
 
 function whatFails(queue: string, name: string): string {
-  if (queue === poolQueue) return 'Its IP subnets can not be brought to it'
-  if (queue === configuringQueue) return `The configuration of ${name} can not be sent`
-  return queue === memberQueue ? `Nothing can be done with ${name}` : 'It can not be looked after'
+  if (queue === poolQueue) return 'The IP subnets cannot be applied to the cluster'
+  if (queue === configuringQueue) return `The configuration of ${name} cannot be sent`
+  return queue === memberQueue ? `Steelyard cannot manage ${name}` : 'Steelyard cannot manage the cluster'
 }
 
 /** Troubles by cluster id, including those that a running operation shows. */

@@ -47,5 +47,5 @@ test('if others changed secrets of a patch, the difference shows that they chang
 test('an unreadable configuration is reported as a difference', () => {
   const { same, diff } = differenceOf(held, 'machine: [', 'v1.13.9')
   expect(same).toBe(false)
-  expect(diff!.after).toMatch(/^# It can not be read: /)
+  expect(diff!.after).toMatch(/^# It cannot be read: /)
 })

@@ -28,7 +28,7 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
     const merged = mergePatches(apart(held).known, [{ name: patchName, body: proposal }]).yaml
     return compareConfigs(merged, apart(found).known).same ? null : 'merging it would not give the same configuration'
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems[0]?.message ?? 'It can not be merged'
+    if (error instanceof ConfigError) return error.problems[0]?.message ?? 'It cannot be merged'
     throw error
   }
 }
@@ -44,7 +44,7 @@ export function differenceOf(held: string, found: string, talosVersion: string):
     compared = compareConfigs(held, found)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const reason = `It can not be read: ${error.problems[0]?.message ?? 'it is no YAML'}`
+    const reason = `It cannot be read: ${error.problems[0]?.message ?? 'it is not YAML'}`
     return {
       same: false,
       images: null,
@@ -67,8 +67,8 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   const refusal =
     proposal === null ? 'elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
   if (proposal !== null && refusal === null)
-    return { same, images, diff, keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' }, secrets, patch: proposal }
-  const reason = `Kept, the machine's whole configuration becomes the base of the server's patches, with those it has now in it, because the difference can not be said as a patch: ${refusal}`
+    return { same, images, diff, keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' }, secrets, patch: proposal }
+  const reason = `If kept, the machine's whole configuration, which includes the current patches, becomes the base of the server's patches, because the difference cannot be expressed as a patch: ${refusal}`
   return { same, images, diff, keep: { how: 'base', reason }, secrets, patch: null }
 }
 

@@ -94,7 +94,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       const connection = await servers.connection(server.id)
       return await connection.secure(keys, (client) => look(client, server))
     } catch (error) {
-      if (error instanceof TalosError) throw new Problem('server_unreachable', `${server.name} did not tell its configuration: ${error.message}`)
+      if (error instanceof TalosError) throw new Problem('server_unreachable', `${server.name} did not return its configuration: ${error.message}`)
       throw error
     }
   }
@@ -117,7 +117,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const server = await factsOf(db, nodeId)
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
     const judged = await ask(server)
-    if (!judged || judged.same) throw new Problem('stale', `The configuration of ${server.name} is what it should be by now`)
+    if (!judged || judged.same) throw new Problem('stale', `The configuration of ${server.name} is already what it should be`)
     if (judged.found.seen !== seen)
       throw new Problem('stale', `The configuration of ${server.name} has changed again since you looked: look at the difference once more`)
     return { server, judged }

@@ -101,7 +101,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
         if (!(error instanceof MaybeSent)) throw error
         isUnknown = true
       })
-    await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
+    await move('done', isUnknown ? `Whether ${server.name} received the command is not known` : null)
   }
 
   /** Null if the machine gave no answer. `isAway`: it doesn't run, or nothing listens at its address, for which one look is sufficient proof. */
@@ -128,7 +128,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     const isOverdue = isUp === true && !wasAway && sinceMs > surelyBackMs
     const wasSent = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
     if (isOverdue && !wasSent) {
-      const reason = `${server.name} may never have been told, and still runs: try again`
+      const reason = `${server.name} may never have received the command, and still runs: try again`
       await job.fence.write(async (tx) => {
         await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
         await operations.step(tx, operation.id, step.key, { status: 'todo', reason: null })
@@ -152,10 +152,10 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     if (!server || !work) return undefined
     const { operation, isCancelled } = work
     const wasSent = operation.steps.find((s) => s.key === 'command')!.status === 'done'
-    if (isCancelled) return end(job, operation, 'cancelled', wasSent ? 'The machine had been told already' : null)
+    if (isCancelled) return end(job, operation, 'cancelled', wasSent ? 'The machine had received the command already' : null)
     if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
     if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
-      return end(job, operation, 'failed', `Something else is being done to ${server.name}`)
+      return end(job, operation, 'failed', `Another operation runs on ${server.name}`)
     try {
       const connection = await clusterUse.connection(server.id)
       if (!wasSent) await command(job, operation, server, connection)

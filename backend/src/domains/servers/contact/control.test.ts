@@ -289,7 +289,7 @@ test('a retried command does not interrupt another operation on the server', asy
   })
   const { reboots } = simulator.servers[0]!.disk.state.counters
   await operator.call(operationRetry, { params: { id: failed.id } })
-  expect(await untilEnded(failed.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('Something else is being done to') })
+  expect(await untilEnded(failed.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('Another operation runs on') })
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(deletion.id)
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
   await db.transaction().execute(async (tx) => {
@@ -308,7 +308,7 @@ test('a reboot with unknown result fails if the server is not seen to restart', 
     .execute()
   await backend.engine.run(70_000)
   const ended = await operation(operationId)
-  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have received the command') as string })
   expect(ended.steps.map((s) => s.status)).toEqual(['failed', 'todo'])
   expect(simulator.servers[0]!.bootId).toBe(bootId)
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
@@ -330,7 +330,7 @@ test('a single contact without a response does not count as a reboot', async () 
     .execute()
   await backend.engine.run(70_000)
   expect(machine.disk.state.faults.some((fault) => fault.kind === 'lost-reply')).toBe(false)
-  expect(await operation(operationId)).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(await operation(operationId)).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have received the command') as string })
   expect(machine.bootId).toBe(bootId)
 }, 40_000)
 
@@ -356,7 +356,7 @@ test('a restart of the kubelet ends when the kubelet is healthy again, without a
   expect(machine.bootId).toBe(bootId)
   await backend.publish()
   const events = (await operator.call(serverEvents, { params })).answer!.items
-  expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was asked for' })
+  expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was requested' })
 }, 40_000)
 
 test("if other hardware answers at the address of a cluster's server, nothing is sent to it", async () => {
@@ -406,7 +406,7 @@ test('without servers:write, a preview is merged by Steelyard only, without a dr
   const preview = await verdictFor(viewer)
   expect(preview.verdict).toMatchObject({
     kind: 'unknown',
-    reason: expect.stringContaining('was not asked: only what those write who may change servers') as string,
+    reason: expect.stringContaining('was not asked for a dry run: only patches of users who may change servers') as string,
   })
   expect(preview.diff.after).toContain('a.b: "1"')
 })

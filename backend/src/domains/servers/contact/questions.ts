@@ -36,7 +36,7 @@ export function questions({ db, audit, fleet, access }: ServerParts) {
     try {
       if (row.cluster_id && (await connection.presence(options)) === 'secured') {
         const keys = await access.talosCredentials(row.cluster_id, { role: 'os:reader', lifetimeMs: credentialsLifetimeMs })
-        if (!keys) throw new Problem('server_unreachable', `${row.name} runs a configuration whose cluster is not known`)
+        if (!keys) throw new Problem('server_unreachable', `${row.name} runs the configuration of an unknown cluster`)
         return await connection.openSecure(keys, options)
       }
       if (!hasFeature(row, 'maintenanceApi')) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos ${since.maintenanceApi} or newer`)

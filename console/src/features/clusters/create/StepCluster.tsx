@@ -20,9 +20,9 @@ import css from './CreateCluster.module.css'
 const otherVersion = 'other'
 
 const endpointWords = {
-  first: 'The address of the first control plane. The API falls with that server; choose a virtual IP for more than one control plane.',
-  virtual: "An unused address of the servers' own network, which the control planes hold among themselves.",
-  host: 'Of a load balancer or a DNS name of yours that leads to every control plane on port 6443.',
+  first: 'The address of the first control plane. If that server fails, the API is unreachable; choose a virtual IP for more than one control plane.',
+  virtual: "An unused address of the servers' own network, which the control planes share.",
+  host: 'The address of a load balancer, or a DNS name, that leads to every control plane on port 6443.',
 }
 
 const { Text, Choose, Custom } = fieldsFor<Draft>()
@@ -59,7 +59,7 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
           <Choose
             name="datacenterId"
             label="Datacenter"
-            hint={datacenters.length === 0 ? 'Add a datacenter first' : 'Its servers make the cluster'}
+            hint={datacenters.length === 0 ? 'Add a datacenter first' : 'The servers of the cluster are in this datacenter'}
             placeholder="Choose a datacenter"
             options={datacenters.map((d) => ({ value: d.id, text: `${d.code}, ${d.city_name}`, more: counted(d.servers, 'server') }))}
             onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}

@@ -19,7 +19,7 @@ test('a failed check is an error that disables the creation and is its reason; a
 })
 
 test("a cluster can't be created before its check has finished", () => {
-  expect(previewVerdict({ data: undefined, error: null })).toEqual({ ok: false, reason: 'It is being checked' })
+  expect(previewVerdict({ data: undefined, error: null })).toEqual({ ok: false, reason: 'The cluster is being checked' })
   expect(previewVerdict({ data: undefined, error: new Error('no answer') })).toMatchObject({
     ok: false,
     reason: expect.stringContaining('could not be checked'),

@@ -33,7 +33,7 @@ export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'server
 
 /** Whether the previewed cluster may be created, with the reason for the disabled button. */
 export function previewVerdict({ data, error }: { data: Pick<Preview, 'checks' | 'servers'> | undefined; error: unknown }): Verdict {
-  if (data === undefined) return no(error ? `It could not be checked: ${reasonOf(error)}` : 'It is being checked')
+  if (data === undefined) return no(error ? `The cluster could not be checked: ${reasonOf(error)}` : 'The cluster is being checked')
   const { errors } = findingsOf(data)
   if (errors.length === 0) return yes
   return no(errors.length === 1 ? errors[0]! : `${errors[0]!} (and ${errors.length - 1} more)`)
@@ -95,7 +95,7 @@ export function StepReview({ draft, preview, servers, ticked, onTick }: StepRevi
       <div className={css['side']}>
         <Panel title="Warnings" note={warnings.length > 0 && <Badge tone="warn">{warnings.length}</Badge>}>
           {warnings.length === 0 ? (
-            <p className="fs13 t2">{errors.length === 0 ? 'None. Every check holds.' : 'None beside the errors.'}</p>
+            <p className="fs13 t2">{errors.length === 0 ? 'None. Every check passed.' : 'None besides the errors.'}</p>
           ) : (
             <ul className={css['checks']}>
               {warnings.map((sentence) => (

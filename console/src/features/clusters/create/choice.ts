@@ -156,7 +156,7 @@ export function warningsOf(draft: Draft): string[] {
   return [
     ...(one ? [one] : []),
     ...(draft.endpointKind === 'first' && controlPlanes > 1
-      ? ["The API endpoint is the first control plane's own address: it falls with that server. A virtual IP stays."]
+      ? ["The API endpoint is the first control plane's own address: if that server fails, the API is unreachable. A virtual IP avoids this."]
       : []),
   ]
 }

@@ -126,7 +126,7 @@ function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
   if (troubles.length === 0) return null
   return (
     <Alert tone="warn" className={css['troubles'] ?? ''}>
-      <b>Something that Steelyard does for this cluster fails.</b> It is tried again by itself.
+      <b>Something that Steelyard does for this cluster fails.</b> Steelyard tries again by itself.
       <ul>
         {troubles.map(({ node_id, message }) => (
           <li key={message}>
@@ -181,7 +181,7 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
     <Panel title="Access">
       <div className="stack stack3">
-        <p className="fs13 t2">Each download is made for you now and is valid for 24 hours. Every download is in the audit log.</p>
+        <p className="fs13 t2">Each download is made for you now and is valid for 24 hours. Every download is recorded in the audit log.</p>
         <div className="row wrap">
           <ActionButton {...kubeconfigAction(c)} />
           <ActionButton {...talosconfigAction(c)} />

@@ -55,7 +55,7 @@ export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen:
   )
 }
 
-const goneOn = 'A later operation goes on from here'
+const goneOn = 'A later operation continues from here'
 const endWord = { done: 'done', failed: 'failed', cancelled: 'cancelled' } as Record<string, string>
 
 function OperationView({ id, cluster, children }: { id: string; cluster: Cluster; children: ReactNode }) {
@@ -96,11 +96,11 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
     confirm({
       title: `Cancel: ${operationTitle(operation)}?`,
       label: 'Cancel operation',
-      out: 'Let it go on',
+      out: 'Let it continue',
       text:
         operation.kind === 'clusterSubnetsAssign'
-          ? 'What is not done yet is turned back: the cluster keeps the subnets that it had.'
-          : 'It stops at the next safe point. Servers that got no configuration yet are free at once; the others are reset first, which wipes what was installed.',
+          ? 'Changes that are not complete are undone: the cluster keeps the subnets that it had.'
+          : 'The operation stops at the next safe point. Servers that got no configuration yet are free at once; the others are reset first, which wipes what was installed.',
       danger: true,
       act: async () => {
         await call(operationCancel, { params: { id } })
@@ -141,7 +141,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
           )
         ) : (
           <Alert tone="info" className={css['alert'] ?? ''}>
-            {goneOn}: this is how it stood when it failed.
+            {goneOn}: this is its state at the time of the failure.
           </Alert>
         ))}
       <div className={css['cols']}>
@@ -276,7 +276,7 @@ function KeptLog({ clusterId, server, sent }: { clusterId: string; server: { nod
   if (data === undefined) return error ? <div className="t2">{reasonOf(error)}</div> : null
   if (data.log === null && !sent) return null
   if (data.log === null)
-    return <div className="t2">What it said as it failed is gone: Talos keeps its log in memory, and it could not be read before the server restarted.</div>
+    return <div className="t2">The log of the failure is lost: Talos keeps logs in memory, and this one could not be read before the server restarted.</div>
   return (
     <Lines name={server.name} lines={data.log.lines}>
       <span className="t3">

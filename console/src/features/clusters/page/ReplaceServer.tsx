@@ -65,7 +65,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
         />
       }
     >
-      <p className="fs13 t2">The creation goes on with the other server. {server.name} is reset if it got a configuration, and is free again.</p>
+      <p className="fs13 t2">The creation continues with the other server. {server.name} is reset if it got a configuration, and is free again.</p>
       {data !== undefined && options.length === 0 ? (
         <Alert tone="warn">No other server of {cluster.datacenter.code} may join a cluster now.</Alert>
       ) : (

@@ -47,7 +47,7 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
         disks={disks}
         ticked={ticked}
         onTick={setTicked}
-        text="These disks hold something else than what was agreed to be wiped. Confirm each one: what is on it is lost."
+        text="The content of these disks has changed since it was confirmed that they may be wiped. Confirm each disk again: what is on it is lost."
       />
     </FormDialog>
   )

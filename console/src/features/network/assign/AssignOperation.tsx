@@ -119,5 +119,5 @@ function Outcome({ operation, cluster }: { operation: Operation; cluster: Cluste
       </Alert>
     )
   if (operation.status === 'cancelled') return <Alert tone="info">It was cancelled. {operation.reason}</Alert>
-  return <Alert tone="info">This page follows it. You may leave: it goes on, and the list shows how far it is.</Alert>
+  return <Alert tone="info">This page shows the progress. You may leave it: the operation continues, and the list shows its progress.</Alert>
 }

@@ -59,8 +59,8 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
           label: 'Take away at once',
           text:
             losing > 0
-              ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: whoever reaches them by these addresses no longer does.`
-              : 'Nothing is waited for. Services that hold an address of these subnets lose it.',
+              ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: nobody can reach them by these addresses any more.`
+              : 'Services that have an address of these subnets lose it at once.',
           danger: true,
           typed: cluster.name,
         })
@@ -145,7 +145,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
             kind={leaving && force ? 'danger-fill' : 'primary'}
             busy={form.busy}
             busyText="Loading"
-            can={preview.data === undefined ? { ok: false, reason: 'What it changes is not known yet' } : allowed(clusterSubnetsAssign)}
+            can={preview.data === undefined ? { ok: false, reason: 'The changes are not known yet' } : allowed(clusterSubnetsAssign)}
             run={() => form.submit()}
           />
         </span>
@@ -165,9 +165,7 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
     >
       {preview.provider === null && (
         <div className={css['note']}>
-          <Alert tone="warn">
-            Which load balancer hands out addresses in {cluster.name} is not known. This is the manifest of each that could, for copying.
-          </Alert>
+          <Alert tone="warn">Which load balancer hands out addresses in {cluster.name} is not known. Copy the manifest for the one that is installed.</Alert>
         </div>
       )}
       <div className={css['diff']}>
@@ -203,8 +201,8 @@ function Losing({ preview, subnets, force, onForce }: LosingProps) {
           {force
             ? preview.losing.length > 0
               ? 'They lose their addresses at once.'
-              : 'No Service was seen with one. Whichever takes one meanwhile loses it at once.'
-            : 'No new address is handed out. A subnet goes once none of its addresses is in use: until then it drains, and its Services keep what they have.'}
+              : 'No Service was seen with such an address. A Service that gets one meanwhile loses it at once.'
+            : 'No new address is handed out. A subnet is unassigned after none of its addresses is in use. Until then it drains, and Services keep the addresses that they have.'}
         </p>
         <Checkbox label="Don't wait: take the addresses away at once" checked={force} onChange={onForce} />
       </div>

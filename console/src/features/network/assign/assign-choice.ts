@@ -20,7 +20,7 @@ type Place = Pick<Cluster, 'id' | 'name' | 'status' | 'datacenter'>
 /** Whether subnets may be assigned to a cluster: the cluster must be ready and in the subnets' datacenter. */
 export function canChoose(cluster: Place, given: readonly Subnet[]): Verdict {
   if (cluster.status === 'deleting') return no('The cluster is being deleted')
-  if (cluster.status !== 'ready' && cluster.status !== 'degraded') return no(`${cluster.name} is not ready yet: it can be given subnets once it is`)
+  if (cluster.status !== 'ready' && cluster.status !== 'degraded') return no(`${cluster.name} is not ready yet: subnets can be assigned after it is ready`)
   for (const s of given) {
     const verdict = canAssignSubnet(s, cluster)
     if (!verdict.ok && s.datacenter.id !== cluster.datacenter.id) return verdict

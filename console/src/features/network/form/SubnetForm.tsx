@@ -130,7 +130,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                   options={datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
                 />
               ) : (
-                <Field label="Datacenter" hint="Fixed: its routes lead there">
+                <Field label="Datacenter" hint="Fixed: the subnet is routed to this datacenter">
                   <TextInput value={subnet.datacenter.code} readOnly />
                 </Field>
               )}
@@ -157,7 +157,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                   }}
                 />
               </div>
-              <Text name="gateway" label="Gateway" optional hint="The router's address in it; never handed out" mono />
+              <Text name="gateway" label="Gateway" optional hint="The router's address in the subnet; never handed out" mono />
               <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; none where it comes untagged" inputMode="numeric" className="num" />
               <Choose
                 name="purpose"

@@ -32,7 +32,7 @@ export function FormNotices({ restored, theirs, refused, was, form: { values: mi
           {refused && 'Nothing was saved. What you typed is still here.'}
           <Compared was={draftOf(was)} theirs={draftOf(theirs)} mine={mine} />
           <span className="row wrap" style={{ marginTop: 'var(--s-2)' }}>
-            <ActionButton label="Keep mine upon theirs" size="small" kind="primary" run={() => onMerge(theirs)} />
+            <ActionButton label="Apply my changes to theirs" size="small" kind="primary" run={() => onMerge(theirs)} />
             <ActionButton label="Take theirs" size="small" run={() => onTheirs(theirs)} />
           </span>
         </Alert>
@@ -44,7 +44,7 @@ export function FormNotices({ restored, theirs, refused, was, form: { values: mi
 
 function Compared({ was, theirs, mine }: { was: SubnetDraft; theirs: SubnetDraft; mine: SubnetDraft }) {
   const list = differences(was, theirs, mine)
-  if (list.length === 0) return <p>Its fields are as they were; only who has it has changed.</p>
+  if (list.length === 0) return <p>The fields of the subnet are unchanged; only its assignment has changed.</p>
   return (
     <table className={css['compare']}>
       <thead>

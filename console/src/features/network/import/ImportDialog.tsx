@@ -88,8 +88,8 @@ export default function ImportDialog() {
       command={<AsCommand complete={csv.trim() !== '' && form.read.ok} {...importCommands({ csv, file, origin: location.origin })} />}
     >
       <p>
-        A header row, then a subnet on each. Columns: <span className="mono">{csvColumns.join(', ')}</span>. A row with an <span className="mono">id</span>{' '}
-        changes that subnet, others are added. Nothing is written unless every row is right.
+        One header row, then one subnet per row. Columns: <span className="mono">{csvColumns.join(', ')}</span>. A row with an <span className="mono">id</span>{' '}
+        changes that subnet, others are added. Nothing is written unless every row is valid.
       </p>
       <div className="row wrap">
         <input ref={picker} type="file" accept=".csv,text/csv,text/plain" className="sr" tabIndex={-1} aria-label="CSV file" onChange={(e) => void pick(e)} />

@@ -35,7 +35,7 @@ const row = (line: number, does: 'create' | 'update' | 'nothing') => ({ line, na
 
 test('the summary counts the subnets that an import adds, changes and leaves unchanged', () => {
   const all = summaryOf({ rows: [row(2, 'create'), row(3, 'create'), row(4, 'update'), row(5, 'nothing')], problems: [] })
-  expect(all.text).toBe('Every row is right: 2 subnets to add, 1 subnet to change, 1 without a change.')
+  expect(all.text).toBe('Every row is valid: 2 subnets to add, 1 subnet to change, 1 without a change.')
   expect([all.verb, all.done, all.changes]).toEqual(['Import 3 subnets', '2 subnets added, 1 subnet changed', 3])
   expect(summaryOf({ rows: [row(2, 'nothing')], problems: [] }).changes).toBe(0)
 })

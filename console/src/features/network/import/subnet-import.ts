@@ -39,7 +39,7 @@ export function summaryOf({ rows, problems }: Pick<Answer<typeof subnetImport>, 
     text:
       problems.length > 0
         ? `${counted(problems.length, 'problem')} in ${counted(lines, 'line')}. Nothing was written: correct the text and check it again.`
-        : `Every row is right: ${parts.filter(Boolean).join(', ') || 'no rows'}.`,
+        : `Every row is valid: ${parts.filter(Boolean).join(', ') || 'no rows'}.`,
     /** Label of the button. */
     verb: added + changed === 0 ? 'Import' : `Import ${counted(added + changed, 'subnet')}`,
     /** Message after the import. */

@@ -47,7 +47,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
             <span>The cluster has not reported which addresses are in use.</span>
           ) : (
             <span className="t3" title={exact(data.observed_at)}>
-              As the cluster told at {clock(data.observed_at)}
+              As the cluster reported at {clock(data.observed_at)}
             </span>
           ))}
       </div>

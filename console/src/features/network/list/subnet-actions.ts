@@ -22,7 +22,7 @@ export const subnetActions = (s: Subnet): Action[] => [
   allowed(subnetUpdate).ok ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) } : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
   { label: 'Assign to a cluster', icon: 'cluster', can: all(allowed(clusterSubnetsAssign), canGive(s)), to: paths.assignSubnets({ subnets: s.id }) },
   ...(s.clusters.length === 0
-    ? [{ label: 'Unassign', icon: 'minus', can: no('No cluster has it') } satisfies Action]
+    ? [{ label: 'Unassign', icon: 'minus', can: no('It is assigned to no cluster') } satisfies Action]
     : s.clusters.map((c): Action => ({
         // A draining subnet can be removed at once, without waiting for the end of draining.
         label: s.status === 'draining' ? `Take from ${c.name} at once` : `Unassign from ${c.name}`,
@@ -42,7 +42,7 @@ function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict
 
 const together = (subnets: readonly Subnet[]): Verdict =>
   new Set(subnets.filter((s) => canGive(s).ok).map((s) => s.datacenter.id)).size > 1
-    ? no('They are in several datacenters; a cluster takes subnets of its own')
+    ? no('The subnets are in several datacenters; a cluster takes only subnets of its own datacenter')
     : yes
 
 /** Actions on the selected subnets. `clear` empties the selection. */

@@ -181,7 +181,7 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
         ) : (
           <>
             {operation && <ActionButton label="Cancel" can={all(allowed(operationCancel), canCancelOperation(operation))} run={cancel} />}
-            <ActionButton label="Go on in the background" kind="primary" run={() => close()} />
+            <ActionButton label="Continue in the background" kind="primary" run={() => close()} />
           </>
         )
       }

@@ -52,7 +52,7 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
         {s.cluster !== null && (
           <p>
             It is a {role} of the cluster <b className="strong">{s.cluster.name}</b>.{' '}
-            {isReset ? 'What runs on it stops, and starts elsewhere where there is room.' : ''}
+            {isReset ? 'What runs on the server stops, and starts on another server if there is room.' : ''}
           </p>
         )}
         {isReset ? (
@@ -62,8 +62,8 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
           </p>
         ) : (
           <p>
-            Nothing is said to the machine and nothing is wiped: it is forgotten, here and in the cluster. Should it start again it holds the configuration of
-            its old cluster, so keep it off the network until it is wiped.
+            Nothing is sent to the machine and nothing is wiped: Steelyard and the cluster forget it. If the machine starts again, it still has the
+            configuration of its old cluster, so keep it off the network until it is wiped.
           </p>
         )}
       </div>

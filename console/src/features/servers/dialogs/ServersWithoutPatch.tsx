@@ -54,7 +54,7 @@ export default function ServersWithoutPatch({ servers, onConfirm }: ServersWitho
         <a href={networkingDocs} target="_blank" rel="noreferrer">
           official documentation
         </a>{' '}
-        before you go on.
+        before you continue.
       </p>
     </FormDialog>
   )

@@ -35,7 +35,7 @@ function Ago({ at }: { at: string }) {
 export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
   const { talos } = server
   const contact = contactOf(server)
-  if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not asked yet'}</span>
+  if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not contacted yet'}</span>
   if (contact.kind === 'answered') {
     return (
       <>

@@ -173,7 +173,7 @@ function EligibilityPanel({ server }: { server: Server }) {
               <Icon name={e.ok ? 'check' : 'close'} />
               <span>
                 {checkTitle(e.check)}
-                <span className="sr">{e.ok ? ': holds' : ': does not hold'}</span>
+                <span className="sr">{e.ok ? ': passed' : ': failed'}</span>
               </span>
               {!e.ok && e.reason !== null && <p>{e.reason}</p>}
             </li>

@@ -30,7 +30,7 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
     return {
       tone: 'warn',
       title: 'This server is to be confirmed.',
-      text: identity.note ?? 'Compare the hardware below with the machine: it may join a cluster once a person has confirmed it.',
+      text: identity.note ?? 'Compare the hardware below with the machine: the server may join a cluster only after a person has confirmed its hardware.',
       steps: [],
       claims: [known],
     }
@@ -45,11 +45,11 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
     steps:
       s.cluster === null
         ? [
-            'If another machine was given this address: give it back, then keep the one that is known.',
-            'If the machine or its board was replaced: take the one that answered. What was known of the old hardware is forgotten.',
+            'If another machine got this address: give the address back to this server, then keep the known hardware.',
+            'If the machine or its board was replaced: take the hardware that answered. The record of the old hardware is deleted.',
           ]
         : [
-            'If another machine was given this address: give it back, then keep the one that is known.',
+            'If another machine got this address: give the address back to this server, then keep the known hardware.',
             `If the machine was replaced: other hardware can't take its place in a cluster. Replace the server in ${s.cluster.name}.`,
           ],
     claims: [
@@ -85,7 +85,7 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
         : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
       'Give one of them a UUID of its own in its firmware settings, or switch it off. Talos tells machines apart by UUID, so two can never be in one cluster.',
       same
-        ? `Then confirm that what answers as ${s.name} is the one that is meant.`
+        ? `Then confirm that what answers as ${s.name} is the right machine.`
         : `Then say which of the two is ${s.name}; the other is added as a server of its own.`,
     ],
     claims: [
