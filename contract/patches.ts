@@ -117,7 +117,7 @@ export const PreviewWarning = z.object({
   /** The eligibility check that would no longer pass; null for a link that the server does not have. */
   check: z.nullable(z.enum(eligibilityChecks)),
   message: z.string(),
-  /** The link concerned and the line of the body that names it, or null. */
+  /** `link`: name of the network link, or null. `line`: line of the body that names the link, or null. */
   link: z.nullable(z.string()),
   line: z.nullable(z.int()),
 })

@@ -233,7 +233,7 @@ describe('servers that join by themselves', () => {
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
   })
 
-  test('an earlier image fills the form again, without its used-up token', async () => {
+  test('choosing an earlier image fills the form with its settings, without the used-up token', async () => {
     await go('Servers')
     await page.getByRole('link', { name: 'Prepare image' }).click()
     const earlier = table('Earlier images').getByRole('row').filter({ hasText: 'warsaw-rack-7' })

@@ -273,7 +273,7 @@ describe('by keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('a subnet is unassigned at once after the name of the cluster was typed, and removed', async () => {
+  test("typing the cluster's name unassigns a subnet at once, which can then be removed", async () => {
     await act(`Unassign from ${cluster.name}`)
     const atOnce = page.getByRole('checkbox', { name: /^Don't wait/ })
     await atOnce.waitFor()

@@ -1,4 +1,4 @@
-/** The Node version that each platform gets, and the features that the oldest of them lacks. */
+/** Checks which Node version each platform gets. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isTest, sourceFiles } from './imports.ts'
@@ -35,7 +35,7 @@ test('versions are compared by number', () => {
   expect(['24.0.0', '24.6.9', '24.7.0', '24.10.0', '26.0.0'].map((v) => isAtLeast(v, '24.7.0'))).toEqual([false, false, true, true, true])
 })
 
-test('on Linux and macOS, on Intel and ARM, the pinned Node is in the lockfile', () => {
+test('the lockfile contains the pinned Node for Linux and macOS, each for Intel and ARM', () => {
   const platforms = pinned.map(([name, version]) => {
     const { version: held, os, cpu } = locked[`node_modules/${name}`]!
     expect(held).toBe(version)

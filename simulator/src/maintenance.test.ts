@@ -203,7 +203,7 @@ test('applying a configuration adds volumes and address lists; the time is in it
   expect((await client.list(resources.volumeStatus)).items.map(({ id }) => id).toSorted()).toEqual(['EPHEMERAL', 'META', 'STATE'])
 })
 
-test('a configuration is refused with reasons and changes nothing', async () => {
+test('an invalid configuration is refused with the reasons and changes nothing', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)

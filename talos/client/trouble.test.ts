@@ -21,7 +21,7 @@ test('an image that can’t be pulled is reported once and stays the reason whil
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
   expect(found.reason).toBe('failed to pull image "x:v1": connection refused')
   expect(found.lines).toEqual([...log, `${again} (60 times)`])
-  // The line with the failure is no longer in the log.
+  // The log no longer has the line that Talos wrote about the failure. The reason comes from containerd's line.
   expect(troubleIn(again).reason).toBe('fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused')
 })
 

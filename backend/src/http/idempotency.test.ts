@@ -54,7 +54,7 @@ test("a stored response can't be read from the database", async () => {
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows)).not.toContain('SSS')
   expect((await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).text).toBe(text)
-  // An answer from before sealing was introduced is not sent again.
+  // A response stored unencrypted, as older versions did, is not replayed.
   await backend.platform.db
     .updateTable('idempotent_call')
     .set({ answer: JSON.stringify({ body: text, etag: null }) })

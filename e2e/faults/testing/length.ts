@@ -1,2 +1,2 @@
-/** Whether the fault tests run in full, as by `npm run faults`: every effect point, more kills, more moments. `npm test` has 17 minutes for everything. */
+/** Whether the fault tests run in full, as `npm run faults` does: kills before and after every effect, and at more random times. `npm test` runs fewer to save time. */
 export const isAtLength = process.env['FAULTS'] === 'at-length'

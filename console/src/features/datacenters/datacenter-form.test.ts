@@ -74,7 +74,7 @@ test('the form previews the code of a new datacenter', () => {
   expect(codePreview({ ...poznan, city_code: 'PO' })).toBeNull()
 })
 
-test('filling the form from a datacenter and reading it changes nothing; the code can change only while nothing refers to it', () => {
+test('a datacenter that is put into the form and read back is unchanged; its code can change only while nothing refers to the datacenter', () => {
   const d: Datacenter = {
     ...sent,
     tier: 3,

@@ -63,7 +63,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   const indent = bare ? column : here.indent
   const path: string[] = []
   let limit = indent
-  // The dash of a list item is in the column of the list's key or to the right of that column, so the search for the key includes the dash's column.
+  // In YAML a list item's dash may be in the same column as the list's key, so the key can be in the dash's own column.
   let dashed = !bare && here.dashes.length > 0
   if (!bare) for (const _ of here.dashes) path.unshift('[]')
   if (dashed) limit = (here.dashes[0] ?? 0) + 1

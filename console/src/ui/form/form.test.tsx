@@ -104,7 +104,7 @@ test('sends the values as the schema parses them, trimmed', async () => {
   await waitFor(() => expect(send).toHaveBeenCalledWith({ name: 'poz', vlan_id: 7, exclude: ['a', 'b'], first: true }, expect.any(String)))
 })
 
-test('shows the error of the API at its field, focused, until a value changes', async () => {
+test('shows an error of the API at its field, which gets the focus; the error disappears when any value changes', async () => {
   render(<Example send={() => Promise.reject(new Refused('Not valid', 422, { 'exclude.1': 'Line 2 is no address' }))} />)
   await userEvent.type(field('Name'), 'poz')
   await save()

@@ -179,7 +179,7 @@ const rollBack = (turn: ClusterTurn, operationId: string): Promise<void> =>
     await wakeMembers(engine, tx, members)
   })
 
-/** Follows a cancel or retry of the cluster's operation. `too-late`: the cancel can have no effect. */
+/** Carries out a requested cancel or retry of the cluster's operation. `too-late`: the operation can't be cancelled any more. */
 export async function followRequests(turn: ClusterTurn): Promise<'again' | 'nothing' | 'ended' | 'too-late'> {
   const { row } = turn.state
   const { db, operations } = turn.parts

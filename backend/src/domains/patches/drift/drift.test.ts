@@ -179,7 +179,7 @@ test("images changed by others' upgrade are adopted instead of reported as drift
   expect(now).not.toContain(`:v${before}`)
 })
 
-test('after an upgrade by others, the cluster shows the new version, and an event announces it', async () => {
+test('after an upgrade outside of Steelyard, the cluster shows the new version, and an event reports it', async () => {
   await backend.platform.db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
   await world.until(

@@ -203,7 +203,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The CLI command reads patches from files, which don't exist for patches in the draft: then no command is shown.
+                // The CLI command reads patches from files. A patch in the draft has no file, so no command is shown if there is one.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}
