@@ -168,7 +168,7 @@ export const joiningScreens: readonly Screen[] = [
         .getByLabel('Name')
         .fill(`shown-once-${Date.now() % 1_000_000_000}`)
       await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
-      await page.getByText('Copy it now: it is not shown again.').waitFor()
+      await page.getByText('Copy the token now: it is not shown again.').waitFor()
     },
   },
   {

@@ -106,7 +106,7 @@ export const networkScreens: readonly Screen[] = [
     name: 'network-import',
     path: '/infra/network',
     ready: (page) =>
-      importing(page, 'name,cidr,gateway,datacenter\npoz-x,198.18.0.0/24,198.18.0.1,PL-POZ-1\npoz-y,198.18.1.0/24,,PL-POZ-1', /^Every row is right/),
+      importing(page, 'name,cidr,gateway,datacenter\npoz-x,198.18.0.0/24,198.18.0.1,PL-POZ-1\npoz-y,198.18.1.0/24,,PL-POZ-1', /^Every row is valid/),
   },
   {
     name: 'network-import-problems',
