@@ -80,11 +80,15 @@ test('parsing stops at the limits of rows and cells', () => {
 test('with limits, parsing a file of commas takes a fraction of the time of parsing all its cells', () => {
   const size = 1024 * 1024
   const bounds = { records: 5002, cells: 100 }
-  const took = (text: string, how?: typeof bounds) => {
-    const began = performance.now()
-    parseCsv(text, how)
-    return performance.now() - began
-  }
+  /** The least of five times, in ms, because one run may be interrupted by garbage collection or another process. */
+  const leastTime = (text: string, how?: typeof bounds) =>
+    Math.min(
+      ...[1, 2, 3, 4, 5].map(() => {
+        const began = performance.now()
+        parseCsv(text, how)
+        return performance.now() - began
+      }),
+    )
   const texts = [
     `a\n${','.repeat(size)}b`,
     `a\n${',\n'.repeat(size / 2)}`,
@@ -92,7 +96,6 @@ test('with limits, parsing a file of commas takes a fraction of the time of pars
     'a\n'.repeat(size / 2),
     `a\n${' ,\n'.repeat(size / 3)}`,
   ]
-  for (const text of texts) took(text, bounds)
-  const ratios = texts.map((text) => took(text, bounds) / took(text))
+  const ratios = texts.map((text) => leastTime(text, bounds) / leastTime(text))
   for (const ratio of ratios) expect(ratio).toBeLessThan(0.5)
 })
