@@ -136,7 +136,7 @@ test('the test creates one secret of each kind', async () => {
   const rotated = (await backend.call(authorizeRefresh, { body: { refresh_token: admin.refreshToken, rotate: true } })).answer!
   plant('rotated refresh token', rotated.refresh_token!)
   plant('second access token', rotated.access_token)
-  // Tokens in wrong places.
+  // Requests with tokens in wrong places.
   for (const url of [`/v1/session?access_token=${admin.accessToken}`, `/v1/nodes/${admin.refreshToken}`, `/${admin.accessToken}`])
     keep(
       url.slice(0, 20),
@@ -154,7 +154,7 @@ test('the test creates one secret of each kind', async () => {
   expect(shown).toContain('••••')
   keep('patchUpdate', await admin.call(patchUpdate, { params: { ...params, patchId }, body: { body: `# said again\n${shown}` } }), 200)
   keep('patchPreview', await admin.call(patchPreview, { params, body: { patch_id: patchId, body: shown } }), 200)
-  // A refused value must not appear in logs or in the error either.
+  // A refused value must appear neither in logs nor in the error.
   const broken = [
     auth(' : : ['),
     auth('\n          pasword: x'),
@@ -189,11 +189,11 @@ test('the test creates one secret of each kind', async () => {
   const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
   plant('join token', join.token)
   plant('join token without its beginning', join.token.slice('sy-join-'.length))
-  // The factory doesn't answer, so the reason is stored too.
+  // The image factory doesn't answer, so an error message is stored with the image.
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
-  // A server that joins with the token, a refused one, and a token in the wrong place.
+  // One server joins with the token. Other announcements are refused or have the token in the wrong place.
   const [booted] = await world.simulator.boot({ kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}` })
   await world.until(
     async () => (await admin.call(serverList, { query: { q: booted!.disk.identity.uuid } })).answer!.total,
@@ -222,7 +222,7 @@ test('the test creates one secret of each kind', async () => {
   expect(secrets.size).toBeGreaterThan(30)
 }, 120_000)
 
-/** Calls that return a secret on purpose: credentials, and images for users who may create the token in them. */
+/** Calls that return a secret on purpose: credentials, and images with their join token, for users who may create tokens. */
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
 const tellsToken = (o: Operation, token: string): boolean => (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
 const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }

@@ -80,7 +80,7 @@ export function readConfig(environment: Environment, folder: string) {
       wrong(name, 'must be a URL that begins with http:// or https://')
       return undefined
     }
-    // The URL is shown to people, put into kernel arguments and extended by paths.
+    // The URL is shown to users and put into kernel arguments, so it must not contain credentials. Paths are appended to it.
     if (parsed.username !== '' || parsed.password !== '') wrong(name, 'must hold no user name and no password')
     if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
     return parsed.href.replace(/(?<!\/)\/+$/, '')
@@ -127,7 +127,7 @@ export function readConfig(environment: Environment, folder: string) {
     wrong('HOST', `is ${host}, which others can reach: set STEELYARD_TLS_CERT and STEELYARD_TLS_KEY, or STEELYARD_TRUSTED_PROXIES, or STEELYARD_INSECURE=1`)
   }
 
-  // Not `URL`: a database on a unix socket has a URL without a host.
+  // Isn't parsed with `URL`, because the URL of a database on a unix socket has no host.
   const databaseUrl = value('DATABASE_URL')
   if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(databaseUrl)) wrong('DATABASE_URL', 'must be a URL that begins with postgresql://')
 
@@ -177,7 +177,7 @@ export function readConfig(environment: Environment, folder: string) {
     roles: roles as Role[],
     /** Pregenerated private keys of cluster authorities; only allowed in a simulation. */
     simulatedKeysFile,
-    /** The effect at which the process kills itself; set only by tests. */
+    /** Name of the side effect at which the process kills itself; set only by tests. */
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name))

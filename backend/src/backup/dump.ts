@@ -41,7 +41,10 @@ const askSequences = `select sequencename as name, last_value::text as last from
 
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Counts what was read in `count`. @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match the database */
+/**
+ * `count` receives the numbers of tables, rows and files that were read.
+ * @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match the database
+ */
 export async function* dump({ client, config, version }: DumpParts, count: DumpCount): AsyncGenerator<Buffer> {
   const names = async () => (await client.query<{ name: string }>(askTables)).rows.map((row) => row.name)
   const tables = await names()
@@ -77,7 +80,7 @@ async function* table(client: PoolClient, name: string, count: DumpCount): Async
   count.rows += stream.rowCount
 }
 
-/** Read after the tables: an escrow file is written before its secrets are used, so every cluster that uses its secrets has a file by that time. */
+/** Must run after the tables were read: an escrow file is written before the cluster's secrets are used, so no file is missing. */
 async function* files(client: PoolClient, config: Config, count: DumpCount): AsyncGenerator<Buffer> {
   const escrowed = new Set<string>()
   for await (const { kind, name, bytes } of readFiles(config)) {

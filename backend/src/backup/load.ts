@@ -37,7 +37,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
   const files: SavedFile[] = []
   let tables = 0
   let rows = 0
-  /** The bytes up to the end of the part, whose last record states the expected amount. */
+  /** Yields the bytes of a part. The `end` record after them sets `expected`, their number of rows or bytes. */
   let expected = 0
   async function* bytes(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -137,7 +137,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
 
 async function fill(client: PoolClient, text: string, rows: AsyncIterable<Buffer>): Promise<number> {
   const stream = client.query(copyFrom(text))
-  // Handles the rejection from the start, because the database may refuse the COPY while rows are still being read.
+  // Added early, so that the rejection is handled even if the database refuses the COPY while rows are still being read.
   const over = finished(stream)
   over.catch(() => undefined)
   try {

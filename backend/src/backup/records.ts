@@ -1,6 +1,6 @@
 /**
- * The content of a backup file: a list of parts. Each has a line of JSON, optional bytes and a count at the end, so that
- * missing parts are detected. kind (1) | length (4) | bytes
+ * The content of a backup file: a list of parts. A part begins with a JSON record. Tables and files have data records and a record with a
+ * count after that, so that missing data is detected. Format of a record: kind (1 byte) | length (4 bytes) | bytes
  */
 import { BackupRefused } from './sealed.ts'
 

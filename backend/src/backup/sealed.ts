@@ -72,7 +72,7 @@ export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array
   for await (const { bytes, isLast } of pieces(source, pieceBytes)) yield piece(bytes, isLast)
 }
 
-/** Splits the bytes into pieces of one size and marks the last piece, which shows only when no byte follows. Empty input gives one empty piece. */
+/** Splits the bytes into pieces of equal size and marks the last piece. Empty input gives one empty piece. */
 async function* pieces(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   let waiting: Buffer[] = []
   let length = 0

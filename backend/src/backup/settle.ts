@@ -1,5 +1,5 @@
 /**
- * State of a restored installation. The machines have changed since the backup, so old observations are deleted, and every cluster and every
+ * Prepares a restored database. The machines may have changed since the backup, so old observations are deleted, and every cluster and every
  * open operation is held: Steelyard sends nothing to a held object until a user resumes it (see `engine/holds.ts`). Runs in the transaction of the
  * restore, after the migrations.
  */
@@ -9,8 +9,8 @@ import type { PoolClient } from 'pg'
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 /**
- * Event numbers to skip: more than are published between a backup and its restore, so that a client that resumes an older stream has to fetch everything
- * again.
+ * Number of event ids to skip: more than are published between a backup and its restore. A client that resumes an older stream then has to
+ * reload everything.
  */
 const skippedEvents = 1_000_000
 
@@ -48,7 +48,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // A server's state is unknown until it is contacted. Every row gets this transaction's id, because ids from the old database may be in the future here.
+  // A server's state is unknown until it is contacted. The update replaces the transaction ids in the rows, which may be too high for this database.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
@@ -57,7 +57,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update subnet_assignment set used = null')
   await run('delete from subnet_use')
 
-  // Sessions that ended and tokens that were used after the backup would become valid again.
+  // Otherwise sessions that ended and tokens that were used after the backup would be valid again.
   await run('delete from session')
   await run('update publication set last_event = last_event + $1', [skippedEvents])
   return { clusters, operations }

@@ -17,7 +17,7 @@ function readHead(text: string): ChainHead | undefined {
 }
 
 async function verdictOf(config: Config, around: Surroundings, noted: ChainHead | undefined): Promise<ChainVerdict> {
-  // Looks for key and database first, because a check must not create them.
+  // Checks first that key and database exist, because verifying must not create them.
   if (!(await stat(config.keyFile).catch(() => undefined)))
     throw new Refusal(`There is no key file at ${config.keyFile}, without which the chain can't be checked: set STEELYARD_KEY_FILE to it`)
   if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))

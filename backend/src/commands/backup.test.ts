@@ -1,4 +1,4 @@
-/** Runs `backup` and `restore` on a PostgreSQL in place of an external one. `main.test.ts` tests the embedded one. */
+/** Runs `backup` and `restore` on a database that is configured as external. `main.test.ts` tests the embedded PostgreSQL. */
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -75,7 +75,7 @@ async function backedUp(from = settings): Promise<string> {
 const file = await backedUp()
 
 const tables = `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
-/** Tables that a restore changes by design, and those that the backup writes afterwards. */
+/** Tables that may differ: a restore changes them by design, or `backup` writes to them after it has read them. */
 const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
 
 test('a restore brings back all data, the key file and the escrow file; the audit log stays valid and records the restore', async () => {
@@ -100,7 +100,7 @@ test('a restore brings back all data, the key file and the escrow file; the audi
   const head = (await query<{ hash: string; seq: number }>(source.database.connection, 'select last_hash as hash, last_audit::int as seq from publication'))[0]!
   expect(await runCommand((around) => auditVerify([], around), to.settings)).toMatchObject({ code: 0 })
   expect((await restored.domains.audit.verify({ hash: head.hash, seq: head.seq })).ok).toBe(true)
-  // New numbers continue after the old ones.
+  // Sequences continue after their restored values, so a new row can be inserted.
   expect(
     (
       await person.call(datacenterCreate, {
@@ -228,7 +228,7 @@ test('a restore that is interrupted or loses the database leaves nothing behind,
   const to = await target()
   const over = new AbortController()
   const ending = (async () => {
-    // From its first change to its commit, the restore is one transaction.
+    // Ends the restore's connection after the first change, in the middle of the transaction.
     while (!over.signal.aborted) {
       const rows = await query<{ pid: number }>(
         to.connection,
@@ -255,7 +255,7 @@ test('a backup of a newer schema is refused, one of an older schema is migrated'
   const known = await readMigrations()
   expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows up to/)
   expect(() => demandKnownSchema(manifest, known.with(2, { ...known[2]!, checksum: 'x' }))).toThrow(/is not the one/)
-  // A backup of the version before the audit log had a key.
+  // A backup from a version whose audit log had no key yet.
   const older = await target()
   const client = new Client(older.connection)
   await client.connect()

@@ -36,7 +36,7 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
   if (!given) return exitCodes.usage
   const { file, passphraseFile } = given
   return withSettings(around, async (config) => {
-    // Checked first, because opening the database would create one.
+    // Checked before the database is opened, because opening would create a missing database.
     if (!(await stat(config.keyFile).catch(() => undefined))) throw new Refusal(`There is no key file at ${config.keyFile}, so nothing can be backed up`)
     if (await stat(file).catch(() => undefined)) throw new Refusal(`${file} exists already, and is not overwritten: give another name`)
     const passphrase = await readPassphrase(passphraseFile, true, around)

@@ -43,7 +43,7 @@ async function keyFile({ good, warning, bad }: Report, { keyFile: file, dataFold
 
 async function database(report: Report, config: Config, around: Surroundings): Promise<void> {
   const { good, warning, bad } = report
-  // The first start writes this file. Without it, opening the database would create one.
+  // The first start writes this file. If it is missing, opening the database would create a database.
   if (config.databaseUrl === undefined && !(await found(path.join(config.dataFolder, 'process-id'))))
     return warning('database', `Steelyard has not run with the data folder ${config.dataFolder} yet; the first start makes the database`)
   const check = async (opened: Database): Promise<void> => {
@@ -69,7 +69,7 @@ async function database(report: Report, config: Config, around: Surroundings): P
   await withDatabase(config, around, check, { waitMs: 5_000 }).catch((error: unknown) => bad('database', messageOf(error)))
 }
 
-/** Checks that need the program's own domains. */
+/** Checks the stored data: key file, users, servers, restore and audit log. */
 async function inside({ good, warning, bad }: Report, config: Config, around: Surroundings, opened: Database): Promise<void> {
   if (!(await found(config.keyFile)))
     return bad('fingerprint', `The database is sealed, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to it`)
@@ -143,7 +143,7 @@ async function space({ good, bad }: Report, { dataFolder }: Config): Promise<voi
   else good('disk', text)
 }
 
-/** Exit code 0 if no check failed; warnings are no failure. `--json` prints the findings as a list. */
+/** Exit code 0 if no check failed; warnings don't count as failures. `--json` prints the findings as a list. */
 export async function doctor(args: readonly string[], around: Surroundings): Promise<number> {
   const unknown = args.find((arg) => arg !== '--json')
   if (unknown !== undefined) {

@@ -1,4 +1,4 @@
-/** `serve`: starts settings → database → parts → roles, waits for a signal, and stops everything in reverse order. */
+/** `serve`: reads the settings, starts database, parts and roles in this order, waits for a signal, and stops everything in reverse order. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -105,7 +105,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     await platform.publisher.stop()
     domains.events.stop()
   })
-  // A key was added to the key file: data keys wrapped by older keys are wrapped with the newest.
+  // After a key was added to the key file: wraps the data keys again with the newest key.
   const rewrapped = await platform.vault.rotate(platform.db)
   if (rewrapped > 0) log.info('vault.rotated', { count: rewrapped })
   await firstUser(platform, domains)

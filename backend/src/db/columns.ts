@@ -36,7 +36,7 @@ export type Place = keyof typeof joiningSteps | keyof typeof leavingSteps | 'don
 /** Device path → WWID. */
 export type DiskWwids = Readonly<Record<string, string>>
 
-/** A disk that a user agreed to wipe, with its content at that time. */
+/** A disk that a user agreed to wipe, and the disk's content at the time of the agreement. */
 export interface Agreed {
   readonly model: string | null
   readonly serial: string | null

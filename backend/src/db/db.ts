@@ -25,7 +25,7 @@ const types: CustomTypesConfig = {
 export type Database = ReturnType<typeof connect>
 
 interface ConnectOptions {
-  /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
+  /** URL of an external PostgreSQL; for the embedded one the socket's folder, user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
   /** Called when an idle connection breaks. The pool replaces the connection. */
@@ -37,16 +37,16 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
-    // A statement that takes longer than the time limit of a request is stuck; the engine and migrations use short statements too.
+    // A statement that exceeds the time limit of a request counts as stuck. Statements of the engine and of migrations are short too.
     statement_timeout: 25_000,
-    // A process that stops inside a transaction keeps its row locks. Its lease expires after the same time, so others can take over.
+    // A process that hangs inside a transaction keeps its row locks. They are released after this time, when its lease expires too.
     idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
-  // A checked-out connection that ends between two queries emits only this event; its next query fails.
+  // If a checked-out connection ends between two queries, it emits only this event. The error is reported by the next query, which fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const connecting = async () => {
     try {
@@ -102,7 +102,7 @@ export function isDatabaseGone(error: unknown): boolean {
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error means only that the database was unavailable, so that the work is retried later. Unlike
+ * Whether an error only means that the database was unavailable: the work is then retried later. Unlike
  * `isDatabaseGone`, which accepts any refused connection, this works for errors from any source.
  */
 export const lostDatabase = (error: unknown): boolean =>

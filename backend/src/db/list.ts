@@ -1,4 +1,4 @@
-/** Reads pages of a declared list from the database. A sort key or filter without SQL does not compile. */
+/** Reads pages of the contract's lists from the database. A sort key or filter without SQL is a compile error. */
 import { type Expression, type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
 import { type AnyList, type FilterKey, filtersOf, type FilterValue, type ListQuery, orderOf, type SortKey } from '#contract/list.ts'
 import { likePattern } from './db.ts'

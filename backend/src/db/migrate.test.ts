@@ -15,7 +15,7 @@ afterAll(async () => {
 async function freshPool() {
   const { connection, drop } = await freshDatabase()
   const pool = new Pool({ ...connection, max: 4 })
-  // Connections that are closing report that the database was dropped, directly or through the pool.
+  // Ignores errors of closing connections whose database was dropped. Either the connection or the pool emits them.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   closing.push(async () => {

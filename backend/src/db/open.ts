@@ -1,4 +1,4 @@
-/** Opens the configured database: the embedded PostgreSQL, started or adopted, or that of DATABASE_URL. */
+/** Opens the database of DATABASE_URL, or else the embedded PostgreSQL, which is started, or adopted if it already runs. */
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -73,7 +73,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
     const database = connect({ connection: embedded.connection, onIdleError })
     const close = async () => {
       await database.close()
-      // Without the lock, the server belongs to another Steelyard.
+      // If this process doesn't hold the lock, the server belongs to another Steelyard.
       if (unlock) await embedded.stop()
       unlock?.()
     }

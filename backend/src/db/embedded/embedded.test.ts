@@ -208,7 +208,7 @@ test('a start that fails leaves no server behind, and reports its own reason ins
     folder,
     account,
     binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
-    // Stopped right after the server was launched.
+    // The program is told to stop right after the server was launched.
     machine: testMachine,
     log: silent,
     stopAsked: () => asked || (asked = existsSync(path.join(folder, 'postgres/postmaster.pid'))),

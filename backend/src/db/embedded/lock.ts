@@ -1,6 +1,6 @@
 /**
  * One Steelyard per data folder. The lock file contains the id and the start time of the process that holds it, so that another process
- * with a reused id isn't mistaken for the holder. The lock of a dead process is taken over, that of a living process never, however slow it is.
+ * with a reused id isn't mistaken for the holder. A dead process loses its lock; a living process keeps it, however slow it is.
  */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -21,7 +21,7 @@ export class FolderInUse extends Refusal {
 /** `began`: start time of the process as the system reports it, compared as text. */
 type Holder = { pid: number; began: string }
 
-/** Field 22 of /proc/<pid>/stat (proc(5)), after the name in parentheses, which may contain any character; on other systems the output of ps. */
+/** Field 22 of /proc/<pid>/stat (proc(5)), counted after the process name, which may contain any character; on other systems the output of ps. */
 function beganAt(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -78,7 +78,7 @@ export function lockFolder(folder: string, machine: Machine): () => void {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
         throw error
       }
-      // Another process may have taken over the lock after it was read here and before it was renamed. That process then gets its lock back.
+      // Another process may have taken the lock between reading and renaming the file. That process gets its lock back.
       const taken = read(aside)
       if (lives(machine, taken)) {
         try {

@@ -12,7 +12,7 @@ const leastFreeBytes = 16 * 1024 ** 2
 /** PostgreSQL doesn't start if one of these is missing, as in an incomplete copy (PostgreSQL, "Database File Layout"). */
 const essential = ['PG_VERSION', 'global/pg_control']
 
-/** Added to the reason that PostgreSQL logs, because on a full disk its log has none. */
+/** Text to append to PostgreSQL's error message, because on a full disk its log contains no reason. Empty if there is room. */
 export function roomLeft(folder: string): string {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''

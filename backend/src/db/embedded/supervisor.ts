@@ -17,7 +17,7 @@ import type { Binaries } from './binaries.ts'
 import { holdsDatabase, makeDatabase, reasonIn, roomLeft, systemIdentifier } from './postgres-folder.ts'
 
 export interface EmbeddedOptions {
-  /** Folder of `postgres/` and its log, which the account can enter. */
+  /** Folder that contains `postgres/` and its log. The account can enter the folder. */
   readonly folder: string
   readonly account: Account | undefined
   readonly binaries: Binaries
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
   readonly forgetful?: boolean
   /** Whether the program was told to stop; a slow start is then abandoned. */
   readonly stopAsked?: () => boolean
-  /** False for a short command beside another Steelyard, which owns the server. The server stays when the command ends. */
+  /** False for a short command that uses the server of a running Steelyard: the server then keeps running when the command ends. */
   readonly ours?: boolean
 }
 
@@ -37,7 +37,7 @@ const startTimeoutMs = 90_000
 /** How often to check that the server answers, and that its process exists. */
 const checkMs = 1_000
 const lifeCheckMs = 100
-/** The same while the server starts. Each check costs the server a process. */
+/** How often to check whether a starting server answers. Each check costs the server a process. */
 const answerCheckMs = 40
 /** Time from the signal for a fast shutdown to that for an immediate one. The checkpoint takes long on a busy disk. */
 const fastStopMs = 20_000
@@ -46,7 +46,7 @@ const largestLogBytes = 8 * 1024 ** 2
 /** PostgreSQL's messages for errors that waiting doesn't fix (src/backend/utils/init/miscinit.c, storage/file). */
 const hopeless = /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
 
-// Reads the file relative to the server's working directory, even if that was moved: pg_control_system() would use the original path.
+// Reads relative to the server's working directory, so moving the directory doesn't matter. pg_control_system() would use the original path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
 /** A private folder with a short path for the socket. @throws Error if the folder belongs to another account */
@@ -159,7 +159,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Requests a fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, an immediate one, from which the next start recovers. */
+  /** Requests a fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, requests an immediate one; the next start recovers. */
   const end = async (server: number, isOver: () => boolean): Promise<void> => {
     for (const [signal, withinMs] of [['SIGINT', fastStopMs] as const, ['SIGQUIT', immediateStopMs] as const]) {
       if (isOver()) return
@@ -169,7 +169,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     if (!isOver()) log.warn('database.stop_slow', { pid: server })
   }
 
-  /** Starts or adopts a server. If PostgreSQL's lock refuses a start, it is retried: the holder may still be starting, or be dead and not yet reaped. */
+  /** Starts or adopts a server. If PostgreSQL's lock refuses a start, retries: the lock's holder may still be starting, or be dead and not yet reaped. */
   const bringUp = async (patient: boolean): Promise<'started' | 'adopted'> => {
     let told = ''
     const until = performance.now() + startTimeoutMs
@@ -184,7 +184,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const child = launch()
       while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
         await sleep(answerCheckMs)
-        // The program was told to stop during the start; the server is ended below.
+        // If the program was told to stop during the start, the server is ended below.
         if ((await isServing()) && !isGivenUp()) return child.hasEnded() ? 'adopted' : 'started'
       }
       const reason = `${lastLogLines()}${roomLeft(folder)}`
@@ -227,7 +227,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   /** Runs when this process exits, so it can't wait for anything. */
   const endWithUs = (): void => {
     if (making?.pid !== undefined && making.exitCode === null) tell(-making.pid, 'SIGKILL')
-    // If a shutdown is already in progress, it isn't waited for any longer.
+    // A shutdown that is already in progress becomes an immediate one.
     const signal = stopping ? 'SIGQUIT' : 'SIGINT'
     if (launched && !launched.hasEnded()) tell(launched.pid, signal)
     else if (serving !== undefined && serving === pid()) tell(serving, signal)
@@ -277,7 +277,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const server = pid()
       if (serving !== undefined && serving === server) {
         await end(server, () => !existsSync(lock) || !isAlive(machine, server))
-        // The process may still exist after its lock is removed, until it is reaped, so this waits at most a second.
+        // The server removes its lock before its process is gone. Waits at most a second for the process.
         for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
       }
       callOff()

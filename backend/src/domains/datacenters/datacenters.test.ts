@@ -173,7 +173,7 @@ test('a server added concurrently with a change of the code is added before or a
           () => false,
         ),
     ])
-    // The later call saw the result of the earlier one: the datacenter is removed and the server isn't added, or both exist.
+    // Either the datacenter is removed and the server isn't added, or the server is added and the datacenter stays.
     expect({ round, removed: removed.status }).toEqual({ round, removed: added ? 409 : 204 })
     expect([200, 404, 409]).toContain(changed.status)
   }
@@ -187,7 +187,7 @@ test('changing a datacenter detects servers that were added while the change was
   await db.transaction().execute(async (tx) => {
     await insertServer(answer!.id, 'calm-otter-401').execute(tx)
     change = operator.call(datacenterUpdate, { params, body: { index: 700 } })
-    // The change waits for the lock on the datacenter's row, which adding the server holds.
+    // The change waits for the lock on the datacenter's row. The transaction that adds the server holds this lock.
     await expect
       .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
       .toBeGreaterThan(0)

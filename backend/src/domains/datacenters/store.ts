@@ -18,8 +18,8 @@ export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
   tx.selectFrom('datacenter').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
 /**
- * Counts what refers to a datacenter whose row is locked, here across all tables instead of in the domains: every row that refers to the datacenter takes a
- * share lock on the datacenter's row (by its foreign key), which this lock excludes, so that no reference is added before the transaction ends.
+ * Counts the references to a datacenter in the tables of all domains. The caller has locked the datacenter's row: no reference is added before the
+ * transaction ends, because a new reference needs a share lock on that row (by its foreign key).
  * `additions`: running operations that add servers to the datacenter. `join_tokens`: tokens that can still be used and assign servers to it.
  */
 export async function referring(tx: Tx, id: string, at: Date) {
@@ -33,7 +33,7 @@ export async function referring(tx: Tx, id: string, at: Date) {
   return rows[0]!
 }
 
-/** Sets the datacenter of removed servers and deleted clusters to null, because they would block its deletion for ever. The audit log still has it. */
+/** Sets the datacenter of removed servers and deleted clusters to null, so that they don't block its deletion. The audit log keeps the datacenter. */
 export async function forgetIn(tx: Tx, id: string): Promise<void> {
   await sql`update server set datacenter_id = null where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
   await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)
@@ -69,7 +69,7 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['datacenter
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** Writes removed servers again after the datacenter's code has changed: lists of them show the code and reload only rows that were written. */
+/** Rewrites the rows of removed servers after the datacenter's code has changed, because lists that show the code reload only rewritten rows. */
 export const touchRemovedIn = (tx: Tx, id: string) =>
   sql`update server set datacenter_id = datacenter_id where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
 

@@ -1,6 +1,6 @@
 /**
  * The hashes of the audit log. Each is an HMAC (RFC 2104) over the entry, its number and the previous hash. The key is stored in the database
- * only sealed, so the database alone is not enough to forge a valid chain.
+ * only in encrypted form, so the database alone is not enough to forge a valid chain.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
@@ -16,7 +16,7 @@ export type ChainHead = Readonly<Pick<Selectable<Tables['audit_entry']>, 'seq' |
 
 export interface Chain {
   readonly key: Buffer
-  /** The last entry before the keyed chain; number 0 and an empty hash if there is none. */
+  /** The last entry that was hashed without the key; number 0 and an empty hash if there is none. */
   readonly after: ChainHead
 }
 
@@ -41,15 +41,15 @@ export const keyedHash = (key: Uint8Array, previous: string, seq: number, entry:
     .update(textOf(previous, seq, entry))
     .digest('hex')
 
-/** SHA-256, hex: the hash of entries from before the keyed chain. */
+/** SHA-256, hex: the hash of older entries, from before the chain had a key. */
 export const unkeyedHash = (previous: string, seq: number, entry: AuditFields): string =>
   createHash('sha256')
     .update(textOf(previous, seq, entry))
     .digest('hex')
 
 /**
- * Makes a key for the entries after `after`, and the sealed text to store. The sealed text contains the last unkeyed entry: otherwise all entries could be
- * rewritten without a key.
+ * Generates the key for the entries after `after`, and the encrypted text to store. The text also contains `after`: otherwise an attacker could
+ * rewrite all entries with hashes that need no key.
  */
 export async function beginChain(vault: Vault, tx: Tx, after: ChainHead): Promise<{ chain: Chain; sealed: Uint8Array }> {
   const key = randomBytes(32)

@@ -12,7 +12,7 @@ interface Received {
   data: { id: number; at: string; object?: { kind: string; id: string; version: number | null }; by?: string }
 }
 
-/** Reads the stream of a user until stopped, as a browser would: fetch, header, no token in the URL. */
+/** Reads a user's stream until stopped. As in a browser, the token is sent in a header and not in the URL. */
 async function listen(backend: Backend, user: SignedIn, lastEventId?: number) {
   const url = await (urls.get(backend) ?? urls.set(backend, backend.listen()).get(backend)!)
   const stop = new AbortController()
@@ -33,13 +33,13 @@ async function listen(backend: Backend, user: SignedIn, lastEventId?: number) {
           const fields = Object.fromEntries(
             block.split('\n').flatMap((line) => (/^(id|event|data): /.test(line) ? [[line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]] : [])),
           ) as Record<string, string>
-          // A stream may start with events published just before it, such as the test's own sign-ins.
+          // A stream may start with events published just before it was opened, such as the test's own sign-ins.
           if (fields['event'] && fields['event'] !== 'user.created')
             events.push({ id: Number(fields['id']), event: fields['event'], data: JSON.parse(fields['data']!) as Received['data'] })
         }
       }
     } catch {
-      // The test stopped it, or the server did.
+      // The test or the server ended the stream.
     }
     ended = true
   })()

@@ -118,7 +118,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       const stop = () => reader.wake()
       signal.addEventListener('abort', stop, { once: true })
       try {
-        // The reader was registered first, so that new events wait in its queue. `last` is the newest event that all readers have.
+        // The reader is already registered, so new events wait in its queue. `last` is the newest event that was passed to all readers.
         const upTo = ready ? last : await head()
         const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
         yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`

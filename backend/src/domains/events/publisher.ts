@@ -1,6 +1,6 @@
 /**
- * Numbers committed events and publishes them. An advisory lock allows one publisher at a time: numbers assigned at insert would become visible out of
- * order, and a resuming reader would miss late events with smaller numbers. The same pass chains the audit log.
+ * Numbers events after their commit and publishes them; also adds audit entries to the hash chain. An advisory lock allows one publisher at a time.
+ * Numbers assigned at insert would become visible out of order, and a resuming reader would miss late events with smaller numbers.
  */
 import type { Insertable } from 'kysely'
 import { inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
@@ -16,7 +16,7 @@ const batch = 500
 const pollMs = 1_000
 const headHashMs = 60_000
 
-/** The entry that marks the beginning of the keyed chain. */
+/** The audit entry after which all hashes have a key. */
 const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   const target = { kind: 'installation', id: '' }
   const entry = auditOf(system, { action: 'audit.keyed', target, after: { unkeyed_entries: after.seq, head: after.hash } })
@@ -66,7 +66,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
         after: after === null ? null : JSON.stringify(after),
       })
     }
-    // Such an entry is written only once in an installation's life. A second one means that somebody has removed the key.
+    // This entry is written only once per installation. A second one means that somebody has removed the key.
     if (chain && head.chain_sealed === null && head.last_audit > 0) add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
     for (const row of waiting) {
       if (row.audit) add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
@@ -127,7 +127,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
 
   let unlisten: () => void = () => undefined
   return {
-    /** Publishes everything in the outbox and returns the number of rows. `start` has it called whenever there are new rows; tests call it directly. */
+    /** Publishes everything in the outbox and returns the number of rows. After `start`, runs whenever there are new rows; tests call it directly. */
     publish,
     start(): void {
       unlisten = listener.on(outboxChannel, () => wake())

@@ -22,7 +22,7 @@ export const unsupported = (given: string): string => `Talos ${given} is not sup
 export const asProblem = (error: unknown): unknown =>
   error instanceof FactoryError ? new Problem(error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable', error.message) : error
 
-/** Extensions that the factory still builds by old names (image-factory `internal/profile/profile.go` ExtensionNameAlias); its lists have the new names. */
+/** Old → new names of extensions. The factory builds both, but lists the new names (image-factory `internal/profile/profile.go` ExtensionNameAlias). */
 const renamed: Readonly<Record<string, string>> = {
   'siderolabs/v4l-uvc': 'siderolabs/v4l-uvc-drivers',
   'siderolabs/usb-modem': 'siderolabs/usb-modem-drivers',

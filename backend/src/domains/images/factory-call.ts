@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
 
-/** `unreachable`: for now the factory gave no usable response. `refused`: the factory answered that it refuses the request. */
+/** `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory answered that it refuses the request. */
 export class FactoryError extends Error {
   override readonly name = 'FactoryError'
   readonly kind: 'unreachable' | 'refused'
@@ -24,7 +24,7 @@ export interface CallLimits {
   readonly tries: number
   /** Pause before the second attempt; each further pause is twice as long. */
   readonly pauseMs: number
-  /** Maximum number of concurrent calls. A request waits for each of them. */
+  /** Maximum number of concurrent calls, each of which keeps a request waiting. */
   readonly atOnce: number
 }
 export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
@@ -44,7 +44,7 @@ interface Answered {
 }
 
 const mostWords = 200
-/** Cleans a text of the factory, which may repeat a schematic with its join token: the text goes into responses, the log and the database. */
+/** Makes a text of the factory safe for responses, the log and the database. The factory may repeat a schematic with its join token. */
 const words = (text: string): string => printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 

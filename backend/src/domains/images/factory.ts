@@ -26,7 +26,7 @@ export type Factory = ReturnType<typeof factory>
 export const ownVersions: readonly string[] = minors.map((m) => m.version).toReversed()
 
 const keepMs = 10 * 60_000
-/** Minimum interval of calls while the factory doesn't answer, in ms, because each call may take its whole time limit. */
+/** Minimum interval in ms between calls while the factory doesn't answer, because each call may take its whole time limit. */
 const leaveAloneMs = 15_000
 const mostVersionsKept = 64
 const mostListBytes = 1024 ** 2
@@ -76,7 +76,7 @@ function extensionOf({ name, ref, author, description }: z.output<typeof Extensi
 /** The last call that got no answer; undefined after a call that was answered. */
 type Silence = () => { readonly reason: string; readonly at: number } | undefined
 
-/** A cached list, fetched once for any number of concurrent callers. While the factory doesn't answer, a list fetched before that counts as outdated. */
+/** A cached list; concurrent callers share one fetch. While the factory doesn't answer, lists that were fetched earlier count as outdated. */
 function kept<T>(
   { clock, log }: FactoryParts,
   silence: Silence,
@@ -164,7 +164,7 @@ export function factory(parts: FactoryParts) {
     /** Extensions for `v1.13.9`, by name. @throws FactoryError as `versions`, and `refused` if the factory doesn't have this version */
     extensions,
     /**
-     * Registers a schematic. Check the returned id with `knownAs`: a lower-case hexadecimal SHA-256, as returned by the factory.
+     * Registers a schematic. Returns the factory's id of it, a lower-case hexadecimal SHA-256, which callers check with `knownAs`.
      * `text` is the schematic as serialised by the factory; null if the factory doesn't return it.
      * @throws FactoryError
      */
@@ -176,8 +176,8 @@ export function factory(parts: FactoryParts) {
 }
 
 /**
- * The factory's id of our schematic; null if that id belongs to another schematic. The factory's id of the same schematic may
- * differ from ours, because the id is a hash of the YAML text, and quoting depends on the factory's YAML library.
+ * Returns the factory's id if the factory's schematic equals ours, else null. The ids of equal schematics may differ, because
+ * an id is a hash of the YAML text, and quoting depends on the factory's YAML library.
  */
 export function knownAs(
   ours: { readonly text: string; readonly id: string },

@@ -1,6 +1,6 @@
 /**
  * Images that servers boot. Steelyard stores the inputs of an image; the factory has its files. Steelyard writes the schematic and computes its id.
- * An image counts as registered after the factory has returned the same id; until then it is stored with the reason why not.
+ * An image counts as registered after the factory has returned the same id; until then it is stored with the reason why the registration failed.
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'

@@ -1,4 +1,4 @@
-/** Images while the factory is down, slow, refuses or answers nonsense. */
+/** Images while the factory is down or slow, refuses requests or sends invalid responses. */
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -39,7 +39,7 @@ test.each([
     expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
     expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
     const params = { id: answer!.id }
-    // A recently read list doesn't make the factory answer.
+    // The factory counts as unreachable even if its list was read recently.
     expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: false, reason: expect.stringMatching(reason) as string })
     expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
       code: 'factory_unreachable',
@@ -85,7 +85,7 @@ test('a registered image stays registered when the factory fails later', async (
   expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
 })
 
-/** The domain with its own factory. */
+/** The domain with the factory at `url`. */
 const imagesOf = (url: string, limits: CallLimits) => {
   const config = { ...backend.config, publicUrl: 'https://steelyard.example.com', imageFactoryUrl: url, simulate: undefined }
   return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits }) })

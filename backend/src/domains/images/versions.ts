@@ -1,6 +1,6 @@
 /**
- * Which versions are offered: the image factory lists Talos versions, `talos/versions.ts` the Talos versions that Steelyard can generate configurations for and
- * their Kubernetes versions. If the factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the built-in one.
+ * Which versions are offered. The image factory lists all Talos versions; `talos/versions.ts` lists those for which Steelyard can generate configurations,
+ * with their Kubernetes versions. If the factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the built-in one.
  */
 import type { Answer, Input } from '#contract/operation.ts'
 import type { OfferedTalos, Support, versionList } from '#contract/versions.ts'
@@ -18,7 +18,7 @@ import type { Clock } from '../../clock.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 
-/** How long a caller waits for a list. After that it gets its response without the factory, whose late response is cached for the next caller. */
+/** How long a caller waits for the factory. After that, the caller gets the last or built-in list; the late response is cached for the next caller. */
 const patienceMs = 2_000
 
 export type Versions = ReturnType<typeof versions>

@@ -30,7 +30,7 @@ type Admission =
 /** Maximum waiting transactions. Further machines get a 503, after which Talos retries with back-off. */
 const mostWaiting = 2_000
 const perBatch = 100
-/** A machine that announces itself again within this time has lost the response and gets the same one. */
+/** A machine that announces itself again within this time gets the same response, because it must have lost the first one. */
 const sameAnswerMs = 30_000
 /** Maximum number of addresses that may announce one UUID at the same time. */
 const mostTwins = 4
@@ -47,7 +47,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // Reuses the row with the same address, or a finished row with the same serial: a UUID that waits at two addresses or with two serials may be two machines.
+    // Reuses only a row with the same address, or an ended row with the same serial: one UUID at two addresses or with two serials may be two machines.
     const waiting = known.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??

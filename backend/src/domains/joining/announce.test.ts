@@ -47,7 +47,7 @@ test('a valid token gets a one-time host name in a document that Talos accepts, 
   expect(answer.headers['content-type']).toBe('application/yaml; charset=utf-8')
   expect(answer.headers['cache-control']).toBe('no-store')
   expect(hostNameOf(answer.body)).toBeDefined()
-  // A document without a v1alpha1 configuration is what makes Talos enter maintenance. There is no other error.
+  // Talos enters maintenance because the document has no v1alpha1 configuration. The document must have no other error.
   for (const talosVersion of ['1.12', '1.13'] as const) {
     const wrong = (yaml: string) => validateConfig(yaml, { talosVersion }).errors
     expect(wrong(answer.body)).toEqual(wrong(harmless))

@@ -30,7 +30,7 @@ const noUuid = /^(?:[0-]+|[f-]+)$/
  * an attempt (90 s) and then sends the variable itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
-/** Finds a join token in an announced value: values are stored and shown, which must never happen to a token. */
+/** Finds a join token in an announced value. Announced values are stored and shown, but tokens must never be. */
 const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
 
 const no = (reason: string): Reading => ({ ok: false, reason })

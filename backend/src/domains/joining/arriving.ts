@@ -1,6 +1,6 @@
 /**
  * Dials announced machines. A machine opens its API some seconds after it gets its document, so the machine is dialled repeatedly, at short intervals first.
- * It is registered after its API, at the address that the announcement came from, has reported the announced identity and the host name assigned to that
+ * It is dialled at the address that announced it, and is registered after its API has reported the announced identity and the host name assigned to that
  * address.
  */
 import { type ErrorCode, Problem } from '#contract/errors.ts'
@@ -13,15 +13,15 @@ import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import type { Registering } from '../servers/register/register.ts'
 import * as store from './store.ts'
 
-/** Maximum number of machines that are dialled at once in one shard; in all shards together no more than half of all dials that may run at once. */
+/** Maximum number of concurrent dials in one shard. All shards together may use at most half of the limit for all dials. */
 const atOnce = 4
-/** How many of these places machines that didn't answer last time may take, so that they don't delay new ones. */
+/** How many of these dials may go to machines that didn't answer last time, so that such machines don't delay new ones. */
 const silentAtOnce = 2
 /** Time limit for connecting, and for each response. */
 const dialDeadlineMs = 5_000
-/** Time limit of a whole look, because a machine may answer every call, but slowly. */
+/** Time limit of a look (all calls to one machine), because a machine may answer every call slowly. */
 const lookDeadlineMs = 15_000
-/** How long to wait for a machine after its announcement. By then its firmware has finished, and only Talos's API is still missing. */
+/** How long to wait for a machine after its announcement. A machine that announces itself runs Talos already; only its API isn't open yet. */
 export const patienceMs = 300_000
 /** How long a machine may report another host name than the assigned one: Talos applies the document at about the same time as it opens its API. */
 export const wrongNameMs = 60_000
@@ -29,7 +29,7 @@ export const wrongNameMs = 60_000
 const longestRunMs = 60_000
 /** Interval at which a run reads new arrivals. */
 const lookMs = 250
-/** The interval while more machines wait for their first look than there are places: new arrivals would have to wait behind them anyway. */
+/** The interval while more machines wait for their first look than can be dialled at once: new arrivals have to wait anyway. */
 const crowdedLookMs = 2_000
 
 /** Milliseconds until the next try, by the time since the announcement. A machine should be seen within 10 s; later, seconds don't matter. */
@@ -37,12 +37,12 @@ const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_
 
 const revoked = 'The join token was revoked before the machine answered'
 
-/** This process's state of an awaited machine. A machine without a state is dialled at once. */
+/** Tries of this process to reach a machine. A machine without tries is dialled at once. */
 interface Try {
   readonly hostName: string | null
   dueAt: number
   tries: number
-  /** The machine didn't answer at all last time, so it may occupy a place for long. */
+  /** The machine didn't answer at all last time, so the next dial may take its whole time limit. */
   isSilent: boolean
   wrongNameSince: number | undefined
 }
@@ -99,7 +99,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const candidate = await servers.candidate(arrival.address, found, signal)
     await settle(write, arrival, async (tx, current) => {
       const joined = await servers.register(tx, system, candidate, { datacenterId: current.datacenter_id, token: current.token_name })
-      // A moment ago the hardware became known at another address: the next try, which is due at once, probes that address too.
+      // Another address of the hardware was recorded a moment ago. The next try is due at once and probes that address too.
       if (!joined) return null
       const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
@@ -107,7 +107,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     })
   }
 
-  /** Schedules the next try for a machine without a usable answer, until its time limit is reached. */
+  /** After no usable answer: schedules the machine's next try, or fails the arrival if the machine's time limit is over. */
   const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: ErrorCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
@@ -123,7 +123,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const late = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const begin = () => {
-      // The time limit starts here, because the wait for a place isn't the machine's fault.
+      // The time limit starts here, so that waiting in the queue for dials doesn't count.
       timer = setTimeout(() => late.abort(new Error('late')), lookDeadlineMs)
       return fleet.probe(address, { signal: AbortSignal.any([job.signal, late.signal]), deadlineMs: dialDeadlineMs, lane: 'held' })
     }
@@ -177,7 +177,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     let readAt = Number.NEGATIVE_INFINITY
     let isCrowded = false
     for (;;) {
-      // Not after each look: with thousands of waiting machines, each look would read a list of thousands.
+      // Doesn't read the list after every look, because it may have thousands of rows.
       if (inFlight.size === 0 || clock.monotonic() - readAt >= (isCrowded ? crowdedLookMs : lookMs)) {
         const told = [...ended]
         readAt = clock.monotonic()

@@ -1,7 +1,7 @@
 /**
- * Looks up join tokens without a query per request. All hashes are in memory and are reloaded when an unknown token is looked up: at most ten
- * times a second, one load at a time, however many tokens are guessed. A new token is always found, because the load that decides starts after
- * the request.
+ * Looks up join tokens without a query per request. All hashes are in memory and are reloaded when an unknown token is looked up, but at most
+ * ten times a second, however many tokens are guessed. A new token is always found, because a lookup fails only after a reload that started
+ * later than the lookup.
  */
 import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
@@ -17,7 +17,7 @@ export function directory(db: Db) {
   const keyOf = (text: string) => hashOf(text).toString('base64')
 
   const read = async (): Promise<void> => {
-    // Real time, because this protects the database, whatever the program's clock says.
+    // Real time instead of the program's clock, because this protects the database.
     const waitMs = readAt + readEveryMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     // Callers that come after this point get the next read.
@@ -28,7 +28,7 @@ export function directory(db: Db) {
   }
 
   return {
-    /** Undefined if there is no such token. A revoked or expired token never becomes valid again, so this may be cached; all else is checked with a lock. */
+    /** Undefined if there is no such token. An ended token never becomes valid again, so rows may be cached. All else is checked again with a lock. */
     async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)

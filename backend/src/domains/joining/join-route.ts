@@ -2,7 +2,7 @@
  * `GET /join/{token}?uuid=…&serial=…&mac=…`: the request of a server that boots a prepared image. Outside of the API: no session, no JSON, and 200 with
  * a harmless document for every request, because anything else would keep the machine out of maintenance for hours.
  *
- * Two cases, in which the token couldn't be checked, give 503: the database is unavailable, or too many machines announce themselves at once.
+ * The response is 503 only if the token couldn't be checked: the database is unavailable, or too many machines announce themselves at once.
  * After a 503 Talos retries with back-off for three hours and then reboots (`pkg/download`). After a document it doesn't retry, and the user would wait for
  * the machine in vain.
  */

@@ -46,7 +46,7 @@ const audited = async (action: string) => {
   await backend.publish()
   return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
 }
-/** Announces in the name of a machine, for false announcements. */
+/** Sends an announcement in the name of a machine, from any address. */
 const announce = (token: string, from: string, said: { uuid: string; serial: string; mac?: string }) =>
   backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
 const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
@@ -200,7 +200,7 @@ test('an announcement confirms a server that was added by address, but not a ser
   expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm that this is the machine' })
 })
 
-// Runs before the tests that move the clock, because certificates are valid from five minutes ago.
+// Must run before the tests that advance the clock: certificates are backdated by five minutes only, and would not be valid yet.
 test('a server of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
   const [node] = world.take(1) as [Server]
   const { operation, cluster } = await world.create([node])

@@ -1,6 +1,6 @@
 /**
- * Records refused announcements without letting them fill the audit log: for each minute a source gets one entry at its first refusal, and one at the end
- * with the number of further ones. Sources past a limit are counted together. Entries are written in batches, one batch at a time; no request waits for them.
+ * Records refused announcements without filling the audit log: per source and minute, one entry for the first refusal and one at the end with the
+ * number of further refusals. Sources past a limit are counted together. Entries are written in batches, one batch at a time; no request waits for them.
  */
 import { randomUUID } from 'node:crypto'
 import { inTransaction, type Tx } from '../../db/db.ts'
@@ -78,7 +78,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
       const batch = waiting.slice(0, perBatch)
       try {
         await inTransaction(db, async (tx) => {
-          // The same lock as in an admission: of two writes about one machine the second sees the first, and they can't dead-lock on rows.
+          // The same lock as in an admission, so that writes about one machine are serialised and can't dead-lock on rows.
           const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
           if (ids.size > 0) await store.lockTokens(tx, [...ids])
           for (const entry of batch) await write(tx, entry)
@@ -112,7 +112,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     note(refusal: Refusal): void {
       if (!open) {
         open = new Map()
-        // `sleep` rejects when the program stops; the stop closes the window itself.
+        // `sleep` rejects when the program stops; `close` then closes the window.
         void clock.sleep(windowMs, stop.signal).then(closeWindow, () => undefined)
       }
       const source = `${refusal.action} ${refusal.token?.id ?? ''} ${sourceOf(refusal.ip)}`

@@ -6,7 +6,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 
-/** The error that the reconciler throws next, set by each test. */
+/** `woken`: the reconciled keys. `failing`: the error that the reconciler throws, set by each test. */
 const woken: string[] = []
 let failing: Error | undefined
 const backend = await startBackend({
@@ -219,7 +219,7 @@ test('an error of the reconciler is shown on the operation and its step, without
   await backend.engine.settle()
   const told = 'An unexpected error; Steelyard tries again: bad key … in …'
   expect(await look()).toEqual({ reason: told, steps: [told, null] })
-  // Published to viewers. A repeated failure is not published again.
+  // The failure is published to viewers, but not again when it repeats.
   const after = await version()
   expect(after).toBeGreaterThan(before)
   await backend.engine.run(10_000)

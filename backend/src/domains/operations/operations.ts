@@ -69,7 +69,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return found && plain(found)
   },
 
-  /** For reconcilers: the open operation of an object of the queue. */
+  /** For reconcilers: the open operation of a queue's object. */
   async carriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean } | undefined> {
     const found = await store.carriedBy(on, work)
     return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }

@@ -53,7 +53,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
     return (queue && key && (await guards.get(queue)?.may(tx, { id, key }))) || yes
   }
 
-  /** Empty if the operation can't be retried, or not by this caller; another check reports that. */
+  /** Undefined if this caller can't retry the operation; another check reports the reason. */
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
     const row = await store.byId(db, id)
     if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok || !mayChange(caller, row).ok) return undefined
@@ -117,7 +117,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
       return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
     },
 
-    /** Sets the guard of a queue that decides whether a failed operation can be retried, and what that would wipe. */
+    /** Sets a queue's guard, which decides whether a failed operation can be retried and which disks a retry would wipe. */
     guardRetry: (queue: string, guard: RetryGuard): void => void guards.set(queue, guard),
   }
 }

@@ -52,7 +52,7 @@ export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
   return row && (await withSteps(db, [row]))[0]
 }
 
-/** The open operation of this wake-up. */
+/** The open operation with this queue and key. */
 export async function carriedBy(on: Db | Tx, { queue, key }: Work): Promise<Found | undefined> {
   const row = await on
     .selectFrom('operation')
@@ -138,7 +138,7 @@ export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', i
     .orderBy('created_at')
     .execute()
 
-/** Open operations that one of these wake-ups carries out. */
+/** Open operations with one of these queues and keys. */
 export const openOn = (tx: Tx, objects: readonly Work[]) =>
   tx
     .selectFrom('operation')

@@ -27,10 +27,10 @@ export interface NewStep {
 
 interface NewOperation {
   readonly kind: OperationKind
-  /** The target's kind is that of the operation's table row. */
+  /** The target's kind follows from the operation's kind (`operationTable`). */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
-  /** Queue of the reconciler that carries the operation out. It is woken now and at a cancel or retry. The default key is the target's id. */
+  /** Queue of the reconciler that carries out the operation; woken now and at a cancel or retry. The default key is the target's id. */
   readonly queue: string
   readonly queueKey?: string
   /** Details of the audit entry; null if the use-case writes the entry itself. */
@@ -146,8 +146,8 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     },
 
     /**
-     * Updates the operation: waiting, running, ended. An ended operation doesn't change. `forGood`: ended by something other than its own
-     * reconciler, so its remaining steps are skipped with the same reason.
+     * Updates the operation's status. An ended operation doesn't change. `forGood`: the operation isn't ended by its own reconciler, so its
+     * remaining steps are skipped with the same reason.
      */
     async set(
       tx: Tx,
@@ -156,7 +156,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     ): Promise<void> {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return
-      // Progress doesn't clear a requested cancel; only the end does.
+      // A requested cancel stays until the operation ends.
       const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
       if (row.status === shown && row.reason === reason) return
       const at = now()

@@ -17,7 +17,7 @@ export const configuringQueue = 'server-config'
 export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
 
-/** Others have changed the machine's configuration, and no user has decided yet which one to keep. */
+/** Others have changed the machine's configuration, and no user has decided yet which version to keep. */
 class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers'
 }

@@ -131,7 +131,7 @@ test('a change made after the user saw the difference is not overwritten', async
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
   expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  // Confirmed for one difference, which changed before the order was sent.
+  // A user confirmed to overwrite an earlier difference; the machine's configuration has changed again since.
   const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
     await kept.allowOverwrite(tx, cluster.id, node.id, seen)
@@ -155,7 +155,7 @@ test("a change that can't be expressed as a patch becomes the base configuration
   expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).answer).toMatchObject({ state: 'none' })
   expect((await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name)).toEqual(['static-system', 'default-node'])
   expect(await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } })).toMatchObject({ status: 404 })
-  // A later patch is merged onto it.
+  // A later patch is merged into the kept configuration.
   const later = await admin.call(patchCreate, { params: params(), body: { name: 'later', body: sysctl('vm.max_map_count', '262144') } })
   expect(later).toMatchObject({ status: 201 })
   const now = await world.until(held, (yaml) => yaml.includes('vm.max_map_count'))

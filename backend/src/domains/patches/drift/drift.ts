@@ -23,7 +23,7 @@ type Judged = Difference & { readonly found: Found; readonly configs: KeptConfig
 
 export type Drifts = ReturnType<typeof drifts>
 
-/** A machine that restarts with a new configuration still shows the old one. */
+/** How long a machine that restarts with a new configuration may still report the old one. */
 const restartsWithinMs = 10 * 60_000
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
