@@ -22,8 +22,8 @@ interface Node {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
 
-function nodesOf(root: Node): Node[] {
-  const nodes = [root]
+function nodesOf(root: unknown): Node[] {
+  const nodes = [root].filter(isNode)
   for (const node of nodes) {
     for (const value of Object.values(node)) {
       if (Array.isArray(value)) nodes.push(...(value as unknown[]).filter(isNode))
@@ -53,7 +53,7 @@ export function patternsIn(files: readonly string[], read = (file: string) => re
       const key = `/${pattern}/${flags}`
       if (!found.has(key)) found.set(key, { place, pattern, flags })
     }
-    for (const node of nodesOf(parseAst(source, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node)) {
+    for (const node of nodesOf(parseAst(source, { lang: file.endsWith('x') ? 'tsx' : 'ts' }))) {
       const { pattern, flags } = (node['regex'] ?? {}) as { pattern?: string; flags?: string }
       if (pattern !== undefined) add(node, pattern, flags ?? '')
       const [text, marks] = (node['arguments'] ?? []) as Node[]

@@ -74,8 +74,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // `refuseAmbiguous` checks the Host header instead, so that the error response has the usual headers.
     requireHostHeader: false,
   }
-  const app = fastify({
-    ...(tls ? { https: { ...tls, ...sockets } } : { http: sockets }),
+  const app: FastifyInstance = fastify({
+    ...(tls && { https: { ...tls, ...sockets } }),
+    http: sockets,
     bodyLimit: largestBodyBytes,
     requestTimeout: requestTimeoutMs,
     handlerTimeout: 0,
@@ -99,7 +100,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
       sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path cannot be read' : 'The request cannot be read'))
     },
-  }) as unknown as FastifyInstance
+  })
   const { server } = app
   server.maxHeadersCount = mostHeaders
   limitSockets(server, { trusted: config.trustedProxies })

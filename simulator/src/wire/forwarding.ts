@@ -180,7 +180,7 @@ const manyAnswers = async (call: UnaryRequest, nodes: readonly string[], to: (no
     nodes.map(async (node) => {
       try {
         const { message } = (await to(node)(call)) as UnaryResponse
-        const { messages } = message as unknown as { messages: Named[] }
+        const { messages } = message as Message & { messages: Named[] }
         for (const part of messages) name(part, node)
         return messages
       } catch (error) {
