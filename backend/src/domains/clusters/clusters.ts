@@ -131,7 +131,7 @@ const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string)
 const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'talosconfig', async (row) => {
     const credentials = await parts.secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-    // Names no nodes, like a talosconfig that Talos generates: otherwise `talosctl reset` without `--nodes` would reset the whole cluster.
+    // The file names no nodes, like one that Talos generates. If it named them, `talosctl reset` without `--nodes` would reset the whole cluster.
     return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(parts, id) })
   })
 
@@ -182,7 +182,7 @@ export function clusters(parts: ClusterParts) {
       await updateCluster(parts, tx, caller, id, { reason: null })
       await wake(tx, id)
     },
-    /** At start: wakes clusters whose wake-ups were lost. */
+    /** Called at start: schedules every cluster, because scheduled runs may have been lost. */
     resume: (): Promise<void> =>
       inTransaction(db, async (tx) => {
         for (const id of await store.livingIds(tx)) await wake(tx, id)

@@ -1,6 +1,5 @@
 /**
- * The parts of the clusters domain that servers, patches and pools use too. They are constructed before those domains and need only
- * their `clusterUse` and `patchRendering`, which avoids a dependency cycle between the domains.
+ * The parts of the clusters domain that the servers, patches and pools domains use. Constructed before those domains, to avoid a dependency cycle.
  */
 import type { TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -17,9 +16,9 @@ import * as store from './store.ts'
 export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
   const secrets = clusterSecrets(given)
   const parts: CoreParts = { ...given, secrets }
-  /** Interface of clusters for servers and patches. */
+  /** What the servers and patches domains may call. */
   const access = {
-    /** Minted client credentials for a cluster's Talos API, not stored; null if the cluster doesn't exist. */
+    /** Issues client credentials for a cluster's Talos API without storing them. Null if the cluster doesn't exist. */
     talosCredentials: (clusterId: string, { role, lifetimeMs }: { role: TalosRole; lifetimeMs: number }) => secrets.mintTalos(clusterId, [role], lifetimeMs),
     /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
     controlPlaneAddresses: (clusterId: string) => controlPlaneAddresses(parts, clusterId),
@@ -39,7 +38,7 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
 export type PoolCluster = NonNullable<Awaited<ReturnType<ForPools['find']>>>
 export type ForPools = ReturnType<typeof forPools>
 
-/** Interface of clusters for pools. */
+/** What the pools domain may call. */
 export function forPools(parts: CoreParts) {
   const { db } = parts
 

@@ -3,7 +3,7 @@ import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/clie
 import { type CoreParts, factsOf } from './parts.ts'
 import { isWanted, type MemberRow, type State } from './store.ts'
 
-/** Control planes that stay in the cluster and have answered with its certificates. */
+/** Control planes that stay in the cluster and have answered with the cluster's certificates. */
 export const controlPlanesOf = (members: readonly MemberRow[]) => members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && isWanted(m))
 
 export async function kubernetesOf(parts: CoreParts, { row, members }: Pick<State, 'row' | 'members'>): Promise<Kubernetes> {
@@ -16,7 +16,7 @@ const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 /** Kubernetes group of users with `secrets:read` who aren't admins. Only the group's binding grants them access. */
 export const operatorGroup = 'steelyard:operators'
 
-/** The Secret with the cluster's key, for software that acts for the cluster's offer. */
+/** The Secret with the cluster's key, with which software in the cluster signs for the cluster's offer. */
 export const clusterKeySecret = (key: { address: string; privateKeyHex: string }) => ({
   path: '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key',
   object: {
@@ -28,7 +28,7 @@ export const clusterKeySecret = (key: { address: string; privateKeyHex: string }
   },
 })
 
-/** Unlike `system:masters`, a binding can be revoked while certificates are still valid. */
+/** A binding can be revoked while certificates are still valid. Membership of `system:masters` can't be. */
 export const operatorBinding = () => ({
   path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/steelyard-operators',
   object: {

@@ -1,4 +1,4 @@
-/** Records of outside changes to a cluster and its machines: held configurations, adopted bases, versions and authorities. */
+/** Records changes that others made to a cluster and its machines: configurations, versions and authorities. */
 import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
@@ -11,10 +11,10 @@ import * as store from './store.ts'
 export const versionOf = (image: string | undefined): string | null => /:v(\d{1,4}\.\d{1,4}\.\d{1,4})(?:@|$)/.exec(image ?? '')?.[1] ?? null
 
 const byVersion = (a: string, b: string): number => a.replace(/^v/, '').localeCompare(b.replace(/^v/, ''), 'en', { numeric: true })
-/** The lowest of versions with or without the `v`. */
+/** The lowest of several versions, which may start with `v`. */
 export const lowest = (versions: readonly string[]): string | undefined => versions.toSorted(byVersion)[0]
 
-/** The lowest known versions of the cluster's servers: during an upgrade the old versions count until it is complete. Null until all servers have joined. */
+/** The lowest known versions of the cluster's servers, so that an upgrade counts only after all servers have it. Null until all servers have joined. */
 async function versionsNow(parts: CoreParts, row: store.ClusterRow): Promise<{ talos: string; kubernetes: string } | null> {
   const members = (await store.members(parts.db, row.id)).filter(store.isWanted)
   if (members.length === 0 || members.some((m) => m.node_ready_at === null)) return null
@@ -38,13 +38,13 @@ export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())
 
-  /** With plaintext secrets. `held_at`: since when the machine is known to have held it, or null. */
+  /** A decrypted configuration, with plaintext secrets. `held_at`: since when the machine is known to have the configuration, or null. */
   const opened = async (on: Db | Tx, clusterId: string, { sealed, ...config }: store.ConfigRow) => ({
     ...config,
     yaml: await secrets.openConfig(on, clusterId, sealed),
   })
 
-  /** Stores a machine's configuration as a new, held generation. */
+  /** Stores a machine's configuration as a new generation that the machine is known to have. */
   const keep = async (tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> => {
     const generation = await storeConfig(parts, tx, clusterId, nodeId, yaml)
     await store.holdConfig(tx, clusterId, nodeId, generation, now())
@@ -53,7 +53,7 @@ export function outside(parts: CoreParts) {
     store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
 
   return {
-    /** Null if the cluster has sent none. */
+    /** Null if no configuration was sent to the server. */
     async configs(on: Db | Tx, clusterId: string, nodeId: string) {
       const member = await store.member(on, clusterId, nodeId)
       const newest = await store.newestConfig(on, clusterId, nodeId)
@@ -61,9 +61,9 @@ export function outside(parts: CoreParts) {
       const [held, before] = await store.heldConfigs(on, clusterId, nodeId)
       const known = held ?? (await store.firstConfig(on, clusterId, nodeId))!
       return {
-        /** The configuration that the machine is believed to hold, for comparison. */
+        /** The last configuration that the machine is known to have had, for comparison. */
         held: await opened(on, clusterId, known),
-        /** The configuration before it, which the machine may still have until a restart. */
+        /** The configuration before `held`, which the machine may still have until a restart. */
         before: before ? await opened(on, clusterId, before) : null,
         /** The wanted configuration. */
         newest: await opened(on, clusterId, newest),
@@ -87,7 +87,7 @@ export function outside(parts: CoreParts) {
       await putBase(tx, clusterId, nodeId, yaml)
     },
 
-    /** Changes an adopted base, if there is one. */
+    /** Changes the adopted base for patches, if there is one. */
     async rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => string): Promise<void> {
       const row = await store.base(tx, clusterId, nodeId)
       if (!row) return

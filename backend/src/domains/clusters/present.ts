@@ -1,7 +1,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedCluster } from './store.ts'
 
-/** How long the search for a new cluster's offer lasts, in ms. */
+/** How long Steelyard looks for the offer of a new cluster, in ms. */
 const offerSearchMs = 10 * 60_000
 
 const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>

@@ -28,12 +28,12 @@ export const installImage = (
 ): string =>
   images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, { secureBoot: server.secure_boot, factory: new URL(imageFactoryUrl).host })
 
-/** Choices for a cluster, existing or previewed. */
+/** Settings of a cluster, which may exist or be only previewed. */
 type Blueprint = Pick<Resolved, 'endpoint' | 'virtual_ip' | 'vlan_id' | 'talos_version' | 'kubernetes_version' | 'pod_cidr' | 'service_cidr'> & {
   readonly name: string
   readonly controlPlaneAddresses: readonly string[]
 }
-/** Choices for a server. `images` were set in its configuration by others. */
+/** Settings of a server. `images`: image names that others have set in its configuration. */
 type BlueprintServer = Pick<store.MemberRow, 'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'> &
   Partial<Pick<store.MemberRow, 'images'>>
 
@@ -68,7 +68,7 @@ function base(blueprint: Blueprint, server: BlueprintServer, secrets: SecretsBun
   }
 }
 
-/** A server's generated configuration before any patch, and the cluster's choices for it; null before the cluster has its secrets. */
+/** A server's generated configuration without patches, and the context for rendering it. Null until the cluster has its secrets. */
 export async function generated(parts: CoreParts, on: Db | Tx, clusterId: string, nodeId: string): Promise<{ yaml: string; context: RenderContext } | null> {
   const row = await store.row(on, clusterId)
   const members = await store.members(on, clusterId)

@@ -22,7 +22,7 @@ const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>) {
-  /** Prepared private keys of authorities for simulated servers, so that these needn't wait for RSA-4096. */
+  /** Prepared private keys of certificate authorities for simulated servers, because generating RSA-4096 keys takes long. */
   const keys = config.simulatedKeysFile === undefined ? undefined : (JSON.parse(readFileSync(config.simulatedKeysFile, 'utf8')) as ReadyKeys)
   let preview: Promise<SecretsBundle> | undefined
   const own = new Map<string, { from: number; until: number; of: number | undefined; minted: Promise<Credentials | null> }>()
@@ -77,12 +77,12 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
   }
 
   return {
-    /** Secrets for previews, in which they aren't shown. Generated only once, because generating the keys takes a second. */
+    /** Placeholder secrets for previews, which never show secrets. Generated only once, because generating the keys takes a second. */
     forPreview: () => (preview ??= generateKey('p256').then((key) => generateSecrets({ now: new Date(clock.now()), keys: { k8sServiceAccount: key } }))),
     generate: (talosVersion: string) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
     sealBundle: (tx: Tx, clusterId: string, secrets: SecretsBundle) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
     sealChainKey: (tx: Tx, clusterId: string, privateKey: Uint8Array) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
-    /** Null if the cluster has none yet. */
+    /** Null if the cluster has no secrets yet. */
     bundle,
     /** Hex. */
     async chainKey(on: Db | Tx, clusterId: string): Promise<string> {

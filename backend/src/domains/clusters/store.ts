@@ -200,7 +200,7 @@ export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: U
     .onConflict((c) => c.columns(['cluster_id', 'kind']).doUpdateSet({ sealed, created_at: at }))
     .execute()
 
-/** When a secret was stored; null if there is none. */
+/** When a secret was stored; null if the cluster has no such secret. */
 export const secretAt = async (on: On, clusterId: string, kind: SecretKind): Promise<Date | null> =>
   (await on.selectFrom('cluster_secret').select('created_at').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.created_at ??
   null
@@ -236,7 +236,7 @@ export type ConfigRow = NonNullable<Awaited<ReturnType<typeof newestConfig>>>
 export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
   configsOf(on, clusterId, nodeId).orderBy('generation', 'desc').limit(1).executeTakeFirst()
 
-/** The configuration of the installation. */
+/** The configuration with which the server was installed. */
 export const firstConfig = (on: On, clusterId: string, nodeId: string) => configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
 
 /** The newest two configurations that the machine is known to have had. */
@@ -290,7 +290,7 @@ export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
 export const livingIds = async (on: On): Promise<string[]> =>
   (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
 
-/** A cluster in the form that its reconcilers read. */
+/** A cluster with everything that its reconcilers read. */
 export interface State {
   readonly row: ClusterRow
   readonly members: readonly MemberRow[]

@@ -7,7 +7,7 @@ import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts } from './present.ts'
 
-/** A cluster's requirements for a server. Without them eligibility means joining any cluster. */
+/** A cluster's requirements for a server. Without them, the checks decide whether the server may join any cluster at all. */
 export interface Wanted {
   readonly role: ClusterRole
   /** `v1.13.9` */

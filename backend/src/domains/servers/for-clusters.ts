@@ -26,7 +26,7 @@ interface ReserveInput {
   }[]
 }
 
-/** Interface of clusters for servers. */
+/** What the servers domain may call in the clusters domain. */
 export type ClusterAccess = ReturnType<typeof clusterCore>['access']
 
 /** Node columns of a server outside of a cluster. */

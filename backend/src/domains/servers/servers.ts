@@ -1,4 +1,4 @@
-/** Use-cases of servers. Each change is one transaction with rows, audit entry and event. Machines are contacted outside of it. */
+/** Use cases of servers. Each change is one transaction with rows, audit entry and event. Machines are contacted outside of transactions. */
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'

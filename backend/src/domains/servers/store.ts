@@ -105,12 +105,12 @@ export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<M
 }
 
 /**
- * Servers and contacts written since `seen`, and perhaps some from before. A transaction that was open at `seen` had a number not below the
- * snapshot's minimum, so nothing is missed in any commit order.
+ * Servers and contacts written since `seen`, and perhaps some from before. `seen` is the lowest number (xmin) of the transactions that were open at the
+ * last call, so a change is found even if its transaction began before that call and committed after it.
  * @param seen from the last result; '0' for everything
  */
 export async function changesSince(db: Db, seen: string) {
-  // Read the mark before the rows: a commit in between is reported twice rather than never.
+  // `seen` is read before the rows, so a transaction that commits in between is reported twice and not missed.
   const mark = await sql<{ seen: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as seen`.execute(db)
   const [rows, contacts] = await Promise.all([
     servers(db)

@@ -49,7 +49,7 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
     /** A connection to an unknown machine with its own cluster's credentials, without an identity check. */
     connectionAt: (address: string): ServerConnection => fleet.connection({ id: `address ${address}`, name: address, address, uuid: null, serial: null }),
 
-    /** Servers with these UUIDs or names, for a takeover. Without removed ones. */
+    /** Servers with these UUIDs or names that aren't removed, for a takeover. */
     among: async (on: Db | Tx, what: { readonly uuids: readonly string[]; readonly names: readonly string[] }): Promise<ServerFacts[]> =>
       (await store.among(on, what)).map((row) => factsOf(row, null)),
 

@@ -4,7 +4,7 @@ import { lateReason } from './bring-up.ts'
 const late = { name: 'web-1', address: '10.0.0.3', secured: false }
 const node = { name: 'web-1', ready: true, reason: null, addresses: ['10.0.0.3'] }
 
-test("if a server is late, the reason is the one that Kubernetes reports, with the node's name and address", () => {
+test('if a server is not Ready yet, the reason shows what Kubernetes reports about its node', () => {
   expect(lateReason(late, [])).toBeNull()
   expect(lateReason(late, [node])).toBeNull()
   expect(lateReason(late, [{ ...node, ready: false, reason: 'KubeletNotReady: no network' }])).toBe('web-1: KubeletNotReady: no network')

@@ -21,7 +21,7 @@ export const makeSecrets = (turn: ClusterTurn): Promise<void> =>
     })
   })
 
-/** Writes the escrow file before the secrets are first used, so that a lost database doesn't lose the cluster. */
+/** Writes the escrow file (a backup of the cluster's secrets) before the first use of the secrets, so that losing the database doesn't lose the cluster. */
 export async function escrow(turn: ClusterTurn): Promise<void> {
   const { parts, job, state } = turn
   await job.effect('escrow', () => parts.secrets.escrow(state.row.id))
@@ -80,7 +80,7 @@ export async function bootstrap(turn: ClusterTurn): Promise<Next> {
     await job.effect('bootstrap', () => connection.secure(credentials, (client) => client.bootstrap({ signal: job.signal }), { signal: job.signal }))
   } catch (error) {
     if (job.signal.aborted) throw error
-    // The server has etcd data already, which its member list will confirm.
+    // `already_exists`: Talos reports etcd data on the server. A later query of the etcd members confirms the bootstrap.
     if (!(error instanceof TalosError && error.kind === 'already_exists'))
       return wait(turn, 'bootstrap', `etcd cannot be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
   }
@@ -134,7 +134,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
   const nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
   const joining = state.members.filter(store.isWanted)
-  // Kubernetes may report a control plane Ready before etcd has accepted it, because its kubelet uses another control plane's API server.
+  // Kubernetes may report a control plane Ready before it is a member of etcd, because its kubelet uses another control plane's API server.
   const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
   const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
   if (fresh.length > 0) {
@@ -150,7 +150,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
       }
     })
   }
-  // A server that is Ready but hasn't answered yet is late too: its own steps end first. A failed server is late until a retry.
+  // Late servers: not Ready, or Ready in Kubernetes but without an answer to Steelyard, or failed and not retried.
   const late = joining.filter((m) => !hasAnswered(m) || m.failed_at !== null || nodes.get(m.name)?.ready !== true)
   if (late.length === 0) {
     await write(turn, async (tx) => {
@@ -193,7 +193,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })
     await end(turn, tx, 'done')
     await parts.engine.wake(tx, sweepQueue, state.row.id)
-    // A cluster that was taken over has run before.
+    // No `cluster.ready` event for a cluster that was taken over: it ran before.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {
       action: 'cluster.ready',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { addressPattern } from '#contract/clusters/clusters.ts'
 import { addressOf, checksummed, makeChainKey } from './chain-key.ts'
 
-// The examples of EIP-55 itself.
+// The examples from EIP-55.
 const known = [
   '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
   '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -12,7 +12,7 @@ const known = [
   '0xde709f2102306220921060314715629080e2fb77',
 ]
 
-test.each(known)('%s has the upper and lower case of EIP-55', (address) => {
+test.each(known)('the address %s gets the checksum case of EIP-55', (address) => {
   expect(checksummed(address.toLowerCase())).toBe(address)
 })
 

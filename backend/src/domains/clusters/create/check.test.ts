@@ -138,7 +138,7 @@ test('a server without a suitable disk is not eligible, with one error', () => {
 test.each([
   [{ talos_version: 'v1.9.0' }, 'talos_version'],
   [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
-])('%j is not a supported pair of versions, and the error is at the wrong field', (versions, field) => {
+])('the unsupported versions %j are refused with an error at %s', (versions, field) => {
   expect(
     judge(asked(controlPlanes, versions), around(three, { versions: { ...around(three).versions, problem: () => 'no pair' } })).findings.find(
       (f) => f.check === 'versions',
@@ -166,7 +166,7 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
     })
   for (const disk of ['nvme0n1', '/dev/nvme0n1'])
     expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
-  // The server's own disk check would report the same error again as a conflict.
+  // Without special handling, the eligibility check would report the missing disk a second time, as a conflict.
   const strict = {
     ...around(three),
     eligibility: (_: ServerFacts, { installDisk }: { installDisk?: string | undefined }) => [

@@ -96,8 +96,8 @@ export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>
   c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
 /**
- * The findings and warnings (allowed but unwise; `warningsOf` by server), and the request with defaults, or null if something essential is missing: the
- * datacenter, a server, a disk, a control plane.
+ * Returns findings (checks), warnings (allowed but unwise; `warningsOf` per server), and `resolved`: the request with defaults, or null if it lacks a
+ * datacenter, server, disk or control plane.
  */
 export function judge(asked: NewCluster, around: Surroundings) {
   const findings: Finding[] = []
@@ -160,7 +160,7 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
 
 type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
-/** The version pair for a requested version; by default the newest. */
+/** The Talos and Kubernetes versions for a request that names at most one of them; by default the newest pair. */
 function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
   const pairs = versions.pairs()
   const talos = talos_version && talosTag(talos_version)
@@ -204,7 +204,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     }
     if (around.datacenter && c.datacenter_id !== around.datacenter.id)
       refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
-    // A server without a disk has been reported already, as ineligible and not as an invalid request.
+    // If the server has no usable disk, the eligibility check has reported that already.
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
@@ -241,7 +241,7 @@ function disksOf({ disks }: ServerFacts): string {
   return names.length === 0 ? 'It reported no disks' : `It has ${listed(names, mostDisksNamed)}`
 }
 
-/** Pods and services must not shadow each other, a subnet, or the address of any server. */
+/** The pod and service networks must not overlap each other or a subnet, or contain a server's address. */
 function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {
   for (const [field, what, cidr] of [
     ['pod_cidr', 'pod', pod],
@@ -322,7 +322,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** Warning about an endpoint that is one server's address: it depends on that server and, unless a patch configures the link, on the server's DHCP lease. */
+/** Warns if the endpoint is the address of a single server: it fails with that server and, unless a patch configures the link, with its DHCP lease. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls =

@@ -54,7 +54,7 @@ test('three control planes and two workers become a cluster, step by step', asyn
   }
 })
 
-test('the cluster key is stored in the cluster, the escrow file and, sealed, the database, but is in no response', async () => {
+test('no response contains the cluster key', async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
   const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
@@ -101,7 +101,7 @@ test("each download issues a new kubeconfig or talosconfig for the user's role, 
     context: 'prod',
     contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
   })
-  // A `talosctl reset` without arguments would reset all nodes named here. The file that Talos writes names none.
+  // The file must not list nodes: `talosctl reset` without arguments would reset all listed nodes.
   expect((parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? []).toEqual([])
   await backend.publish()
   const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
@@ -117,7 +117,7 @@ const refused = async (body: NewClusterAsked) => {
   return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
 }
 
-test('two control planes, an overlapping CIDR, a name in use and a server in use are each refused with their own error, and nothing stays reserved', async () => {
+test('each invalid request is refused with its own error, and no server stays reserved', async () => {
   const nodes = world.take(3)
   expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
     status: 422,
@@ -157,7 +157,7 @@ test('two control planes, an overlapping CIDR, a name in use and a server in use
   for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
 })
 
-test('a preview shows every configuration with masked secrets, the checks and the complete plan, and writes nothing', async () => {
+test('a preview shows the plan and the configurations with masked secrets, and writes nothing', async () => {
   const nodes = world.take(2)
   const body = world.ask(nodes, { name: 'preview' })
   const [first, second] = body.servers
@@ -193,7 +193,7 @@ test('a patch in the request for a new cluster is stored only if the cluster is 
   expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain('vm.max_map_count')
 })
 
-test('an unknown cluster is 404, and a cluster that is not ready gives no credentials', async () => {
+test('a request for credentials is refused if the cluster is unknown or not ready', async () => {
   const params = { id: '00000000-0000-4000-8000-000000000000' }
   for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete]) expect((await admin.call(call, { params })).status).toBe(404)
   const nodes = world.take(1)

@@ -136,7 +136,7 @@ export async function createCluster(parts: ClusterParts, caller: Caller, asked: 
   }
 }
 
-/** Two concurrent calls may both pass the checks. A database constraint then refuses one of them; its error becomes a Problem. Other errors are unchanged. */
+/** Converts a violated database constraint to a Problem, if two concurrent calls have both passed the checks. Returns other errors unchanged. */
 export function takenProblem(error: unknown): unknown {
   const constraint = violatedConstraint(error)
   const { taken } = nameSentences('Cluster')

@@ -26,7 +26,7 @@ test('only a unique id identifies a disk', () => {
   expect(wwidsOf(disks, ['/dev/vda'])).toEqual({})
 })
 
-test('the disk selector uses the id if Talos is certain to match it', () => {
+test('the disk selector uses the WWID only if Talos can match it', () => {
   expect(['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`))).toEqual(['naa.1', null, null, null, null, null])
 })
 
@@ -40,7 +40,7 @@ test('Talos is never installed on a disk that has taken the name of another disk
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
 })
 
-test('selected disks are wiped even if their names have changed; the disk of a running Talos never is', () => {
+test('selected disks are wiped even if their names have changed; the disk that Talos runs from is never wiped', () => {
   const now = [
     { id: 'sda', wwid: 'naa.2' },
     { id: 'sdb', wwid: 'naa.1' },
@@ -109,7 +109,7 @@ describe('the check right before wiping', () => {
     expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], { isInstalled: true, isAgain: false })).toBeNull()
   })
 
-  test('without a disk confirmation, a server is installed only on an empty disk', () => {
+  test('without a disk confirmation, Talos is installed only on an empty disk', () => {
     const old = { ...agreed, agreed_disks: {} }
     expect(wipeProblem(old, [told('sda', 'empty'), told('sdb', 'empty')], first)).toBeNull()
     expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain('it holds xfs')

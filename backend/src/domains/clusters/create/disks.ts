@@ -16,8 +16,8 @@ export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[
 }
 
 /**
- * The WWID for Talos's disk selector, which is independent of the disk's name; null if only the path works. Talos's selector accepts no
- * disk with an unknown transport (`DiskMatchExpression` in `v1alpha1_provider.go`), such as behind some RAID controllers, and treats the text as a pattern.
+ * The WWID by which Talos selects the disk, so that a changed disk name doesn't matter; null if Talos must select by path. Talos's selector accepts no
+ * disk with an unknown transport, such as behind some RAID controllers, and treats the WWID as a pattern (`DiskMatchExpression` in `v1alpha1_provider.go`).
  */
 export function selectorWwid(disks: readonly PlannedDisk[], device: string): string | null {
   const wwid = wwidsOf(disks, [device])[device]
@@ -50,7 +50,7 @@ const found = (chosen: Chosen, device: string, now: readonly Present[]): string 
   return disk && `/dev/${disk.id}`
 }
 
-/** Why Talos must not be installed now: another disk has the install disk's name. `wipeProblem` reports missing disks. */
+/** Why Talos must not be installed now, or null. The problem: another disk has the install disk's name. (`wipeProblem` reports missing disks.) */
 export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
@@ -58,7 +58,7 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
   return `${name} has other device names for its disks since its restart: what was ${device} is ${at} now. Restart it, or put another server in its place`
 }
 
-/** For servers that were chosen before Steelyard had disk confirmations: nothing was confirmed. */
+/** An empty confirmation, for servers that were chosen by a version of Steelyard without disk confirmations. */
 const nobodyAgreed: Agreed = { model: null, serial: null, wwid: null, content: emptyContent }
 
 interface Wiping {
@@ -76,7 +76,7 @@ const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly s
 ]
 
 /**
- * The chosen disks that are present and differ from the confirmation in identity or content, with their chosen and current paths. Empty disks need no
+ * The chosen disks that are present but whose identity or content differs from the confirmation, with their chosen and current paths. Empty disks need no
  * confirmation.
  */
 export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping) {
@@ -92,7 +92,7 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
   })
 }
 
-/** Why the chosen disks must not be wiped now: one of them is missing, was replaced, or its content isn't the confirmed content. */
+/** Why the chosen disks must not be wiped now, or null. The problem: a disk is missing or was replaced, or its content isn't the confirmed content. */
 export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)

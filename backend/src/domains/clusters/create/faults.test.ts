@@ -15,7 +15,7 @@ const { admin } = world
 describe.concurrent('a temporary fault of a server only delays the creation of its cluster', () => {
   for (const stage of stages) {
     for (const kind of kinds) {
-      test(`fault ${kind} at stage ${stage}`, { timeout: 90_000 }, async () => {
+      test(`a cluster becomes ready despite the fault ${kind} at stage ${stage}`, { timeout: 90_000 }, async () => {
         const nodes = world.take(2)
         const [controlPlane, worker] = nodes
         const ill = kinds.indexOf(kind) % 2 === 0 ? controlPlane! : worker!
@@ -31,7 +31,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
   }
 
   for (const stage of stages) {
-    test(`power lost at stage ${stage}, restored later`, { timeout: 90_000 }, async () => {
+    test(`a creation continues after a server loses power at stage ${stage} and gets it back`, { timeout: 90_000 }, async () => {
       const nodes = world.take(2)
       const ill = nodes[stages.indexOf(stage) % 2]!
       await addFault(world.machine(ill), { kind: 'vanish', stage })
@@ -88,7 +88,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     { off: 61, words: / answers, but by its certificate its clock is at least 6[01] minutes ahead of ours$/ },
     { off: -61, words: / answers, but by its certificate its clock is between 5\d minutes and 6\d minutes behind ours$/ },
   ])(
-    'a server whose clock is off by $off minutes counts as reachable, and the reason names its clock, until it gets the time',
+    'if the clock of a server is off by $off minutes, the step says so, and the creation continues after the clock is set',
     { timeout: 90_000 },
     async ({ off, words }) => {
       const nodes = world.take(2)
@@ -122,53 +122,49 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     expect(on.wwid).toBe(meant.wwid)
   })
 
-  test(
-    "a server that can't be installed has the failure in its events and keeps its log; its replacement continues the creation",
-    { timeout: 120_000 },
-    async () => {
-      const nodes = world.take(4)
-      const [spare] = world.take(1)
-      const ill = nodes[3]!
-      await addFault(world.machine(ill), { kind: 'no-image' })
-      const { cluster, operation } = await world.create(nodes)
-      const member = () => world.backend.platform.db.selectFrom('cluster_server').select('sends').where('node_id', '=', ill.id).executeTakeFirst()
-      await world.until(member, (m) => m?.sends === 1)
-      // Each attempt takes long, so three of the five are skipped.
-      await world.backend.platform.db.updateTable('cluster_server').set({ sends: 4 }).where('node_id', '=', ill.id).execute()
-      const end = await world.ended(operation.id, 80_000)
-      expect(end.reason).toContain('came back in maintenance after 5 installations')
+  test("if Talos can't be installed on a server, its events and log show why, and a replacement continues the creation", { timeout: 120_000 }, async () => {
+    const nodes = world.take(4)
+    const [spare] = world.take(1)
+    const ill = nodes[3]!
+    await addFault(world.machine(ill), { kind: 'no-image' })
+    const { cluster, operation } = await world.create(nodes)
+    const member = () => world.backend.platform.db.selectFrom('cluster_server').select('sends').where('node_id', '=', ill.id).executeTakeFirst()
+    await world.until(member, (m) => m?.sends === 1)
+    // Each attempt takes long, so three of the five are skipped.
+    await world.backend.platform.db.updateTable('cluster_server').set({ sends: 4 }).where('node_id', '=', ill.id).execute()
+    const end = await world.ended(operation.id, 80_000)
+    expect(end.reason).toContain('came back in maintenance after 5 installations')
 
-      await world.backend.publish()
-      const mine = (await admin.call(serverEvents, { params: { id: ill.id } })).answer!.items.filter((e) => e.source === 'steelyard')
-      const failures = mine.filter((e) => e.type === 'server.install_failed')
-      expect(failures.map((e) => e.message)).toEqual([expect.stringMatching(/^Talos was not installed, attempt 4 of 5: failed to pull image /)])
-      expect(mine.find((e) => e.type === 'server.failed')?.message).toContain('after 5 installations')
-      const ofCluster = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items
-      expect(ofCluster.find((e) => e.type === 'cluster.server_failed')?.message).toContain(ill.name)
+    await world.backend.publish()
+    const mine = (await admin.call(serverEvents, { params: { id: ill.id } })).answer!.items.filter((e) => e.source === 'steelyard')
+    const failures = mine.filter((e) => e.type === 'server.install_failed')
+    expect(failures.map((e) => e.message)).toEqual([expect.stringMatching(/^Talos was not installed, attempt 4 of 5: failed to pull image /)])
+    expect(mine.find((e) => e.type === 'server.failed')?.message).toContain('after 5 installations')
+    const ofCluster = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items
+    expect(ofCluster.find((e) => e.type === 'cluster.server_failed')?.message).toContain(ill.name)
 
-      const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
-      expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
-      // The log is from the boot that installed Talos, not from the later boot in maintenance.
-      expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
-      expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
+    const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
+    expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
+    // The log is from the boot that installed Talos, not from the later boot in maintenance.
+    expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
+    expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
 
-      const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
-      const begun = replaced.answer!.operation
-      const before = new Map(end.steps.map((s) => [s.key, s]))
-      // Completed steps of the creation are shown as done from the start.
-      const secrets = begun.steps.find((s) => s.key === 'secrets')
-      expect(secrets).toEqual(before.get('secrets'))
-      for (const node of nodes.slice(0, 3)) expect(begun.steps.find((s) => s.key === `join/${node.id}`)).toEqual(before.get(`join/${node.id}`))
-      expect(begun.steps.filter((s) => s.node_id === spare!.id).every((s) => s.status === 'todo')).toBe(true)
-      const done = await world.ended(begun.id, 60_000)
-      expect({ status: done.status, left: done.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({ status: 'done', left: [] })
-      expect((await world.cluster(cluster.id)).former_servers).toEqual([{ node_id: ill.id, name: ill.name, role: 'worker' }])
-      // The reason is kept after the server has left.
-      expect((await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!.log).toEqual(log)
-    },
-  )
+    const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
+    const begun = replaced.answer!.operation
+    const before = new Map(end.steps.map((s) => [s.key, s]))
+    // Completed steps of the creation are shown as done from the start.
+    const secrets = begun.steps.find((s) => s.key === 'secrets')
+    expect(secrets).toEqual(before.get('secrets'))
+    for (const node of nodes.slice(0, 3)) expect(begun.steps.find((s) => s.key === `join/${node.id}`)).toEqual(before.get(`join/${node.id}`))
+    expect(begun.steps.filter((s) => s.node_id === spare!.id).every((s) => s.status === 'todo')).toBe(true)
+    const done = await world.ended(begun.id, 60_000)
+    expect({ status: done.status, left: done.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({ status: 'done', left: [] })
+    expect((await world.cluster(cluster.id)).former_servers).toEqual([{ node_id: ill.id, name: ill.name, role: 'worker' }])
+    // The reason is kept after the server has left.
+    expect((await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!.log).toEqual(log)
+  })
 
-  test('after an installation that failed halfway, only the chosen disk is wiped and installed again', { timeout: 120_000 }, async () => {
+  test('after an installation that failed halfway, only the chosen disk is wiped, and Talos is installed on it again', { timeout: 120_000 }, async () => {
     const nodes = world.take(1)
     const machine = world.machine(nodes[0]!)
     // Real machines wait ten seconds before they restart. The simulation shortens that.
@@ -207,7 +203,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     const end = await world.ended(operation.id)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
-    // From here on, the release waits until it is known whether the server applies this configuration.
+    // `send_intent_at` is the time of the last attempt. A release waits until the server shows whether it applies that configuration.
     expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
   })
 })
@@ -230,7 +226,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
       () => world.server(ill.id),
       (s) => s.identity.state === 'changed',
     )
-    // The original machine is put back, and a person confirms it.
+    // The original machine is put back, and a user confirms it.
     machine.disk.change((state) => (state.identitySalt = ''))
     machine.journal.changed()
     const { uuid, serial } = ill.identity

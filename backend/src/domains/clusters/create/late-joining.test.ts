@@ -4,13 +4,13 @@ import { hasEnded, type Operation, operationGet, operationRetry } from '#contrac
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// The clock of this world jumps once, so all clusters start before that. The last server is so slow that the jump finds it in the middle of a step.
+// The test moves the clock forward once, after all clusters have started. The last server is slow, so it is in the middle of a step at that time.
 const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } })
 
 const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
 test('servers that join late report the reason and fail after half an hour; a retry and a replacement both succeed', async () => {
-  // At first a control plane can't pull its installer, and a worker never gets the time.
+  // At first a control plane can't pull its installer, and a worker can't synchronise its clock.
   const [controlPlane, worker] = world.take(2)
   await addFault(world.machine(controlPlane!), { kind: 'no-image' })
   await addFault(world.machine(worker!), { kind: 'time', off_ms: 0 })

@@ -97,7 +97,7 @@ export const replaceServer = (
       operationId: operation.id,
       servers: [{ node_id: by, role: old.role, installDisk: disk }],
     })
-    // The server was in this cluster before; it no longer has the configuration from that time.
+    // The new server was in this cluster before. Its old row is deleted, because the server no longer has that configuration.
     if (before) await store.dropMember(tx, id, by)
     await store.insertMembers(tx, [fresh])
     await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })

@@ -11,7 +11,7 @@ import * as store from '../store.ts'
 
 const another = (name: string): Verdict => no(`Another operation has replaced this one on ${name}`)
 
-/** Time limit of a look, in ms. It is short, because a user waits. Disks of a silent server are checked again before a wipe. */
+/** Time limit for querying a server's disks, in ms. Short, because a user waits. If the server is silent, its disks are checked before a wipe anyway. */
 const lookDeadlineMs = 5_000
 
 /** Prevents retries of operations that no reconciler would carry out. */
@@ -28,7 +28,7 @@ export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db
   }
 
   const wipes = async (clusterId: string): Promise<Wipes> => {
-    // A server that has answered with its configuration is not installed again.
+    // Talos isn't installed again on a server that has started with its configuration (`secured_at`).
     const waiting = (await store.members(db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
     const looked = await Promise.all(
       waiting.map(async (m) => {

@@ -83,7 +83,7 @@ test('a disk that got content after it was selected is not wiped; a retry requir
 })
 
 test(
-  'if a disk disappears after the review, nothing is sent; a disk of the replacement server with content is wiped only if the call names it',
+  'if a disk disappears after the review, nothing is sent; the disk of a replacement server is wiped only if the call confirms its content',
   { timeout: 90_000 },
   async () => {
     const machine = world.machine(thin)
@@ -99,7 +99,7 @@ test(
     })
     expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-    // No disk is chosen here; the default disk of the other server has content too.
+    // The replacement names no disk, so the default disk of the new server is used. That disk has content too.
     const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
     const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
       admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })

@@ -122,7 +122,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
   return yes
 }
 
-/** Why etcd can't lose a server now according to the control planes, or null. Workers aren't members of etcd. */
+/** Asks the control planes whether etcd can lose a server now. Returns the reason if it can't, else null. Workers aren't members of etcd. */
 export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m: MemberRow, cluster: string, signal: AbortSignal): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)
@@ -141,8 +141,8 @@ export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: 
 }
 
 /**
- * Removes a lost server from etcd. Safe to repeat. Returns null if it is no longer a member (or if it is alive and `onlyDead` is set), else why it
- * still is a member.
+ * Removes a lost server from etcd. Safe to repeat. Returns null if the server is no longer a member, or if `onlyDead` is set and its etcd is healthy.
+ * Otherwise returns why the server is still a member.
  */
 export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m: MemberRow, { onlyDead } = { onlyDead: false }): Promise<string | null> {
   if (m.role !== 'control_plane') return null
@@ -161,7 +161,7 @@ export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m
   }
 }
 
-/** Removes a lost server from Kubernetes. Safe to repeat. Returns null if it is no longer a node, else why it still is. */
+/** Removes a lost server from Kubernetes. Safe to repeat. Returns null if the server is no longer a node, else the reason. */
 export async function removeFromKubernetes(parts: CoreParts, job: Job, state: State, m: MemberRow): Promise<string | null> {
   try {
     const client = await kubernetesOf(parts, state)

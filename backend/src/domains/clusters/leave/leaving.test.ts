@@ -21,54 +21,50 @@ const ready = async (nodes: readonly Server[]) => {
 }
 
 describe.concurrent('leaving a cluster', () => {
-  test(
-    'deleting a cluster resets workers first, then control planes one by one, the last one not gracefully; all servers end in maintenance',
-    { timeout: 90_000 },
-    async () => {
-      const nodes = world.take(5)
-      const cluster = await ready(nodes)
-      const deleted = await admin.call(clusterDelete, { params: { id: cluster.id } })
-      expect(deleted.status).toBe(202)
-      expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
-      const leaving = (await admin.call(clusterGet, { params: { id: cluster.id } })).answer
-      // The cluster keeps its servers until they are in maintenance again. Workers leave first.
-      expect(leaving).toMatchObject({
-        status: 'deleting',
-        reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string,
-        control_planes: 3,
-      })
-      const end = await world.ended(deleted.answer!.operation.id, 80_000)
-      expect(end).toMatchObject({ status: 'done', reason: null, kind: 'clusterDelete' })
-      expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
-      await expectFree(nodes)
-      const endOf = (n: Server) => Date.parse(end.steps.find((s) => s.key === `release/${n.id}`)!.ended_at!)
-      const [a, b, c, d, e] = nodes.map(endOf) as [number, number, number, number, number]
-      expect(Math.max(d, e)).toBeLessThanOrEqual(Math.min(a, b, c))
-      expect([c, b, a]).toEqual([a, b, c].toSorted((x, y) => x - y))
-      for (const node of nodes) {
-        expect(world.machine(node).stage.stage).toBe('maintenance')
-        expect((await world.server(node.id)).talos.stage).toBe('maintenance')
-        expect(world.machine(node).disk.state.counters.resets).toBe(1)
-      }
-      // The same machines make another cluster on the disk that has Talos already.
-      for (const node of nodes.slice(0, 1)) {
-        const server = await world.until(
-          () => world.server(node.id),
-          (s) => s.talos.stage === 'maintenance' && s.talos.reachable === true,
-        )
-        await admin.call(serverConfirm, { params: { id: node.id }, body: { uuid: server.identity.uuid!, serial: server.identity.serial! } })
-      }
-      const fit = await world.until(
-        () => world.server(nodes[0]!.id),
-        (s) => s.eligibility.every((check) => check.ok),
+  test('deleting a cluster resets its workers, then its control planes one by one; all servers end in maintenance', { timeout: 90_000 }, async () => {
+    const nodes = world.take(5)
+    const cluster = await ready(nodes)
+    const deleted = await admin.call(clusterDelete, { params: { id: cluster.id } })
+    expect(deleted.status).toBe(202)
+    expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
+    const leaving = (await admin.call(clusterGet, { params: { id: cluster.id } })).answer
+    // The cluster keeps its servers until they are in maintenance again. Workers leave first.
+    expect(leaving).toMatchObject({
+      status: 'deleting',
+      reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string,
+      control_planes: 3,
+    })
+    const end = await world.ended(deleted.answer!.operation.id, 80_000)
+    expect(end).toMatchObject({ status: 'done', reason: null, kind: 'clusterDelete' })
+    expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
+    await expectFree(nodes)
+    const endOf = (n: Server) => Date.parse(end.steps.find((s) => s.key === `release/${n.id}`)!.ended_at!)
+    const [a, b, c, d, e] = nodes.map(endOf) as [number, number, number, number, number]
+    expect(Math.max(d, e)).toBeLessThanOrEqual(Math.min(a, b, c))
+    expect([c, b, a]).toEqual([a, b, c].toSorted((x, y) => x - y))
+    for (const node of nodes) {
+      expect(world.machine(node).stage.stage).toBe('maintenance')
+      expect((await world.server(node.id)).talos.stage).toBe('maintenance')
+      expect(world.machine(node).disk.state.counters.resets).toBe(1)
+    }
+    // A new cluster is created on one of the machines, whose disk has Talos already.
+    for (const node of nodes.slice(0, 1)) {
+      const server = await world.until(
+        () => world.server(node.id),
+        (s) => s.talos.stage === 'maintenance' && s.talos.reachable === true,
       )
-      const again = await world.create([fit])
-      const made = await world.ended(again.operation.id)
-      expect(made.status).toBe('done')
-      expect(made.steps.find((s) => s.key === `install/${fit.id}`)).toMatchObject({ status: 'skipped', reason: 'Talos is already installed' })
-      expect(world.machine(fit).disk.state.counters.installs).toBe(1)
-    },
-  )
+      await admin.call(serverConfirm, { params: { id: node.id }, body: { uuid: server.identity.uuid!, serial: server.identity.serial! } })
+    }
+    const fit = await world.until(
+      () => world.server(nodes[0]!.id),
+      (s) => s.eligibility.every((check) => check.ok),
+    )
+    const again = await world.create([fit])
+    const made = await world.ended(again.operation.id)
+    expect(made.status).toBe('done')
+    expect(made.steps.find((s) => s.key === `install/${fit.id}`)).toMatchObject({ status: 'skipped', reason: 'Talos is already installed' })
+    expect(world.machine(fit).disk.state.counters.installs).toBe(1)
+  })
 
   test('a forced deletion contacts no server, and lists the servers that were not wiped', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
@@ -86,7 +82,7 @@ describe.concurrent('leaving a cluster', () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
-    // Claimed by a run that has not started, as if other clusters came first.
+    // The test claims the cluster and doesn't run it, as if the reconciler were busy with other clusters.
     const held = (await world.until(
       () => claimNow(engine, clusterQueue, cluster.id),
       (taken) => taken !== undefined,
@@ -124,7 +120,7 @@ describe.concurrent('leaving a cluster', () => {
   })
 
   test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])(
-    'a creation cancelled after a share of %f of its steps ends with every server free and in maintenance',
+    'if a creation is cancelled after %f of its steps, every server becomes free and is in maintenance',
     { timeout: 90_000 },
     async (share) => {
       const nodes = world.take(3)
@@ -174,7 +170,7 @@ describe.concurrent('leaving a cluster', () => {
       ),
     ).toMatchObject({ reason: null })
     expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
-    // The opposite case: no server answers.
+    // Now no control plane answers.
     await world.machine(nodes[0]!).lifecycle.powerOff()
     const silent = await world.until(
       () => world.cluster(cluster.id),

@@ -34,7 +34,7 @@ function refuse(verdict: Verdict, facts: Pick<ServerFacts, 'operation_id'>): voi
   throw new Problem(facts.operation_id === null ? 'transition_refused' : 'operation_running', verdict.reason)
 }
 
-/** A server in the form that the contract's rules take. */
+/** Converts a server to the type that the contract's rules expect. */
 const shown = (facts: ServerFacts) => ({
   ...facts,
   nodeAddresses: [facts.address, ...facts.addresses.map((a) => a.split('/', 1)[0]!)],
@@ -212,7 +212,7 @@ export const deleteCluster = (
       operation_round: 1,
       updated_at: now,
     })
-    // A forced deletion contacts no server, so all servers count as done until the cluster is deleted.
+    // A forced deletion contacts no server, so it has nothing to do for the servers: their step is `done` at once.
     await store.updateMembers(tx, id, {
       wanted: 'released',
       operation_id: null,

@@ -42,24 +42,24 @@ async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<O
   return { againMs: Math.max(1_000, pollMs(job.elapsedMs(m.at_since))) }
 }
 
-/** `why`: the reason of a repeated installation. */
+/** `why`: why the installation is repeated; null for the first. */
 export async function configure(turn: MemberTurn, seen: Seen, why: string | null): Promise<Outcome | 'again'> {
   const { parts, job, state, m } = turn
   const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
   const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
   const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
-  // Written before sending, because from now on the server may have the cluster's secrets, whatever it answers.
+  // Written before sending: once sent, the server may have the cluster's secrets even if the call fails.
   const intent = {
     send_intent_at: new Date(job.now()),
     sent_at: null,
     left_at: null,
-    // The server answered a moment ago; the next call may get no answer.
+    // Set now, because the server has just answered and may not answer the next call.
     seen_at: new Date(job.now()),
     sends: m.sends + 1,
     was_installed: m.was_installed ?? wasInstalled,
   }
   const isNoted = await note(turn, 'apply', running(why), intent, async (tx) => {
-    // The server accepted a configuration before, so the installation after it has failed.
+    // The server accepted an earlier configuration, so the installation with that configuration has failed.
     if (m.sent_at !== null) await parts.record(tx, system, installFailed(m, state.row.name))
   })
   if (!isNoted) return 'again'

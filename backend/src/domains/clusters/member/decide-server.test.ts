@@ -62,7 +62,7 @@ test.each(['foreign', 'stranger'] as const)('nothing is sent to a machine whose 
   expect(decideServer(fresh, around, { kind, reason: 'not it' })).toMatchObject({ act: 'fail', at: 'apply' })
 })
 
-test('a server with another certificate that has not restarted does not count as installed', () => {
+test('a server that answers with a foreign certificate does not count as installed', () => {
   const foreign: Seen = { kind: 'foreign', reason: 'not signed by the expected authority' }
   expect(decideServer(sent, around, foreign)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...sent, at: 'boot' }, around, foreign)).toMatchObject({ act: 'wait', at: 'boot' })
@@ -73,7 +73,7 @@ test('a server that is silent during its installation shows when it was last see
   expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({ act: 'wait', at: 'boot', reason: 'Restarting, last seen 14:06 UTC' })
 })
 
-test('a control plane waits for etcd, then to become Ready', () => {
+test('a control plane waits for its etcd, then for Kubernetes to report it Ready', () => {
   expect(decideServer(sent, around, secured('booting'))).toMatchObject({
     act: 'wait',
     at: 'etcd',
@@ -113,7 +113,7 @@ test('a server whose clock is wrong counts as answering', () => {
 
 test('a server whose API answers briefly before the installation does not count as started', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
-  // A server that was seen to restart is installed, and its boot doesn't start another installation.
+  // After a restart was seen, Talos is installed, so a brief answer belongs to the boot and not to the installation.
   expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
@@ -122,7 +122,7 @@ test('a server that reports an installation over the secured API does not count 
   expect(decideServer(sent, around, secured('rebooting'))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test("a server that lost its configuration does not receive a new one without a person's decision", () => {
+test('a server that lost its configuration receives a new one only after a user decides so', () => {
   expect(decideServer({ ...sent, at: 'etcd', secured_at: new Date(now - 9000) }, around, maintenance)).toMatchObject({
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
@@ -183,17 +183,17 @@ test('a server that received a configuration is reset before its release, and th
     ),
   ).toMatchObject({ act: 'reset' })
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000), resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
-  // Sent before a crash, with an unknown result.
+  // The reset was sent before a crash, and its result is unknown.
   expect(decideServer({ ...leaving, reset_intent_at: new Date(now - 1000) }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
-test('a server that just received its configuration is not released until it shows whether it applies it', () => {
+test('a server that has just received a configuration is released only after it shows whether it applies the configuration', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
   expect(decideServer({ ...leaving, send_intent_at: new Date(now - settleMs) }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
 })
 
-test('waiting for a replaced server has no time limit, because no retry would reach it', () => {
+test('waiting for the reset of a replaced server has no time limit, because a user could not retry that reset', () => {
   const replaced: MemberRow = { ...sent, wanted: 'released', at: 'reset', at_since: new Date(now - 86_400_000) }
   const stays = { ...around, clusterStays: true }
   const foreign: Seen = { kind: 'foreign', reason: 'unknown authority' }
@@ -252,7 +252,7 @@ test('after an installation that failed halfway the disk is wiped before the nex
       disk: 'sda',
       reason: 'web-1 is half installed: task "upgrade" failed: exit code 1. The disk is wiped before the next attempt',
     })
-  // The same applies to a server that somebody else left in this state, for a limited time, but not while its etcd may still start.
+  // A disk that somebody else left half installed is wiped too. Nothing is wiped while the installation may still run, or after the last attempt.
   expect(decideServer(fresh, around, half)).toMatchObject({ act: 'mend', how: 'wipe' })
   expect(decideServer({ ...failed, left_at: null }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
@@ -270,7 +270,7 @@ test('a server that runs Talos from memory does not count as installed', () => {
   expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
   expect(decideServer(sent, around, from('none'))).toMatchObject({ act: 'mend', at: 'install', how: 'restart' })
   expect(decideServer(sent, around, from('whole'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // The machine's services have not started yet. The machine must not count as about to install.
+  // Without services, the machine may still be about to install. It is restarted only if it reports that it skipped the installation.
   const early = { ...from('none'), services: {} } as Extract<Seen, { kind: 'secured' }>
   expect(decideServer(sent, around, early)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })

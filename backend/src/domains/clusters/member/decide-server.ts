@@ -1,6 +1,6 @@
 /**
- * Decides the next action for a server of a cluster: a pure function of the wanted state, the stored facts and what the
- * server shows now. It never assumes that an order was carried out.
+ * Decides the next action for a server of a cluster: a pure function of the wanted state, the stored facts and the
+ * server's observed state. Never assumes that a command was carried out.
  */
 import { elapsedMs } from '../../../clock.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -18,9 +18,9 @@ export interface SeenService {
   readonly message: string
 }
 
-/** Result of a look at a server. */
+/** The observed state of a server. */
 export type Seen =
-  /** No readable answer. `answers`: the server is up, and the reason says what prevents a readable answer. */
+  /** The server's state is unknown. `answers`: the server is up, and `reason` says why its state can't be read. */
   | { readonly kind: 'dark'; readonly reason: string; readonly answers?: boolean }
   /** A secured API with a certificate of another cluster. */
   | { readonly kind: 'foreign'; readonly reason: string }
@@ -36,11 +36,11 @@ export type Seen =
       readonly installation: Installation | null
       /** Conditions that Talos reports as unmet. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
-      /** Whether this look queried the trouble. If not, `trouble` may be the result of an earlier query. */
+      /** Whether `trouble` was queried just now. If not, it may be the result of an earlier query. */
       readonly askedTrouble: boolean
-      /** What fails on the server, if queried. */
+      /** The failure that the server's log shows, if queried. */
       readonly trouble: string | null
-      /** Talos skipped the installation at boot, if queried. */
+      /** Whether Talos skipped the installation at boot; false if not queried. */
       readonly isInstallSkipped: boolean
       /** Last message of a running installation, if queried. */
       readonly last: string | null
@@ -66,7 +66,7 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
     waitTurn: waitTurn(m, { row, members, bootstrap }),
     /** Leaving: whether other control planes stay for now, so that the server must leave etcd gracefully. */
     othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
-    /** The cluster itself stays; the server leaves by its own operation or because it was replaced. */
+    /** Whether the cluster itself stays. If so, a leaving server has its own operation or was replaced. */
     clusterStays: row.wanted === 'ready',
   }
 }
@@ -78,7 +78,7 @@ export type ServerAct =
   | { readonly act: 'mend'; readonly at: Place; readonly how: 'wipe' | 'restart' | 'reset'; readonly disk: string | null; readonly reason: string }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
-  /** A single leaving server was wiped: record it, remove it from etcd and Kubernetes, then release it. */
+  /** A single leaving server was wiped: record the wipe, remove the server from etcd and Kubernetes, then release it. */
   | { readonly act: 'note-wiped'; readonly at: Place }
   | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
@@ -106,7 +106,7 @@ export const patienceMs: Partial<Record<Place, number>> = {
 export const settleMs = 10_000
 /** A server that returns to maintenance this often can't be installed. */
 export const mostSends = 5
-/** A reset starts at once. A server that still runs after this time, in ms, gets the order again. */
+/** A reset starts at once. If a server still runs after this time, in ms, the reset is sent again. */
 export const resetAgainMs = 90_000
 /** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
@@ -194,9 +194,9 @@ function attempt(server: MemberRow, trouble: string | null): string {
 }
 
 /**
- * Whether a server's disk is half installed. Talos counts such a disk as installed and would boot without a boot loader (`v1alpha1_sequencer.go`, Install):
- * the disk has nothing to boot from; or META was created after the configuration was sent, and yet the server has no configuration. After a complete
- * installation it would have one.
+ * Whether a server's disk is half installed: it has nothing to boot from, or it has META from this installation but the server started without a
+ * configuration, which a complete installation would have stored. Talos counts such a disk as installed and doesn't install again
+ * (`v1alpha1_sequencer.go`, Install).
  */
 const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
   state === 'half' || (state === 'whole' && server.sends > 0 && server.was_installed === false && server.secured_at === null)
@@ -215,7 +215,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
   if (stage !== 'maintenance') return wait('install', `Taking its configuration: ${stage}`)
-  // Unknown whether the configuration was accepted: send the same bytes again. Accepted but still in maintenance: the installation failed or hasn't started.
+  // If it is unknown whether the server accepted the configuration, the same bytes are sent again. If it did, the installation failed or hasn't started.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)
@@ -236,7 +236,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
   seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
 
-/** The failure, or else the installation's last message, because a hanging installer reports nothing further. */
+/** Text about the failure. If the installer hangs, there is no failure, so the text contains its last message. */
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
 
@@ -250,7 +250,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`)
   const isStarted = hasStarted(server.role, seen)
-  // If Talos boots without a disk, it waits for a disk before it starts services. Only the skipped installation shows that it isn't about to install.
+  // A Talos without a disk starts no services, neither before an installation nor after it skipped one. Only `isInstallSkipped` tells these apart.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',
@@ -267,7 +267,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   const etcd = seen.services['etcd']
   if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
     return wait('join', `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}`)
-  // The machine's own problem comes before whatever the machine waits for.
+  // Problems of the machine itself (time, network) are part of the reason.
   return wait('etcd', `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}`)
 }
 
@@ -316,7 +316,7 @@ function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { k
   if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting')) return wait('release', `${server.name} is ${seen.stage}`)
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started`)
-  // The server would be resetting by this time if it had received the order, so send the order again.
+  // If the server had received the reset, it would be resetting by now, so send the reset again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
     return wait('release', 'The reset was ordered; waiting for it to begin')
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true

@@ -8,7 +8,7 @@ import { clusterWorld } from '../testing/world.ts'
 /** How much faster these machines are than real ones. Talos waits 10 s before the restart after a failed installation, the simulation 3.5 s at speed 1. */
 const hurry = 2
 const realSpeed = 3.5 / 10
-/** The time limit until the step shows the failure, in ms. */
+/** Time in which the step has to show the failure, in seconds. */
 const withinS = 30 / hurry
 
 // The clock of this world jumps, so no other test uses it.
@@ -41,62 +41,58 @@ const cases = [
   },
 ] as const
 
-test(
-  "within 30 s the step shows Talos's message why an installation does not finish; an installation that never finishes fails with that message",
-  { timeout: 180_000 },
-  async () => {
-    world.simulator.world.clock.setSpeed(realSpeed * hurry)
-    const told = async ({ what, fault, begins, says }: (typeof cases)[number], node: Server): Promise<string> => {
-      await addFault(world.machine(node), fault)
-      const { operation } = await world.create([node])
-      const lines = world.machine(node).journal.kernelLines
-      await world.until(
-        async () => lines.since(0),
-        (all) => all.some((line) => begins.test(line)),
-      )
-      const begun = performance.now()
-      await world.until(
-        async () => (await world.operation(operation.id)).steps.find((s) => s.key === `install/${node.id}`)!,
-        (step) => says.test(step.reason ?? ''),
-        withinS * 1_000,
-      )
-      // oxlint-disable-next-line no-console -- the measure that this test is for
-      console.log(`${what}: told after ${((performance.now() - begun) / 1_000).toFixed(1)} s; real machines are ${hurry} times slower`)
-      return operation.id
-    }
-    const nodes = world.take(cases.length)
-    const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
+test("if an installation does not finish, its step shows Talos's error message within 30 s", { timeout: 180_000 }, async () => {
+  world.simulator.world.clock.setSpeed(realSpeed * hurry)
+  const told = async ({ what, fault, begins, says }: (typeof cases)[number], node: Server): Promise<string> => {
+    await addFault(world.machine(node), fault)
+    const { operation } = await world.create([node])
+    const lines = world.machine(node).journal.kernelLines
+    await world.until(
+      async () => lines.since(0),
+      (all) => all.some((line) => begins.test(line)),
+    )
+    const begun = performance.now()
+    await world.until(
+      async () => (await world.operation(operation.id)).steps.find((s) => s.key === `install/${node.id}`)!,
+      (step) => says.test(step.reason ?? ''),
+      withinS * 1_000,
+    )
+    // oxlint-disable-next-line no-console -- the measure that this test is for
+    console.log(`${what}: told after ${((performance.now() - begun) / 1_000).toFixed(1)} s; real machines are ${hurry} times slower`)
+    return operation.id
+  }
+  const nodes = world.take(cases.length)
+  const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
 
-    const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
-    // talosctl can inspect a hanging machine, although there is no Kubernetes yet.
-    const { id } = (await world.server(node.id)).cluster!
-    expect(await world.cluster(id)).toMatchObject({ status: 'installing', talos_answers: true })
-    expect(await world.admin.call(clusterTalosconfig, { params: { id } })).toMatchObject({ status: 200, text: expect.stringContaining('endpoints:') as string })
-    expect(await world.admin.call(clusterKubeconfig, { params: { id } })).toMatchObject({ status: 409 })
-    expect(await world.server(node.id)).toMatchObject({ status: 'maintenance' })
-    world.backend.clock.advance(31 * 60_000)
-    // Tokens last ten minutes, so users sign in again.
-    const admin = await world.backend.signIn({ role: 'admin' })
-    const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
-    const failed = await world.until(read, (o) => o.status === 'failed')
-    expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
+  const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
+  // talosctl can inspect a hanging machine, although there is no Kubernetes yet.
+  const { id } = (await world.server(node.id)).cluster!
+  expect(await world.cluster(id)).toMatchObject({ status: 'installing', talos_answers: true })
+  expect(await world.admin.call(clusterTalosconfig, { params: { id } })).toMatchObject({ status: 200, text: expect.stringContaining('endpoints:') as string })
+  expect(await world.admin.call(clusterKubeconfig, { params: { id } })).toMatchObject({ status: 409 })
+  expect(await world.server(node.id)).toMatchObject({ status: 'maintenance' })
+  world.backend.clock.advance(31 * 60_000)
+  // Tokens last ten minutes, so users sign in again.
+  const admin = await world.backend.signIn({ role: 'admin' })
+  const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
+  const failed = await world.until(read, (o) => o.status === 'failed')
+  expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
 
-    await clearFaults(world.machine(node))
-    world.simulator.world.clock.setSpeed(100)
-    expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
-    // The backend's clock is ahead, so its certificates aren't valid yet for the machine, and the test doesn't wait for the cluster.
-    await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
-    // The server runs its configuration, whatever Kubernetes reports.
-    expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
-    expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+  await clearFaults(world.machine(node))
+  world.simulator.world.clock.setSpeed(100)
+  expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
+  // The test waits only for the boot: the backend's clock is ahead, so the machine would refuse its certificates as not valid yet.
+  await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
+  // The server runs its configuration, whatever Kubernetes reports.
+  expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
+  expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
 
-    // A machine that lost its configuration is in maintenance and shown so.
-    const machine = world.machine(node)
-    await machine.lifecycle.powerOff()
-    machine.disk.change((state) => (state.config = null))
-    machine.lifecycle.powerOn()
-    const lost = await world.until(read, (o) => o.status === 'failed')
-    expect(lost.reason).toContain('came back in maintenance: it has lost its configuration')
-    expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'maintenance' })
-  },
-)
+  // A machine that lost its configuration is shown as being in maintenance.
+  const machine = world.machine(node)
+  await machine.lifecycle.powerOff()
+  machine.disk.change((state) => (state.config = null))
+  machine.lifecycle.powerOn()
+  const lost = await world.until(read, (o) => o.status === 'failed')
+  expect(lost.reason).toContain('came back in maintenance: it has lost its configuration')
+  expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'maintenance' })
+})

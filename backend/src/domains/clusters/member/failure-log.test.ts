@@ -14,7 +14,7 @@ test('the log of a failing boot is stored as soon as it shows a problem, and aga
     failure_log: lines[0],
     failure_log_at: at(0),
   })
-  // Checked many times a second, stored less often.
+  // The log is read several times a second, but written less often.
   const known = { trouble: 'input/output error', failure_log_at: at(-500), sends: 2 }
   expect(troubleOf(known, { trouble: 'input/output error', log: lines }, now)).toEqual({})
   expect(troubleOf({ ...known, failure_log_at: at(-2_000) }, { trouble: null, log: ['starting', ...lines] }, now)).toEqual({

@@ -14,7 +14,7 @@ import type { MemberRow } from '../store.ts'
 
 /** Maximum total size of the stored lines, which are up to 40 lines of at most 300 characters; the newest are kept. */
 const mostCharacters = 8_000
-/** Minimum interval, in ms, between writes of lines about the same trouble. */
+/** Minimum interval, in ms, between writes of lines about the same failure. */
 const writeEveryMs = 2_000
 const readWithinMs = 5_000
 
@@ -23,15 +23,15 @@ type Kept = Partial<Pick<MemberRow, 'trouble' | 'failure_log' | 'failure_log_at'
 const kept = (lines: readonly string[]): string => withoutTokens(lines.join('\n')).slice(-mostCharacters)
 
 /**
- * Columns with the trouble and log of a boot that may fail; empty if nothing is new. In a first attempt lines are stored only if they show trouble, in later
- * attempts always, because the moment of the failure may be missed.
+ * The columns to write with the failure and the log of a boot; empty if nothing is new. During a first attempt the log is stored only if it shows a failure.
+ * During later attempts it is always stored, because the moment of the failure may be missed.
  */
 export function troubleOf(
   m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
   { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
   now: number,
 ): Kept {
-  // Talos first reports the failed task, then the program's message. The shorter sentence adds nothing.
+  // The text of a new attempt may lack the program's message at first. A text that is only the beginning of the stored one is not new.
   const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
   const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)
@@ -61,12 +61,12 @@ export const installFailed = (m: MemberRow, clusterName: string): Change => ({
   after: { cluster: clusterName, attempt: m.sends, of: mostSends, reason: m.trouble ?? 'it came back in maintenance without reporting a reason' },
 })
 
-/** Event of a failed server, for its own events and those of its cluster. */
+/** Two entries about a failed server: one in the server's events, one in its cluster's events. */
 export const serverFailed = (m: MemberRow, clusterName: string, reason: string): Change[] => [
   {
     action: 'server.failed',
     target: { kind: 'server', id: m.node_id, name: m.name },
-    // The server's own events don't repeat its name.
+    // The server's name is left out of the server's own events.
     after: { cluster: clusterName, reason: reason.startsWith(`${m.name} `) ? reason.slice(m.name.length + 1) : reason },
   },
   { action: 'cluster.server_failed', target: { kind: 'cluster', id: m.cluster_id, name: clusterName }, after: { node_id: m.node_id, name: m.name, reason } },

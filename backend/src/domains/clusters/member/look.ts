@@ -12,15 +12,15 @@ import type { Seen } from './decide-server.ts'
 import type { MemberTurn } from './run.ts'
 
 type Trouble = Pick<Extract<Seen, { kind: 'secured' }>, 'trouble' | 'isInstallSkipped' | 'last'>
-/** Attempt, stage, time and result of the last query of a server's trouble, by wake-up key. In memory only. */
+/** The last query of each joining server's log: attempt, stage, time and the failure found. Keyed by queue key. In memory only. */
 export type AskedTroubles = Map<string, { readonly sends: number; readonly stage: string; readonly at: number; readonly trouble: Trouble }>
 
-/** Age of an installation, in ms, after which its trouble is queried; after a failed installation the trouble is queried at once. */
+/** Age of an installation, in ms, after which the server's log is queried for a failure. After a failed attempt the log is queried at once. */
 const troubleAfterMs = 5_000
-/** Intervals of further queries, in ms: longer if a trouble is known. A new stage is queried at once. */
+/** Intervals of further queries, in ms: longer if a failure is known already. At a new stage the log is queried at once. */
 const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 
-/** Looks at a server of a cluster, and decides when to query its trouble. */
+/** Queries a server of a cluster, and decides whether to query its log for a failure too. */
 export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn, asked: AskedTroubles): Promise<Seen> {
   try {
     // A restart clears the log, and only seconds lie between a failure and the restart.
@@ -49,9 +49,9 @@ export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn
 interface Expected {
   /** The server has a configuration, so the secured API is tried first. */
   readonly expectSecured: boolean
-  /** Whether to query the trouble, by the stage that the server shows. */
+  /** Whether to query the log for a failure, at a given Talos stage. */
   readonly askTrouble?: (stage: string) => boolean
-  /** Whether to query the installation: the server was not seen to boot from its disk. */
+  /** Whether to query what is installed on the disk. Needed until the server is seen to boot from its disk. */
   readonly askInstallation?: boolean
 }
 

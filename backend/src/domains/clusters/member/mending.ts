@@ -14,10 +14,10 @@ import { unseen } from './look.ts'
 import { demandStillWanted, fail, type MemberTurn, note, orderDeadlineMs, reread } from './run.ts'
 
 type Mend = Extract<ServerAct, { act: 'mend' }>
-/** Number and time of wipes that don't show on the server yet, by wake-up key. In memory only. */
+/** Number and time of wipes whose effect isn't visible on the server yet, by queue key. In memory only. */
 export type Mends = Map<string, { readonly times: number; readonly at: number }>
 
-/** Time until a wipe shows on the server, in ms, and maximum number of repetitions. */
+/** Time until a wipe is visible on the server, in ms, and maximum number of repetitions. */
 const mendAgainMs = 15_000
 const mostMends = 3
 
@@ -45,7 +45,7 @@ export function mendTarget(
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
 
-/** Orders the wipe or reset. Returns null, or why nothing was ordered. @throws TalosError; Overtaken if the order is no longer wanted */
+/** Sends the wipe or reset. Returns null, or why nothing was sent. @throws TalosError; Overtaken if it is no longer wanted */
 async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']): Promise<string | null> {
   if (how === 'restart') {
     await demandStillWanted(turn)
@@ -53,7 +53,7 @@ async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']
     return null
   }
   const [disks, installation] = await Promise.all([readDisks(client), readInstallation(client)])
-  // The last order has taken effect.
+  // The previous wipe has taken effect.
   if (installation.state === 'none') return null
   const target = mendTarget(turn.m, disks, installation.disk)
   if ('problem' in target) return target.problem
@@ -64,7 +64,7 @@ async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']
   return null
 }
 
-/** Wipes a half-installed disk, or resets a server that runs from memory. The next look decides what remains. */
+/** Wipes a half-installed disk, or resets a server that runs from memory. The next run decides what remains to be done. */
 export async function mend(turn: MemberTurn, { how, at, reason }: Mend, mends: Mends): Promise<Outcome | 'again'> {
   const { parts, job, m } = turn
   const before = mends.get(job.key)

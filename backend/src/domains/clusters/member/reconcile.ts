@@ -1,6 +1,6 @@
 /**
- * Brings a server into its cluster or out of it. Level-triggered: each turn reads the wanted state, looks at the server, does one act that may
- * be repeated, and records what it saw. Each server has its own wake-up, so servers wait for each other only if their order requires it.
+ * Brings a server into its cluster or out of it. Level-triggered: each run reads the wanted state, queries the server, does one thing that is safe to
+ * repeat, and records the result. Each server is scheduled separately, so servers wait for each other only if the sequence of the operation requires it.
  */
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'

@@ -21,7 +21,7 @@ async function workloadDisks(client: TalosClient, m: store.MemberRow): Promise<{
 }
 
 /**
- * Orders the reset and returns missing workload disks. Talos stays on its disk, so the server comes back in maintenance
+ * Sends the reset and returns missing workload disks. Talos stays on its disk, so the server comes back in maintenance
  * without other boot media. @throws TalosError; Overtaken
  */
 async function orderReset(client: TalosClient, turn: MemberTurn, wiped: store.MemberRow, graceful: boolean): Promise<string[]> {
@@ -50,7 +50,7 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
     if (job.signal.aborted) throw error
     if (error instanceof Overtaken) return unsent(turn)
     const reason = `The reset of ${m.name} was ordered: ${error instanceof Error ? error.message : String(error)}`
-    // After a lost connection it is unknown whether the order arrived.
+    // After a lost connection it is unknown whether the server received the reset.
     const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
     const act = waitOrFail(turn, 'reset', reason)
     if (!isUnknown && act.act === 'fail') {

@@ -9,7 +9,7 @@ import { clusterWorld } from '../testing/world.ts'
 const world = await clusterWorld({ servers: 40, seed: 'resetting' })
 const { admin } = world
 
-/** The endpoint is a name, so it doesn't depend on one server. */
+/** The endpoint is a DNS name, so that any control plane can be removed. */
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com' })
   expect((await world.ended(operation.id)).status).toBe('done')
@@ -67,66 +67,66 @@ describe.concurrent('removing a server from a cluster', () => {
     expect(items.map((e) => e.type)).toEqual(expect.arrayContaining(['server.reset_requested', 'server.reset']))
   })
 
+  test('one of three control planes can be removed; the operation warns that an even number remains', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    const cluster = await ready(nodes)
+    const first = nodes[0]!
+    // Two control planes are removed concurrently: one call is accepted, the other is refused for now.
+    const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
+    expect(both.map((r) => r.status).toSorted((a, b) => a - b)).toEqual([202, 409])
+    const asked = both.find((r) => r.status === 202)!
+    const [second, third] = asked === both[0] ? [nodes[2]!, nodes[1]!] : [nodes[1]!, nodes[2]!]
+    expect(asked.answer!.operation.steps.find((s) => s.key === `forget-member/${third.id}`)!.title).toContain('2 control planes remain, an even number')
+    expect((await reset(second)).problem).toMatchObject({ code: 'operation_running', error: expect.stringContaining('one after another') })
+    const end = await world.ended(asked.answer!.operation.id)
+    expect(end).toMatchObject({ status: 'done', reason: expect.stringContaining('an even number') })
+    expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
+    expect(world.nodeNames(first)).not.toContain(third.name)
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
+
+    // One of two members is dead. The living one can't leave, and the dead one can't be removed by force.
+    await dark(second)
+    const costly = await reset(first)
+    expect(costly.problem).toMatchObject({
+      code: 'transition_refused',
+      error: expect.stringMatching(/needs 1 of them healthy, but only 0 are|no control plane/i),
+    })
+    const forced = await admin.call(serverRemove, { params: { id: second.id }, query: { force: 'true' } })
+    expect(forced.problem).toMatchObject({ code: 'transition_refused' })
+  })
+
   test(
-    'one of three control planes leaves etcd before its reset; the operation warns that two members stay, and the cluster keeps answering',
+    'a removal that would cost etcd its majority is refused with the numbers; a dead member is removed through the others',
     { timeout: 90_000 },
     async () => {
       const nodes = world.take(4)
       const cluster = await ready(nodes)
-      const first = nodes[0]!
-      // Of two concurrent removals one control plane leaves, and the other call is refused for now.
-      const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
-      expect(both.map((r) => r.status).toSorted((a, b) => a - b)).toEqual([202, 409])
-      const asked = both.find((r) => r.status === 202)!
-      const [second, third] = asked === both[0] ? [nodes[2]!, nodes[1]!] : [nodes[1]!, nodes[2]!]
-      expect(asked.answer!.operation.steps.find((s) => s.key === `forget-member/${third.id}`)!.title).toContain('2 control planes remain, an even number')
-      expect((await reset(second)).problem).toMatchObject({ code: 'operation_running', error: expect.stringContaining('one after another') })
-      const end = await world.ended(asked.answer!.operation.id)
-      expect(end).toMatchObject({ status: 'done', reason: expect.stringContaining('an even number') })
-      expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
-      expect(world.nodeNames(first)).not.toContain(third.name)
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
-
-      // Of two members one is gone: the other can't leave, and neither can be removed.
-      await dark(second)
-      const costly = await reset(first)
-      expect(costly.problem).toMatchObject({
+      const [first, second, third] = nodes as [Server, Server, Server, Server]
+      const unreachable = await dark(third)
+      expect((await reset(first)).problem).toMatchObject({
         code: 'transition_refused',
-        error: expect.stringMatching(/needs 1 of them healthy, but only 0 are|no control plane/i),
+        error: `Without ${first.name}, etcd of ${cluster.name} has 2 members and needs 2 of them healthy, but only 1 is. Bring ${third.name} back first`,
       })
-      const forced = await admin.call(serverRemove, { params: { id: second.id }, query: { force: 'true' } })
-      expect(forced.problem).toMatchObject({ code: 'transition_refused' })
+      expect((await reset(third)).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('remove it by force') })
+      expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } }, { ifMatch: unreachable.version - 1 })).status).toBe(412)
+      expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } })).status).toBe(202)
+      await world.until(
+        async () => etcdOf(first).toSorted(),
+        (members) => members.join() === [first.name, second.name].toSorted().join(),
+      )
+      expect(
+        await world.until(
+          () => world.cluster(cluster.id),
+          (c) => c.status === 'ready',
+        ),
+      ).toMatchObject({ control_planes: 2, workers: 1 })
+      await world.until(
+        async () => world.nodeNames(first),
+        (names) => !names.includes(third.name),
+      )
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
     },
   )
-
-  test('a removal that would cost the majority is refused with the numbers; the other members remove a dead member', { timeout: 90_000 }, async () => {
-    const nodes = world.take(4)
-    const cluster = await ready(nodes)
-    const [first, second, third] = nodes as [Server, Server, Server, Server]
-    const unreachable = await dark(third)
-    expect((await reset(first)).problem).toMatchObject({
-      code: 'transition_refused',
-      error: `Without ${first.name}, etcd of ${cluster.name} has 2 members and needs 2 of them healthy, but only 1 is. Bring ${third.name} back first`,
-    })
-    expect((await reset(third)).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('remove it by force') })
-    expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } }, { ifMatch: unreachable.version - 1 })).status).toBe(412)
-    expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } })).status).toBe(202)
-    await world.until(
-      async () => etcdOf(first).toSorted(),
-      (members) => members.join() === [first.name, second.name].toSorted().join(),
-    )
-    expect(
-      await world.until(
-        () => world.cluster(cluster.id),
-        (c) => c.status === 'ready',
-      ),
-    ).toMatchObject({ control_planes: 2, workers: 1 })
-    await world.until(
-      async () => world.nodeNames(first),
-      (names) => !names.includes(third.name),
-    )
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
-  })
 
   test("a silent worker can be removed by force, a worker that answers can't", { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
@@ -144,7 +144,7 @@ describe.concurrent('removing a server from a cluster', () => {
     await clearFaults(world.machine(second))
     expect((await force(second)).problem).toMatchObject({ code: 'transition_refused', error: `${second.name} answers: reset it instead` })
 
-    // If the server never received a reset, the forced removal ends that reset.
+    // A forced removal ends a pending reset that the server never received.
     await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
     const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
@@ -162,7 +162,7 @@ describe.concurrent('removing a server from a cluster', () => {
       (names) => !names.includes(worker.name),
     )
 
-    // A server that somebody wiped and added again is new, with a note about the old one.
+    // After the removed server was wiped and added again, it is a new server with a note about the removed one.
     const machine = world.machine(worker)
     machine.disk.change((state) => {
       state.config = null
@@ -242,7 +242,7 @@ describe.concurrent('removing a server from a cluster', () => {
         () => world.operation(operationId),
         (o) => o.steps.some((step) => step.status === 'waiting' && step.reason?.match(reason)),
       )
-    // The server is silent before the order. When it returns, another control plane is gone, so etcd is asked again and the reset waits.
+    // The server is silent at first. When it answers again, another control plane is down, so etcd's majority is checked again and the reset waits.
     await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
     const { operation } = (await reset(second)).answer!
     await waitsBy(operation.id, 'does not answer')

@@ -1,4 +1,4 @@
-/** A turn of a server's reconciler: recording its step, the results of a look, and a failure. */
+/** Functions that a run of a server's reconciler uses to record the server's step, observed state and failure. */
 import type { Updateable } from 'kysely'
 import type { Place } from '../../../db/columns.ts'
 import type { Tx } from '../../../db/db.ts'
@@ -17,15 +17,15 @@ export interface MemberTurn extends ClusterTurn {
 
 export type MemberChange = Updateable<Tables['cluster_server']>
 
-/** Time limit of an order, in ms. It is long, because a machine works before it answers. */
+/** Time limit of a command to a machine, in ms. Long, because the machine carries out a part of the command before it answers. */
 export const orderDeadlineMs = 60_000
-/** Minimum interval between recordings of unchanged looks, in ms. */
+/** Minimum interval between recordings of an unchanged state, in ms. */
 const noteSeenEveryMs = 5_000
 
-/** Columns that record a look. No other reconciler waits for them. */
+/** Columns that only record an observation. A change of these wakes no other reconciler. */
 const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
-/** The changed columns after a look. */
+/** The columns that an observation changes. */
 export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberChange {
   const change: MemberChange = {}
   // A missing answer proves nothing.
@@ -43,7 +43,7 @@ export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberCha
   return change
 }
 
-/** The turn with the server's current row. */
+/** Reads the server's row again. */
 export const reread = async (turn: MemberTurn): Promise<MemberTurn> => ({
   ...turn,
   m: (await store.member(turn.parts.db, turn.m.cluster_id, turn.m.node_id))!,
@@ -53,8 +53,8 @@ export const reread = async (turn: MemberTurn): Promise<MemberTurn> => ({
 export const operationOf = ({ state, m }: MemberTurn): string | null => m.operation_id ?? state.row.operation_id
 
 /**
- * Checked right before an order, because connecting takes time. A reset that is being cancelled is no longer ordered, unless an
- * earlier order may have arrived (`m` is the row from before this one). @throws Overtaken
+ * Called right before a command is sent, because the wanted state may change during the connect. A reset that is being cancelled isn't sent any more,
+ * unless an earlier attempt may have reached the server (`m` is the row from before this attempt). @throws Overtaken
  */
 export async function demandStillWanted({ parts: { db, operations }, m }: MemberTurn): Promise<void> {
   const now = await store.member(db, m.cluster_id, m.node_id)
@@ -63,7 +63,7 @@ export async function demandStillWanted({ parts: { db, operations }, m }: Member
   if (!isSameMember(m, now) || isCancelled) throw new Overtaken(m.name)
 }
 
-/** Waits, or fails once the server's patience has ended. */
+/** Waits, or fails if the wait has exceeded the step's time limit. */
 export const waitOrFail = ({ state, m, job }: MemberTurn, at: Place, reason: string): ServerAct =>
   patiently(m, aroundOf(state, m, job), { act: 'wait', at, reason })
 
@@ -89,14 +89,14 @@ export function note(turn: MemberTurn, at: Place, shown: Shown, change: MemberCh
   })
 }
 
-/** Records facts about sent orders, which hold even if users have changed the wanted state. */
+/** Records facts about sent commands, even if users have changed the wanted state in the meantime. */
 export const correct = ({ job, m }: MemberTurn, change: MemberChange): Promise<unknown> =>
   job.fence.write(async (tx) => {
     await store.hold(tx, m.cluster_id)
     return store.updateMember(tx, m.cluster_id, m.node_id, change)
   })
 
-/** Reverts the record of an order that was not sent. */
+/** Reverts the record of a command that was not sent. */
 export async function unsent(turn: MemberTurn): Promise<'again'> {
   const { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at } = turn.m
   await correct(turn, { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at })
@@ -106,7 +106,7 @@ export async function unsent(turn: MemberTurn): Promise<'again'> {
 /** Records that the server has failed. A user decides what happens next. */
 export async function fail(turn: MemberTurn, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null): Promise<undefined> {
   const { parts, job, state, m } = turn
-  // No order was sent or the server still runs, so it stays in its cluster.
+  // Whether the server stays in its cluster: no reset was sent, or the server still runs.
   const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
   await note(turn, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, async (tx) => {
     await parts.record(tx, system, serverFailed(m, state.row.name, reason))

@@ -40,8 +40,8 @@ function demandKind(field: keyof typeof wanted, text: string): void {
 }
 
 /**
- * Returns the credentials, the endpoints of the talosconfig, the kubeconfig's authority as PEM or null, and the bundle or null if it must be read from a
- * control plane. @throws Problem `invalid` with the field
+ * Reads the files. `bundle` is null without a secrets file: then the secrets have to be read from a control plane. `kubernetesCa` is the kubeconfig's
+ * authority as PEM, or null. @throws Problem `invalid` with the field
  */
 export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date) {
   for (const [field, text] of Object.entries({ secrets, talosconfig, kubeconfig })) if (text !== undefined) demandKind(field as keyof typeof wanted, text)
@@ -71,7 +71,7 @@ export const bundleOf = (config: string, name: string): SecretsBundle =>
 
 const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
 
-/** Names of the parts that differ; empty if both bundles are of the same cluster and of the same time. */
+/** Names of the secrets that differ between two bundles; empty if nothing was changed or rotated. */
 export function differences(one: SecretsBundle, other: SecretsBundle): string[] {
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
   const pairs: [string, string, string][] = [

@@ -1,4 +1,4 @@
-/** Imports new secrets of a cluster whose authorities were changed outside: checks them against its machines, then replaces the old ones. */
+/** Imports the new secrets of a cluster after others have changed its authorities: checks the secrets against the machines, then stores them. */
 import { Problem } from '#contract/errors.ts'
 import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
 import type { Input } from '#contract/operation.ts'
@@ -43,7 +43,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 
-  // Reads each machine's current configuration: from now on drift is judged against its new keys. A machine that doesn't answer shows drift until it answers.
+  // Drift is judged against the configuration that each machine has now. A machine that doesn't answer here shows drift until it answers.
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
   const found = new Map<string, Found>()
   await Promise.all(

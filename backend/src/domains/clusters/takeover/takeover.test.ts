@@ -42,7 +42,7 @@ const outside = async <T>(node: Server, keys: Credentials, act: (client: TalosCl
 const held = (node: Server, keys: Credentials) => outside(node, keys, async (client) => (await readFound(client)).active)
 const applies = () => nodes.map((node) => machineOf(node).disk.state.counters.applies)
 
-/** A running cluster that Steelyard has forgotten, together with one of its servers. */
+/** Creates a cluster, then deletes it and one of its servers from Steelyard while the machines continue to run. */
 beforeAll(async () => {
   // A preview lists the machines by name; the first one is the control plane.
   nodes = world.take(2).toSorted((a, b) => a.name.localeCompare(b.name))
@@ -121,7 +121,7 @@ test('the endpoints of a talosconfig may include a DNS name if another endpoint 
   expect(await preview({ talosconfig: of('api.example.org') })).toMatchObject({ status: 422, problem: { error: sentence, fields: { addresses: sentence } } })
 })
 
-test("the preview shows a cluster with a silent machine, which can't be taken over", async () => {
+test('a cluster with a silent machine can be previewed but not taken over', async () => {
   const worker = machineOf(nodes[1]!)
   await addFault(worker, { kind: 'refuse', port: 'apid' })
   const { answer } = await preview()
@@ -150,7 +150,7 @@ test('the preview lists the machines and marks those whose UUID is registered al
     ],
   })
   expect(shown.checks.every((c) => c.ok)).toBe(true)
-  // The same with an admin's talosconfig, which lets Steelyard read the secrets from the control plane.
+  // The preview is the same with an admin's talosconfig, with which Steelyard reads the secrets from the control plane.
   expect((await preview({ talosconfig: files.talosconfig, kubeconfig: files.kubeconfig })).answer).toEqual(shown)
   expect(applies()).toEqual(before)
 })
@@ -210,7 +210,7 @@ async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
   const to = { ...from, certs: { ...from.certs, os } }
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const [old, fresh] = [await adminOf(from), await adminOf(to)]
-  // Meanwhile a machine may have a certificate of either authority: a worker gets its own from a control plane, which may have changed already.
+  // During the rotation a machine may use a certificate of the old or the new authority, so both are tried.
   const byEither = <T>(node: Server, act: (client: TalosClient) => Promise<T>) => outside(node, old, act).catch(() => outside(node, fresh, act))
   const change = async (edit: (machine: Record<string, unknown>) => void) => {
     for (const node of nodes) {
@@ -237,7 +237,7 @@ async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
   return to
 }
 
-test('if others rotate the certificate authority, this is reported, and importing the new secrets restores access', async () => {
+test('if others rotate the certificate authority, Steelyard reports the lost access, and importing the new secrets restores it', async () => {
   const rotated = await rotate(bundle)
   const params = { id: taken.id }
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, taken.id))

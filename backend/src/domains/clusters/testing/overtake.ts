@@ -1,14 +1,14 @@
-/** Runs two changes of one row in a given order: the second writes after the first, but has read before it. */
+/** For tests of races: the second of two calls writes a row after the first, but has read the row before that write. */
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, inTransaction } from '../../../db/db.ts'
 
-/** Of a cluster; of a server. */
+/** Queries that lock the row of a cluster or of a server. */
 export const clusterRow = (id: string): RawBuilder<unknown> => sql`select 1 from cluster where id = ${id} for update`
 export const serverRow = (id: string): RawBuilder<unknown> => sql`select 1 from server where id = ${id} for update`
 
 /**
- * Holds the row until `first` waits for it, and `second` behind it; then lets them go on. Who waits for a row gets it in the order of coming.
- * @returns what both came to
+ * Locks the row until both `first` and then `second` wait for it, and unlocks it. PostgreSQL gives a row lock to waiters in the order of their requests.
+ * @returns the results of both calls
  */
 export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
   const waiting = async (count: number): Promise<void> => {
@@ -16,7 +16,7 @@ export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: ()
       const { rows } = await sql<{ n: number }>`
         select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
       if (rows[0]!.n >= count) return
-      if (Date.now() > end) throw new Error(`Not ${count} wait for the row`)
+      if (Date.now() > end) throw new Error(`Fewer than ${count} transactions wait for the row`)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A backend and simulated servers in one process, at high speed: the reconcilers over the real wire. Time is real, because certificates and
- * sockets know no other; what is due runs at once and beside each other, as it does in the program.
+ * A backend and fast simulated servers in one process. The reconcilers call the servers over the network. Time is real, because certificates and
+ * sockets use real time. Due objects run at once and concurrently, as in production.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../../testing/postgres.ts'
 export interface ClusterWorld {
   readonly backend: Backend
   readonly simulator: Simulator
-  /** Ends all work of the backend like a stop. The servers continue. */
+  /** Stops the backend's reconcilers and contacts. The simulated servers continue. */
   halt(): Promise<void>
   readonly admin: SignedIn
   readonly datacenterId: string
@@ -31,7 +31,7 @@ export interface ClusterWorld {
   readonly nodes: readonly Server[]
   /** The next servers that no test has taken yet. */
   take(count: number): Server[]
-  /** Requests a cluster of these servers. By default the first three are control planes; the first one if there are fewer than four. */
+  /** Builds a request for a cluster of these servers. The first three are control planes, or only the first if there are fewer than four servers. */
   ask(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): NewClusterAsked
   /** Creates the cluster. Throws on refusal. */
   create(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): Promise<{ cluster: Cluster; operation: Operation }>
@@ -40,22 +40,22 @@ export interface ClusterWorld {
   server(id: string): Promise<Server>
   /** Waits until the operation has ended and returns it. */
   ended(operationId: string, withinMs?: number): Promise<Operation>
-  /** Waits until `is` is true, for a minute by default. Then throws with the last value, which the test's own timeout would not show. */
+  /** Polls `ask` until `is` accepts the value, for a minute by default. Then throws with the last value, which a timeout of the test would not show. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
   /** The nodes of the cluster by name, from the Kubernetes API of this control plane. */
   nodeNames(controlPlane: Pick<Server, 'id'>): string[]
-  /** Number of etcds made for clusters of this name. */
+  /** How many etcd clusters were bootstrapped for clusters of this name. */
   etcds(clusterName: string): number
 }
 
-/** Runs due objects in real time and concurrently. */
+/** Claims and runs due objects concurrently, with the test clock following real time. */
 export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let last = Date.now()
   const tick = async (): Promise<void> => {
-    // Advances by the passed time, so a test can jump as well.
+    // Advanced by the elapsed time and not set, so that a test can move the clock forward as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
@@ -81,7 +81,7 @@ export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void
 
 export interface WorldOptions {
   readonly servers?: number
-  /** Special properties of servers by number, from 1, as in a scenario. */
+  /** Special properties of servers by their number (from 1), in the format of a simulator scenario. */
   readonly special?: Record<string, object>
   readonly speed?: number
   readonly seed?: string

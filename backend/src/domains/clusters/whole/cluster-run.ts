@@ -1,6 +1,6 @@
 /**
- * Shared by the reconcilers of a cluster and of its servers: turns, steps of operations, and writes that require an unchanged wanted state. API calls lock
- * the cluster's row and don't use the fence, so each write of a run locks that row too, and compares what it read with the current wanted state.
+ * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that require an unchanged wanted state. A reconciler's fence
+ * excludes other processes but not API calls. So each write also locks the cluster's row, as API calls do, and compares the wanted state with the one it read.
  */
 import { hasEnded, type Step } from '#contract/operations.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -33,7 +33,7 @@ export async function holdCluster(tx: Tx, read: store.ClusterRow): Promise<void>
 export const isSameMember = (read: store.MemberRow, now: store.MemberRow | undefined): now is store.MemberRow =>
   now !== undefined && now.at !== 'done' && now.wanted === read.wanted && now.operation_id === read.operation_id
 
-/** Called first in a transaction of a server's reconciler. Returns the server's current row, or undefined if it was overtaken. */
+/** Called first in a transaction of a server's reconciler. Returns the server's current row, or undefined if users have changed the wanted state. */
 export async function holdMember(tx: Tx, read: store.MemberRow): Promise<store.MemberRow | undefined> {
   await store.hold(tx, read.cluster_id)
   const now = await store.member(tx, read.cluster_id, read.node_id)
@@ -47,7 +47,7 @@ export const running = (reason: string | null = null): Shown => ({ status: 'runn
 export const waiting = (reason: string): Shown => ({ status: 'waiting', reason })
 export const failed = (reason: string): Shown => ({ status: 'failed', reason })
 
-/** Status of a server's steps when the server is at a place: earlier steps are done, later ones are to do. */
+/** Status of each step of a server: the current step (`at`) as in `shown`, earlier steps done, later steps to do. */
 export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown: Shown, wasInstalled: boolean): ReadonlyMap<string, Shown> {
   const path: readonly Place[] = leaving.some((p) => p === at) || at === 'done' ? leaving : placesOf(role)
   const place = at === 'done' ? path.length : path.indexOf(at)
@@ -58,7 +58,7 @@ export function memberSteps(nodeId: string, role: ClusterRole, at: Place, shown:
   return steps
 }
 
-/** Updates the steps that differ; after the operation's end it updates none. */
+/** Updates the steps that differ. Does nothing if the operation has ended. */
 export async function showSteps(operations: Operations, tx: Tx, operationId: string | null, steps: ReadonlyMap<string, Shown>): Promise<void> {
   const operation = operationId === null ? undefined : await operations.read(tx, operationId)
   if (!operation || hasEnded(operation)) return
@@ -77,7 +77,7 @@ function differs(step: Step, wanted: Shown): boolean {
 
 /** Interval while waiting for other events, in ms. Events wake the server; the interval catches missed ones. */
 export const idleMs = 30_000
-/** Interval until the next look, in ms: it grows with the time in the same step. */
+/** Interval until the next query, in ms. Grows with the time spent in the same step. */
 export const pollMs = (sinceMs: number): number =>
   sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 2_000 : sinceMs < 3_600_000 ? 5_000 : idleMs
 
@@ -87,7 +87,7 @@ export interface ClusterTurn {
   readonly state: store.State
 }
 
-/** Result of an act: run again at once, later, or when woken. */
+/** When the reconciler runs again: at once (`again`), after an interval, or when woken. */
 export type Next = Outcome | 'again'
 
 /** How long a step of the whole cluster may wait before it fails, in ms. */
@@ -95,7 +95,7 @@ const patienceMs = 45 * 60_000
 
 export const nowOf = ({ job }: ClusterTurn): Date => new Date(job.now())
 
-/** A fenced transaction that first locks the cluster's row. @throws Overtaken if users have changed the wanted state since it was read */
+/** A transaction that fails if another process has taken over the cluster. Locks the row first. @throws Overtaken if users have changed the wanted state */
 export const write = <T>({ job, state }: ClusterTurn, act: (tx: Tx) => Promise<T>): Promise<T> =>
   job.fence.write(async (tx) => {
     await holdCluster(tx, state.row)
@@ -124,7 +124,7 @@ export async function wait(turn: ClusterTurn, step: WholeStep, reason: string): 
   return { againMs: pollMs(waited) }
 }
 
-/** Changes visible columns, with version and event, if they differ. */
+/** If columns that users see differ, writes them, bumps the version and emits the event. */
 export async function change(
   { parts, state }: ClusterTurn,
   tx: Tx,

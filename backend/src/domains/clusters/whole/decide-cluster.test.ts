@@ -36,7 +36,7 @@ test('a creation goes through its phases in order', () => {
   expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now }, confirmed))).toBe('key')
   expect(decideCluster(cluster(five(), { control_plane_at: now, nodes_ready_at: now, key_applied_at: now }, confirmed))).toBe('access')
   expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now, access_applied_at: now }))).toBe('watch')
-  // A cluster that was taken over.
+  // A cluster that was taken over needs only its key.
   expect(decideCluster(cluster(five(), { ready_at: now }))).toBe('key')
   expect(decideCluster(cluster(five(), { ready_at: now, key_applied_at: now }))).toBe('access')
 })
@@ -56,9 +56,9 @@ test('workers leave first, then control planes one by one from the last', () => 
   const withoutWorkers = members.map((m) => (m.role === 'worker' ? { ...m, released_at: now } : m))
   expect(waitTurn(withoutWorkers[2]!, leaving(withoutWorkers))).toBeNull()
   expect(waitTurn(withoutWorkers[0]!, leaving(withoutWorkers))).toBe('Control planes leave etcd one by one: web-2 and web-3 first')
-  // Before etcd exists there is nothing to leave.
+  // Before the bootstrap there is no etcd to leave, so no control plane waits.
   expect(waitTurn(withoutWorkers[0]!, { ...leaving(withoutWorkers), bootstrap: undefined })).toBeNull()
-  // Replacing a single server waits for no other.
+  // A replaced server leaves without waiting for others.
   expect(waitTurn(members[0]!, leaving(members, 'ready'))).toBeNull()
 })
 
@@ -93,12 +93,12 @@ test('the reason of a failure contains the name of its server once', () => {
   expect(said('/dev/sda of web-3 (PM9A3): it holds xfs')).not.toContain('web-3: ')
 })
 
-test('if no control plane is left, the operation does not wait for the workers', () => {
+test('if all control planes have failed, the creation does not wait for the workers', () => {
   const failed = member(1, { failed_at: now, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)
 })
 
-test('if the server chosen for etcd fails and its state is unknown, no other server is chosen', () => {
+test('if the server chosen for the bootstrap fails with an unknown result, no other server is chosen', () => {
   const chosen = member(1, { secured_at: now, failed_at: now, failure: 'It does not answer' })
   const stuck = cluster([chosen, member(2, { secured_at: now }), member(3, { secured_at: now })], {}, { bootstrap: bootstrap(null) })
   expect(isStuck(stuck)).toBe(true)

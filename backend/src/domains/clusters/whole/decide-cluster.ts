@@ -1,6 +1,6 @@
 /**
- * Decides the next action for a cluster as a whole, and its status and sentence: pure functions of the stored state. The
- * servers have their own decisions (`decide-server.ts`); a slow server delays the cluster only if the order requires it.
+ * Decides a cluster's next action, and its status with the reason: pure functions of the stored state. The
+ * actions of single servers are decided in `decide-server.ts`, so a slow server delays only the steps that depend on it.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import { listed } from '../sentences.ts'

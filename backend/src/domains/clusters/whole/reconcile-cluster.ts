@@ -1,6 +1,6 @@
 /**
- * Brings a cluster as a whole to its wanted state: secrets, one etcd bootstrap, control plane, nodes, key; or deletion. The servers
- * have their own wake-ups (`member/reconcile.ts`). Level-triggered, safe to repeat at every point.
+ * Brings a cluster as a whole to its wanted state: secrets, one etcd bootstrap, control plane, nodes, key; or deletion. Its servers
+ * are reconciled separately (`member/reconcile.ts`). Level-triggered: safe to repeat at every point.
  */
 import type { Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'

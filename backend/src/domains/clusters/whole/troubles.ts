@@ -1,4 +1,4 @@
-/** Shows repeated failures of a cluster outside of operations at the cluster, and not only in the log. */
+/** Shows repeated failures outside of any operation on the cluster itself, and not only in the log. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
@@ -10,7 +10,7 @@ import * as store from '../store.ts'
 
 type Trouble = Cluster['troubles'][number]
 
-/** Ids of the cluster and server of a wake-up; undefined if it concerns no cluster. */
+/** The cluster and server that a queue entry belongs to; undefined if it belongs to no cluster. */
 function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } | undefined {
   const [first, second] = key.split('/') as [string, string?]
   if (queue === clusterQueue || queue === poolQueue) return { clusterId: first }
@@ -24,7 +24,7 @@ function whatFails(queue: string, name: string): string {
   return queue === memberQueue ? `Steelyard cannot manage ${name}` : 'Steelyard cannot manage the cluster'
 }
 
-/** Troubles by cluster id, including those that a running operation shows. */
+/** Repeated failures by cluster id, including those that a running operation shows. */
 export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): Promise<ReadonlyMap<string, readonly Trouble[]>> {
   const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
   if (failing.length === 0) return new Map()
@@ -39,7 +39,7 @@ export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): 
   return new Map([...Map.groupBy(found, (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
 }
 
-/** Emits a cluster event when one of its troubles appears, changes or disappears. */
+/** Emits `cluster.updated` when a repeated failure of the cluster appears, changes or disappears. */
 export function tellTroubles({ engine, tell }: Pick<ClusterParts, 'engine' | 'tell'>): void {
   engine.onTrouble(async (tx, work) => {
     const { clusterId, nodeId } = placeOf(work) ?? {}

@@ -29,7 +29,7 @@ const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | 
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
   const { verdict, nodes } = await health(turn)
-  // Capped, so that the row of a degraded cluster doesn't change with every failed check.
+  // The count is capped, so that the row of a degraded cluster doesn't change with every failed check.
   const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
   const isDegraded = misses >= missesUntilDegraded
   await write(turn, async (tx) => {
@@ -68,7 +68,7 @@ export async function removeGone(turn: ClusterTurn): Promise<string | null> {
   const { parts, job, state } = turn
   if (state.row.control_plane_at === null) return null
   const leavers = state.members.filter((m) => m.wanted === 'released')
-  // A server with its own operation handles this itself. A replaced server may have started to join without Steelyard noticing.
+  // A server with its own operation removes itself. A replaced server may have joined etcd without Steelyard noticing.
   for (const m of leavers.filter((one) => one.released_at === null && one.operation_id === null && one.send_intent_at !== null)) {
     const inEtcd = await removeFromEtcd(parts, job, state, m, { onlyDead: true })
     if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`

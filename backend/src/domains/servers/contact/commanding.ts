@@ -1,6 +1,6 @@
 /**
- * Commands to a machine of a cluster: one operation each, sent to the machine once, and watched until its effect is seen. The commands are defined in
- * `contract/servers/machine-commands.ts`, the Talos calls that carry them out here.
+ * Commands to a machine of a cluster. Each is one operation: it is sent once, then watched until it takes effect. The commands are defined in
+ * `contract/servers/machine-commands.ts`; this file has the Talos calls that carry them out.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -17,9 +17,9 @@ import * as store from '../store.ts'
 export const commandQueue = 'server-command'
 const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
-/** If a machine was never seen away and runs after this time, it has gone away and come back between two looks. */
+/** After this time, in ms, a machine that runs and was never seen down has restarted unnoticed between two queries. */
 const surelyBackMs = 60_000
-/** A single look without a complete answer may be the fault of this process or of the network. After this many in a row the machine counts as away. */
+/** Number of failed queries in a row after which the machine counts as down. A single failure may be caused by this process or the network. */
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
@@ -47,14 +47,14 @@ const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
   Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
 
-/** Ends the previous attempt in the journal of effects, so that a retry by a user sends the command again. */
+/** Ends the previous attempt in the journal of effects as failed, so that a user's retry sends the command again. */
 class MaybeSent extends Error {
   override message = 'Whether the machine received an earlier attempt is not known'
 }
 
 /** Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: ServerParts) {
-  /** Number of looks in a row without an answer, by operation. In memory only: another process starts counting again and only notices later. */
+  /** Number of failed queries in a row, by operation. In memory only: another process starts at zero and so notices a machine that is down later. */
   const misses = new Map<string, number>()
 
   const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
@@ -104,7 +104,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     await move('done', isUnknown ? `Whether ${server.name} received the command is not known` : null)
   }
 
-  /** Null if the machine gave no answer. `isAway`: it doesn't run, or nothing listens at its address, for which one look is sufficient proof. */
+  /** `isUp` is null if the machine didn't answer. `isAway`: the machine doesn't run, or nothing listens at its address. */
   const look = async (job: Job, server: store.ServerRow, connection: ServerConnection, end: keyof typeof commandEnds) => {
     try {
       const seen = await secure(server, connection, looks[end], { signal: job.signal, deadlineMs: lookDeadlineMs })
@@ -122,7 +122,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     const { isUp, isAway, state } = await look(job, server, connection, step.key as keyof typeof commandEnds)
     const missed = isUp === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
-    // The status `waiting` records that the machine was seen away.
+    // The step gets the status `waiting` when the machine is first seen down.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
     const isOverdue = isUp === true && !wasAway && sinceMs > surelyBackMs

@@ -154,7 +154,7 @@ test("the kernel's log can be read from every Talos version", async () => {
   await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
 })
 
-test('a missing log returns 404, not that the server is unreachable', async () => {
+test('a request for a log that does not exist returns 404', async () => {
   for (const follow of ['true', 'false'] as const) {
     const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
     expect(log).toMatchObject({
@@ -178,7 +178,7 @@ test("a join token in a machine's log is masked", async () => {
   expect(JSON.stringify([log.text, events])).not.toContain(token)
 })
 
-test('each download issues a new talosconfig, and is refused without the scope', async () => {
+test('each download issues a new talosconfig, but only to users with the scope', async () => {
   const file = await operator.call(serverTalosconfig, { params })
   expect(file.headers['content-disposition']).toContain('talosconfig-')
   expect(file.text).toContain('context: alone')
@@ -260,7 +260,7 @@ test('a reboot is sent once and followed until the server runs again, and a seco
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
 }, 40_000)
 
-test('if the process dies after it sent a reboot, the next one follows that reboot and does not send another', async () => {
+test('if a process dies after it sent a reboot, another process follows that reboot and does not send a second one', async () => {
   const { reboots } = simulator.servers[0]!.disk.state.counters
   const { operation: told } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const at = new Date(backend.clock.now())
@@ -336,7 +336,7 @@ test('a single contact without a response does not count as a reboot', async () 
 
 const survived = machineCommandKinds.filter((kind) => machineCommands[kind].until !== 'off')
 test.each(survived)(
-  'a simulated machine carries out %s, and the server is free again',
+  'a simulated machine carries out %s, and the operation ends',
   async (kind) => {
     const { answer } = await operator.call(serverCommands[kind], { params })
     expect(await untilEnded(answer!.operation.id)).toMatchObject({ kind, status: 'done', reason: null, steps: [{ status: 'done' }, { status: 'done' }] })
@@ -376,7 +376,7 @@ test('a shutdown ends when the server is off, and later calls report that the se
   simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverCommands.serverShutdown, { params })
   await backend.engine.settle()
-  // One contact without an answer says something about the network, not about the server.
+  // A single unanswered contact doesn't show that the server is off; the cause may be the network.
   await addFault(machine, { kind: 'refuse', port: 'apid' })
   await backend.engine.run(2_000)
   expect(await operation(answer!.operation.id)).toMatchObject({ status: 'running', steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }] })
@@ -401,7 +401,7 @@ test('without servers:write, a preview is merged by Steelyard only, without a dr
   const viewer = await backend.signIn({ role: 'viewer' })
   const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
   const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
-  // Calls to a server that is off report it.
+  // An earlier test has shut the server down.
   expect((await verdictFor(operator)).verdict).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('did not answer a dry run') as string })
   const preview = await verdictFor(viewer)
   expect(preview.verdict).toMatchObject({

@@ -104,7 +104,7 @@ test('other hardware raises one alarm, which remains after the known hardware an
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test("other hardware raises no alarm in a contact from before a person's decision, but does in a later contact", async () => {
+test('a contact that began before a user confirmed the hardware raises no alarm, a later contact does', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   await servers.observe([other(id)])
@@ -118,7 +118,7 @@ test("other hardware raises no alarm in a contact from before a person's decisio
   expect((await get(id)).identity.state).toBe('changed')
 })
 
-test('if hardware is registered while a person accepts it as a replacement, the result is one server', async () => {
+test('if hardware is registered while a user accepts it as a replacement, the result is one server', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const alarming = other(id)
@@ -146,7 +146,7 @@ test('data read from a machine is not stored for the machine that replaced it', 
   const taken = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
   expect(taken.answer!.identity).toMatchObject({ state: 'confirmed', uuid, fingerprint: null })
   backend.clock.advance(500)
-  // Contacted as the old server; the accepted hardware is no longer unexpected.
+  // These contacts began before the user accepted the new hardware, so they are ignored.
   await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
   expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
 })
@@ -157,7 +157,7 @@ test("an answer from a server's former address is ignored", async () => {
   expect((await get(id)).talos.reachable).toBeNull()
 })
 
-test('data read while a server was in a cluster is ignored after its release', async () => {
+test('data read while a server was in a cluster is ignored after that server is released', async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
@@ -185,7 +185,7 @@ test('changes of transactions that commit out of order are not missed', async ()
     await mayEnd.promise
   })
   await begun.promise
-  // This transaction starts later and commits earlier, and the list reads its change.
+  // This transaction starts later but commits earlier. The list reads its change first.
   const quick = await build({ name: 'quick-one-001' })
   const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
   expect(await names()).toContain('quick-one-001')

@@ -12,7 +12,7 @@ import type { Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
 
-/** Minimum interval of `server.contacted` events, in ms. Each has all contacts since the last one. */
+/** Minimum interval of `server.contacted` events, in ms. Each event contains all contacts since the last event. */
 const contactedEveryMs = 10_000
 
 /** Drops zeros and empty texts, which firmware reports for unknown values. */
@@ -131,7 +131,7 @@ const alarm = (found: { uuid: string; serial: string; product?: string }): strin
 
 function isSame(known: unknown, value: unknown): boolean {
   if (known instanceof Date || value instanceof Date) return known instanceof Date && value instanceof Date && known.getTime() === value.getTime()
-  // JSON columns are written as text and read parsed; PostgreSQL reorders keys.
+  // JSON columns are written as text but read as objects whose keys PostgreSQL has reordered, so both are compared in canonical form.
   return typeof known === 'object' && known !== null && typeof value === 'string' ? canonical(known) === canonical(JSON.parse(value)) : known === value
 }
 

@@ -64,7 +64,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
 
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
-  /** One query at a time. Concurrent callers share the next one, because the running one may have missed their write. */
+  /** Runs one query at a time. Calls during a query share the next query, because the running query may have missed their writes. */
   const refresh = (): Promise<void> => {
     if (!running) {
       running = load().finally(() => {
@@ -132,7 +132,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
       const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
-      // Not cached, because a server that is away becomes unreachable by time alone.
+      // A list filtered by `reachable` isn't cached, because a server becomes unreachable by the passing of time, without a change.
       if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
       return page
     },

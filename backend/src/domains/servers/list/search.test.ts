@@ -60,7 +60,7 @@ test('part of a model name finds a server by its machine, disk, processor or net
   expect(found('mellanox')).toEqual({ what: 'model', value: 'Mellanox Technologies MT2892' })
 })
 
-test("a match names the field that matched, unless that is the server's name", () => {
+test("a search result names the field that matched, unless the server's name matched", () => {
   expect(found('FIELD')).toBe('its name')
   expect(found('render')).toEqual({ what: 'cluster', value: 'poz-render-01' })
   expect(found('fd00:0::12')).toEqual({ what: 'address', value: 'fd00::12' })
@@ -68,7 +68,7 @@ test("a match names the field that matched, unless that is the server's name", (
   expect(found('nothing')).toBeNull()
 })
 
-test('the time of a long search is linear in its length', () => {
+test('the time that a search takes grows linearly with the length of its text', () => {
   const tookMs = processorMs(() => ['a', ':', '0x', 'b8:', ' '].forEach((part) => needlesOf(part.repeat(100_000))))
   expect(tookMs).toBeLessThan(500)
 })

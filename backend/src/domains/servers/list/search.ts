@@ -51,7 +51,7 @@ export const searchText = (row: Searched): string =>
 const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
 
 /**
- * Normalises a MAC address, or at least its first half, to `aa:bb:cc:dd:ee:ff`. Accepts that, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
+ * Normalises a MAC address, or at least its first half, to `aa:bb:cc:dd:ee:ff`. Accepts this form, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
  * `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null for other text.
  */
 function macOf(text: string): string | null {

@@ -1,4 +1,4 @@
-/** Counts and capacity for the overview and the datacenters. Servers with unknown hardware are in no sum. */
+/** Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left out of the sums. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'

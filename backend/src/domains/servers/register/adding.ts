@@ -37,8 +37,8 @@ type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
 export function adding({ db, fleet, operations, datacenters, registration, atAddress }: AddingParts) {
   /**
-   * A configured machine reveals nothing to strangers. If the address belongs to a server in a cluster whose credentials work, the machine is that
-   * server, which is no failure.
+   * A configured machine reveals nothing without its cluster's credentials. If the address is that of a reachable server in a cluster, the machine
+   * must be that server, so the step is skipped and not failed.
    */
   const listedAlready = async (address: string) => {
     const server = await atAddress(address)

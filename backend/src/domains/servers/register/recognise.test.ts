@@ -52,7 +52,7 @@ test('a known UUID with another serial number, or at two answering addresses, ra
   })
 })
 
-test('if a machine of a cluster answers in maintenance mode at another address, this is an alarm, never a move', () => {
+test('a machine of a cluster that answers in maintenance mode at another address raises an alarm and does not count as moved', () => {
   const found = recognise([server({ cluster_id: 'c', cluster_name: 'prod' })], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })
   expect(found).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('which is in the cluster prod') })
 })

@@ -10,8 +10,8 @@ interface Seen {
   readonly address: string
   readonly identity: Identity
   /**
-   * `address`: another address at which the same hardware was known when the machine was probed, or null. `answers`: whether a machine with another key than
-   * the probed machine's answers there: then there are two machines.
+   * `address`: the address at which the same hardware was known when this one was probed, if different; else null. `answers`: whether a machine
+   * with a different key answers at that address, which means that there are two machines.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
   /** Addresses that the machine reports. */
@@ -22,7 +22,7 @@ export type Recognition =
   /** `unasked`: the hardware is known at another address, which has to be probed first to detect two machines with one UUID. */
   | { readonly kind: 'new' | 'unasked' }
   /**
-   * `known`: the machine is at its known address or another of its own. `moved`: it is at a new address. `alarm`: a contradiction; the server gets an
+   * `known`: the machine is at an address of the known server. `moved`: it is at a new address. `alarm`: a contradiction; the server gets an
    * alarm, and nothing is sent to the machine.
    */
   | { readonly kind: 'known' | 'moved' | 'alarm'; readonly server: ServerRow; readonly sentence: string }

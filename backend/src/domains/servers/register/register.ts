@@ -22,15 +22,15 @@ export interface Registration {
 /** The machine that answers at an address. */
 export interface Candidate extends Found {
   readonly address: string
-  /** `answers`: whether the known server with this hardware still answers at its own address, `address`: then two machines share one UUID. */
+  /** `address`: the known address of this hardware, if different. `answers`: whether a machine answers there too, so two machines share one UUID. */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
 }
 
 interface RegisterOptions {
   readonly datacenterId: string | null
   /**
-   * Name of the join token that the machine announced itself with. Such a machine has reported the one-time host name assigned to its address, which is all
-   * that a user could check remotely. So a new machine, or one that waits for its first confirmation, counts as confirmed. A machine that came back from a
+   * Name of the join token with which the machine announced itself. The machine has reported the one-time host name that was assigned to its address;
+   * a user couldn't check more than that remotely. So a machine that was never confirmed counts as confirmed. A machine that came back from a
    * cluster, or that contradicted its record, still waits for a user.
    */
   readonly token?: string
@@ -126,7 +126,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
         if (recognised.server.address !== found.address) return recognised
         const known = recognised.server
         const wanted = { ...seen, ...(datacenterId && known.datacenter_id === null && known.cluster_id === null && { datacenter_id: datacenterId }) }
-        // Added by address, unconfirmed, and without a note that needs a decision.
+        // Whether the token confirms the server: it was added by address, isn't confirmed yet, and has no note that needs a user's decision.
         const trusted =
           token !== undefined && known.identity_state === 'unconfirmed' && known.identity_note === null
             ? ({ identity_state: 'confirmed', identity_since: at, identity_note: announced(token) } as const)
