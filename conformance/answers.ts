@@ -7,5 +7,5 @@ export const versions = readdirSync(import.meta.dirname).filter((name) => /^v1\.
 /** File with Talos's answers for one of `versions`. */
 export const answersFile = (version: string): string => join(import.meta.dirname, version, 'answers.json')
 
-/** File with the authorities that Go made with Talos's code of one of `versions`. They belong to no cluster. */
+/** File with certificate authorities for one of `versions`, made by Talos's own code. No cluster uses them. */
 export const authoritiesFile = (version: string): string => join(import.meta.dirname, version, 'authorities.json')

@@ -1,4 +1,4 @@
-/** Calls a server with grpc-go (the library of Talos's servers) with the product's client, and counts the responses that are lost. */
+/** Uses the product's client to call a server that is built with grpc-go, Talos's gRPC library, and counts the responses that are lost. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,7 +6,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { connectMaintenance } from '#talos/client/connect.ts'
 import { resources } from '#talos/client/resources.ts'
 
-/** Must be the same as in `calls/main.go`. */
+/** Number of resources that the server has. Must be equal to `links` in `calls/main.go`. */
 const links = 50
 const logLines = 200
 const deadlineMs = 10_000

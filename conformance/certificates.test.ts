@@ -24,7 +24,7 @@ const differing = (one: Profile, other: Profile): string[] =>
 describe.each(versions)('Talos %s', (version) => {
   const { certificates, talos } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
 
-  test('Go accepts every certificate that Steelyard issues, and each equals that of Talos except for the known differences', () => {
+  test("Go accepts every certificate that Steelyard issues, and each equals Talos's certificate except for the known differences", () => {
     const unknown: string[] = []
     for (const { id } of certificateCases) {
       const theirs = certificates.talos[id]
@@ -34,7 +34,7 @@ describe.each(versions)('Talos %s', (version) => {
         continue
       }
       const own = profileOf(ours[id]!)
-      // The certificate made here equals the one that Go has read.
+      // Node and Go must read the same values from our certificate.
       for (const field of differing(own, read)) unknown.push(`${id}: ${field} is ${JSON.stringify(own[field as keyof Profile])}, Go has read another`)
       if (read.verified !== 'yes') unknown.push(`${id}: Go refuses it: ${read.verified}`)
       for (const field of differing(read, theirs))

@@ -1,4 +1,4 @@
-/** The cases for which we and Talos make certificates, our certificates for them, and the fields that are compared. */
+/** Defines which certificates are compared with Talos's, makes ours, and reads the fields that are compared. */
 import { createHash, X509Certificate as NodeCertificate } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
@@ -38,7 +38,7 @@ export interface Pair extends KeyPair {
   ca: string
 }
 
-/** The same fields as in `certificates.go`. Keys, serial numbers and signatures differ each time and aren't compared. */
+/** The compared fields of a certificate, as in `certificates.go`. Keys, serial numbers and signatures differ each time and aren't compared. */
 export interface Profile {
   organizations: string[]
   commonName: string
@@ -123,7 +123,7 @@ function verified(crt: string, ca: string): string {
   return leaf.verify(authority.publicKey) ? 'yes' : 'wrong signature'
 }
 
-/** Whether the key identifier of a certificate is the one that Go 1.25 and newer compute for its public key (RFC 7093 §2, method 1). */
+/** Whether a certificate's key identifier is a truncated SHA-256 of its public key, as in Go 1.25 and newer (RFC 7093 §2, method 1). */
 export function hasSha256KeyId(ca: string): boolean {
   const read = new X509Certificate(ca)
   const bits = Buffer.from(read.publicKey.rawData).subarray(-32)

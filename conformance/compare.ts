@@ -1,4 +1,4 @@
-/** Our answers in the same form as Talos's, for the same cases. */
+/** Computes our results for the cases that Talos has answered, in the format of Talos's answers. */
 import { createHash } from 'node:crypto'
 import { generateConfig, type GenerateInput } from '#talos/config/generate.ts'
 import { mergePatches } from '#talos/config/merge.ts'
@@ -13,7 +13,7 @@ export interface GenerateCase extends Omit<GenerateInput, 'talosVersion' | 'secr
 
 export interface PatchCase {
   id: string
-  /** Name of one of `bases`. */
+  /** Key in `bases` of the configuration that is patched. */
   base: string
   patches: string[]
 }
@@ -38,7 +38,7 @@ export interface Answers {
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Key of a case, made from its content, so that an answer never belongs to another case. */
+/** Key of a case: the digest of its content. A changed case gets another key, so an outdated answer is never used for it. */
 export const keyOf = (question: GenerateCase | PatchCase, bases: Cases['bases']): string =>
   digest(JSON.stringify('patches' in question ? [bases[question.base], question.patches] : { ...question, id: undefined }))
 
@@ -46,7 +46,7 @@ export function ourGeneration(cases: Cases, one: GenerateCase, talosVersion: str
   return digest(generateConfig({ ...one, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
-/** Our merged text, which doesn't depend on the version of Talos, or the error that refuses it. */
+/** The merged text, or the error if the merge fails. Independent of the Talos version. */
 function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string | ConfigError {
   try {
     const layers = patches.map((body, i) => ({ name: `patch-${i}`, body }))
@@ -59,7 +59,7 @@ function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string
 
 const merged = new Map<PatchCase, string | ConfigError>()
 
-/** The digest of our merged text, or why merging or validation refuses it. */
+/** The digest of our merged text, or the reason why the merge or the validation fails. */
 export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): string {
   const text = merged.get(one) ?? mergedText(cases.bases, one)
   merged.set(one, text)
@@ -70,7 +70,7 @@ export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): st
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'
 
-/** How two answers differ, or null if they agree. Two refusals agree, even if their wording or the step that refuses differs. */
+/** How two answers differ, or null if they agree. Two refusals agree even if they have different wordings or come from different steps. */
 export function difference(ours: string, talos: string): Difference | null {
   const isRefused = (answer: string) => answer.startsWith('refused: ')
   if (isRefused(ours) !== isRefused(talos)) return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'

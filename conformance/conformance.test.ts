@@ -46,7 +46,7 @@ describe.each(versions)('Talos %s', (version) => {
     process.stdout.write(`Talos ${talos}: ${cases.generate.length} configurations and ${equal} of ${cases.patches.length} patches equal\n`)
   })
 
-  test('a secrets bundle keeps its meaning when Talos reads and writes it', () => {
+  test('a secrets bundle has the same content after Talos has read and written it', () => {
     expect(readSecrets(secrets)).toEqual(readSecrets(cases.secrets))
   })
 })

@@ -42,7 +42,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ]
 
-/** The same for certificates: a field, and the cases in which it differs. */
+/** Intentional differences between certificates: a field, and the cases in which the field differs. */
 export const knownCertificateDifferences: readonly (KnownDifference & { field: keyof Profile })[] = [
   { title: 'A certificate begins five minutes before it is made', field: 'backdatedSeconds', cases: /./ },
   { title: 'Organizations of a certificate keep their order', field: 'organizations', cases: /^kubeconfig of a person$/ },

@@ -10,7 +10,7 @@ import type { Shape } from '#talos/config/model/shape.ts'
 import { bases, knownPatches } from './known-patches.ts'
 import type { Cases, GenerateCase, PatchCase } from './compare.ts'
 
-/** Documents that can't be loaded without these fields. */
+/** Required fields by kind of document: without these fields, Talos can't load the document. */
 const required: Readonly<Record<string, object>> = {
   VLANConfig: { vlanID: 5, parent: 'eno1' },
   BondConfig: { links: ['eno1', 'eno2'], bondMode: 'active-backup' },
@@ -32,7 +32,7 @@ const required: Readonly<Record<string, object>> = {
   ExtensionServiceConfig: { environment: ['A=b'] },
 }
 
-/** A few values for a shape: ordinary ones, the zero value, and some that should be refused. */
+/** A few values for a field of this shape: ordinary values, the zero value, and values that should be refused. */
 function valuesOf(shape: Shape, depth = 0): unknown[] {
   switch (shape.is) {
     case 'text':

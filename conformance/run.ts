@@ -1,6 +1,6 @@
 /**
- * Runs Talos's own code. `npm run conformance` writes its answers again and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
- * from the committed ones, and makes fewer calls. Both fail if a complete response of the server is lost.
+ * Runs Talos's own code. `npm run conformance` regenerates Talos's answers and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
+ * from the committed ones, and makes fewer calls. Both commands fail if a complete response of the server is lost.
  * Needs Go and its module proxy. Without them the command prints a message and succeeds, because `npm test` compares with the committed answers anyway.
  */
 import { spawnSync } from 'node:child_process'
@@ -21,7 +21,7 @@ const number = (value: number) => value.toLocaleString('en-US')
 const cases = allCases()
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
 
-/** Builds a Go program of this room and returns its path. If the build fails, prints why and returns null. */
+/** Builds a Go program of this folder and returns its path. If the build fails, prints the reason and returns null. */
 function build(name: string): string | null {
   const program = join(folder, name)
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: join(import.meta.dirname, name), encoding: 'utf8' })

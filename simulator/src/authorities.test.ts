@@ -11,8 +11,8 @@ import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import type { Machine } from './machine/machine.ts'
 
 /**
- * Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): first the new authority is accepted too, then it issues while the old one is still
- * accepted, then only the new one is accepted.
+ * A step of `talosctl rotate-ca` (Talos: pkg/rotate/pki): first machines accept the new authority too, then the new authority issues certificates and
+ * the old one is still accepted, then only the new one is accepted.
  */
 interface Step {
   issues: SecretsBundle['certs']['os']
@@ -25,7 +25,7 @@ const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
 ]
 
 /**
- * A bundle with new authorities, because the authorities of `testing/fleet.ts` share their keys. The service account key is reused, because
+ * A bundle with new authorities. Those of `testing/fleet.ts` can't be used, because all of them share their keys. The service account key is reused, because
  * generating one is slow.
  */
 const otherSecrets = async (): Promise<SecretsBundle> => {
@@ -35,7 +35,7 @@ const otherSecrets = async (): Promise<SecretsBundle> => {
 
 const base64 = (pem: string) => Buffer.from(pem).toString('base64')
 
-/** Sends the machine's own configuration with other authorities of `machine` or `cluster`. */
+/** Applies the machine's current configuration with other authorities in its section `machine` or `cluster`. */
 async function give(client: TalosClient, machine: Machine, where: 'machine' | 'cluster', { issues, accepts }: Step): Promise<void> {
   const { v1alpha1, documents } = machine.config!.loaded
   const text = [v1alpha1!, ...documents.map(({ body }) => body)].map((body) => structuredClone(body) as Record<string, Record<string, unknown>>)
@@ -68,7 +68,7 @@ test('after a change of the authority, a rebooted worker gets its certificate fr
     for (const machine of [...controlPlanes, ...workers]) {
       // During a change a machine may present a certificate of either authority, because it gets a new certificate with a delay.
       const client = await openSecure(machine, bundle).catch(() => openSecure(machine, changed))
-      // Workers have no key of the authority.
+      // The configuration of a worker doesn't contain the authority's key.
       await give(client, machine, 'machine', { accepts, issues: machine === worker ? { ...issues, key: '' } : issues })
     }
   const { bootId } = worker!
@@ -77,7 +77,7 @@ test('after a change of the authority, a rebooted worker gets its certificate fr
   expect((await (await openSecure(worker!, changed)).version()).tag).toBe('v1.13.9')
 })
 
-test("Kubernetes' authority changes in the same steps: the kubelet restarts, and both authorities are accepted meanwhile", async () => {
+test("during a change of Kubernetes' authority the kubelet restarts, and the old and the new authority are accepted", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes

@@ -65,7 +65,7 @@ test('URL variables are expanded as Talos does', () => {
   expect(populate('http://h/a?n=${hostname}&u=${uuid}', known)).toEqual({ url: 'http://h/a?n=%24%7Bhostname%7D&u=U-1', missing: ['hostname'] })
 })
 
-test('machines announce themselves from their own addresses and wait in maintenance under the given name', async () => {
+test('machines announce themselves from their own addresses, and wait in maintenance with the host name that the server returns', async () => {
   const open = await door(says(named('sy-1234')))
   const simulator = await fleet({ scenario: rack(1) })
   const machines = await simulator.boot({ kernel_command_line: announcing(open), count: 4 })
@@ -117,7 +117,7 @@ test('a machine retries until it gets a valid document, and enters maintenance o
   expect(machine!.hostname).toMatch(/^talos-[0-9a-z]{3}-[0-9a-z]{3}$/)
 })
 
-test("a machine without a URL is in maintenance at once; a command line that Talos can't boot is refused", async () => {
+test('a machine without a configuration URL enters maintenance at once', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [one] = await simulator.boot({ kernel_command_line: LINE })
   const [other] = await simulator.boot({ kernel_command_line: `${LINE} talos.config=none` })
@@ -154,7 +154,7 @@ test('a rebooted machine announces itself again from its current address', async
   expect((await readCertificate({ host: nextAddress })).fingerprint).not.toBe('')
   await expect(readCertificate({ host: address })).rejects.toMatchObject({ kind: 'unreachable' })
   await simulator.stop()
-  // The grown scenario now uses the machine's first address. It must not use its current address.
+  // A scenario with three servers needs the address that the machine had first, but none of them may get the machine's current address.
   const again = await fleet({ scenario: rack(3), dataDir })
   const found = again.server(name)
   await until('it announced itself after the restart', () => open.calls.length === 4)
@@ -206,7 +206,7 @@ test('simulated machines can announce false or shared identities, or never answe
   await expect(readCertificate({ host: mute!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
 })
 
-test('a command line selects the newest image with matching arguments', async () => {
+test('a machine gets the newest image whose kernel arguments are all in its command line', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const post = async (customization: object): Promise<string> =>
     ((await (await fetch(`${simulator.factory.url}/schematics`, { method: 'POST', body: JSON.stringify({ customization }) })).json()) as { id: string }).id

@@ -13,7 +13,7 @@ test('the clock runs faster by the factor of its speed', async () => {
   expect(clock.elapsed()).toBeGreaterThan(1800)
 })
 
-test('a new speed applies to current sleeps', async () => {
+test('a new speed also applies to sleeps in progress', async () => {
   const clock = createClock(1)
   const sleeping = took(clock.sleep(60_000))
   clock.setSpeed(10_000)
@@ -29,7 +29,7 @@ test('a sleep can be interrupted before and during it', async () => {
   await expect(clock.sleep(1, stop.signal)).rejects.toBeInstanceOf(Interrupted)
 })
 
-test('instants come from the injected clock; speeds have limits', () => {
+test('wall-clock times come from the injected clock, and invalid speeds are refused', () => {
   const clock = createClock(1, () => 42)
   expect(clock.now()).toBe(42)
   expect(() => clock.setSpeed(0)).toThrow(RangeError)

@@ -27,7 +27,7 @@ export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => 
     get speed() {
       return speed
     },
-    /** Changes the speed at once, also for current sleeps. */
+    /** Changes the speed immediately, also for sleeps in progress. */
     setSpeed(next: number): void {
       if (!(next >= MIN_SPEED && next <= MAX_SPEED)) throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
       anchorSimulated = elapsed()

@@ -72,7 +72,7 @@ test('trustd requires the machine token', async () => {
   await expect(trustd.certificate({ csr: new Uint8Array() }, { headers: { token: bundle.trustdInfo.token } })).rejects.toMatchObject({ code: 3 })
 })
 
-test('bootstrap is counted, refused on workers, and succeeds once', async () => {
+test('a bootstrap succeeds only once and only on a control plane, and every call is counted', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   await expect((await openSecure(controlPlanes[0]!, bundle)).bootstrap()).rejects.toMatchObject({ kind: 'already_exists' })
@@ -96,7 +96,7 @@ test('two bootstraps on empty control planes create two etcd clusters, and the c
   expect(simulator.world.etcd.all).toHaveLength(2)
 })
 
-test('a changed configuration is applied at once, after a reboot, or refused', async () => {
+test('a changed configuration is applied at once if possible, otherwise with a reboot', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -117,7 +117,7 @@ test('a changed configuration is applied at once, after a reboot, or refused', a
   expect(machine!.config!.text).toBe(needsReboot)
 })
 
-test('a tried configuration is reverted, a staged one waits for a reboot', async () => {
+test('a configuration in mode `try` is reverted, and one in mode `staged` waits for a reboot', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -186,7 +186,7 @@ test('a machine that left the cluster rejoins as a new member without another in
   expect(third!.disk.state.counters.installs).toBe(1)
 })
 
-test('a shutdown ends with power off', async () => {
+test('a machine is off after a shutdown', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   await (await openSecure(controlPlanes[0]!, bundle)).shutdown()
@@ -249,13 +249,13 @@ test('events, logs and kernel messages can be followed', async () => {
   await expect(Array.fromAsync(client.logs({ service: 'nonsense' }))).rejects.toMatchObject({ kind: 'not_found' })
 })
 
-test('a cluster of Talos 1.12 becomes ready in the same way', async () => {
+test('a cluster of Talos 1.12 becomes ready', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.12.11'] } })
   const { bundle, workers } = await cluster(simulator, 1, 1)
   expect((await (await openSecure(workers[0]!, bundle)).version()).tag).toBe('v1.12.11')
 })
 
-test('one control plane has the virtual address, and another takes over', async () => {
+test('if the control plane with the virtual address loses power, another one takes over the address', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const bundle = await secrets()
   const virtual = simulator.servers[0]!.plan.address.replace(/\.\d+$/, '.200')
@@ -283,7 +283,7 @@ test('one control plane has the virtual address, and another takes over', async 
   expect(controlPlanes.filter(({ virtualAddresses }) => virtualAddresses.includes(virtual))).toHaveLength(1)
 })
 
-test('Talos is upgraded by image through both APIs', async () => {
+test('Talos can be upgraded through MachineService and through LifecycleService', async () => {
   const simulator = await fleet({ scenario: { ...rack(1), talos: ['v1.12.11'] } })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -310,14 +310,14 @@ test('Talos is upgraded by image through both APIs', async () => {
   await until('it runs the newest', () => machine!.talosVersion === 'v1.13.9' && machine!.stage.stage === 'running')
 })
 
-test('a bootstrap that was killed halfway leaves no etcd', async () => {
+test('no etcd cluster remains if the simulator is killed during a bootstrap', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(1), dataDir })
   const bundle = await secrets()
   const [machine] = first.servers
   await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
   await until('etcd waits', () => machine!.services.get('etcd')?.state === 'Preparing')
-  // Leaves the files as after a power cut between the two writes.
+  // Leaves the files of a bootstrap that was interrupted: the cluster's file is written, the state of the machine's disk is not.
   first.world.etcd.create(machine!, machine!.config!.node!)
   await first.stop()
   const second = await fleet({ scenario: rack(1), dataDir })

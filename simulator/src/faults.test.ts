@@ -44,7 +44,7 @@ test('the fault `garbage` answers with bytes that are not TLS', async () => {
   await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 1000 })).rejects.toBeInstanceOf(TalosError)
 })
 
-test('the fault `identity` changes UUID and serial number at a stage', async () => {
+test("the fault `identity` changes UUID and serial number when the machine reaches the fault's stage", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const before = await readIdentity(await openMaintenance(machine!))
@@ -137,7 +137,7 @@ test('an installer that fails after partitioning leaves META, so Talos counts as
   expect((await readInstallation(client)).state).toBe('half')
   await client.wipeDisk(machine!.hardware.disks[0]!.name)
   expect(await readInstallation(client)).toEqual({ state: 'none', disk: null })
-  // The machine looked for META at boot, so this configuration is not installed.
+  // The machine found META at boot, so Talos counts as installed, and the configuration causes no installation.
   await give(machine!, config)
   await until('it boots from memory', () => machine!.journal.kernelLines.since(0).some((line) => line.endsWith('[talos] install sequence: 0 phase(s)')))
   expect(machine!.disk.state.counters.installs).toBe(0)
@@ -148,7 +148,7 @@ test('an installer that fails after partitioning leaves META, so Talos counts as
   expect(machine!.disk.state.half).toBeUndefined()
 })
 
-test('failures are found in the kernel log and in events even among many logged calls', async () => {
+test('failures are found in the kernel log and in events even if many API calls were logged', async () => {
   const simulator = await fleet({
     scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
   })

@@ -15,7 +15,7 @@ export interface GrowParts {
   booted: BootedFleet
   /** Every schematic in the image factory, the newest last. */
   schematics: () => Schematic[]
-  /** Datacenter of machines without a given one. */
+  /** Datacenter of machines that are booted without a datacenter. */
   defaultPlace: string
   add: (plan: ServerPlan) => Machine
   drop: (machine: Machine) => void
@@ -54,7 +54,7 @@ export class Growth {
     })
   }
 
-  /** Removes a machine outside of the scenario. Rejects with `GrowError` for one of the scenario. */
+  /** Removes a machine outside of the scenario. Rejects with `GrowError` if the machine belongs to the scenario. */
   remove(machine: Machine): Promise<void> {
     return this.#oneByOne(async () => {
       if (!machine.plan.boot) throw new GrowError(`${machine.plan.name} belongs to the scenario`)
@@ -65,7 +65,7 @@ export class Growth {
     })
   }
 
-  /** Moves machines whose addresses the scenario uses after it has grown. */
+  /** Moves machines outside of the scenario if a scenario with more servers now uses their addresses. */
   async giveWay(): Promise<void> {
     const taken = new Set<string>()
     for (const machine of this.#parts.world.machines) {

@@ -146,7 +146,7 @@ test('sensitive and unknown resources are refused with the codes of the access p
   await expect(state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'other' })).rejects.toMatchObject({ code: 5 })
 })
 
-test("every resource type has its names and columns; types that aren't simulated are empty", async () => {
+test("every resource type of Talos has names and columns, even if it isn't simulated", async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
   const [newer, older] = simulator.servers.map((machine) => insecure(machine).state)
   const definitions = async (state: Client<typeof State>): Promise<Map<string, ResourceDefinitionSpec>> => {
@@ -182,7 +182,7 @@ test("every resource type has its names and columns; types that aren't simulated
   })
 })
 
-test('applying a configuration adds volumes and address lists; the time is in its first epoch', async () => {
+test('applying a configuration adds volumes and address lists', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const { state } = insecure(machine!)
@@ -239,7 +239,7 @@ test('an invalid configuration is refused with the reasons and changes nothing',
   expect(machine!.disk.state.counters.applies).toBe(1)
 })
 
-test('stages are in the order of a real installation', async () => {
+test('a server goes through the stages in the order of a real installation', async () => {
   const simulator = await fleet({ scenario: rack(1), speed: 5 })
   const [machine] = simulator.servers
   const seen: string[] = []

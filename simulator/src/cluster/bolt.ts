@@ -53,7 +53,7 @@ class Pages {
   readonly written: Buffer[] = []
   next = FIRST_PAGE
 
-  /** Writes a tree from its leaves up and returns the page of its root. */
+  /** Writes a tree from its leaves up and returns the page number of its root. */
   tree(elements: Element[]): number {
     let level = this.#level(FLAG.leaf, elements)
     while (level.length > 1)
@@ -69,7 +69,7 @@ class Pages {
     let used = HEADER_BYTES
     for (const element of elements) {
       const size = ELEMENT_BYTES + element.key.length + element.value.length
-      // A branch with a single child would recurse forever.
+      // A branch has at least two children: otherwise no level would have fewer pages than the level below, and the loop would never end.
       const least = flag === FLAG.branch ? 2 : 1
       if (used + size > PAGE_BYTES && groups.at(-1)!.length >= least) {
         groups.push([])

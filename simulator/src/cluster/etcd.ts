@@ -147,7 +147,7 @@ export class EtcdRegistry {
     this.#machine = machine
   }
 
-  /** Counts a bootstrap call for this Talos cluster id, whatever the result of the call. */
+  /** Counts a bootstrap call for this Talos cluster id, even if the call fails. */
   countCall(talosId: string): void {
     this.#calls[talosId] = this.callsOf(talosId) + 1
     writeState(join(this.#folder, CALLS), this.#calls)
@@ -184,8 +184,8 @@ export class EtcdRegistry {
   }
 
   /**
-   * Drops clusters of a bootstrap that was killed half-way: the cluster's file exists, but the disk of the machine that made the cluster, written next, doesn't
-   * have it. Such a call never got a response, and that machine counts no bootstrap for it.
+   * Drops clusters of bootstraps during which the simulator was killed: the cluster's file was written, but the state of the machine's disk, which is
+   * written next, was not. The bootstrap call got no response, and the machine's counter `bootstraps` doesn't include it.
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {

@@ -5,7 +5,7 @@ import { boltDatabase, type Entries } from './bolt.ts'
 
 const PAGE_BYTES = 4096
 
-/** Reads a bbolt file from its newer meta page. Every page may be visited once. */
+/** Reads a bbolt file from its newer meta page. Fails if a page is referenced twice. */
 const readDatabase = (file: Buffer): Record<string, [key: Buffer, value: Buffer][]> => {
   const met = new Set<number>()
   const walk = (number: number): { flags: number; key: Buffer; value: Buffer }[] => {
@@ -32,7 +32,7 @@ const readDatabase = (file: Buffer): Record<string, [key: Buffer, value: Buffer]
   )
 }
 
-test('a database has sorted entries over several pages and levels', () => {
+test('a large database has its entries sorted, on several pages and tree levels', () => {
   const entries: Entries = Array.from({ length: 20_000 }, (_, i) => [
     Buffer.from(`key-${(i * 7919) % 20_000}`),
     Buffer.alloc(i % 1000 === 0 ? 20_000 : i % 90, 1),

@@ -53,7 +53,7 @@ const memberText = (member: Member): string => {
   return `{"id":${BigInt(`0x${member.id}`)},${rest.slice(1)}`
 }
 
-/** A revision (`main_sub`) and its `mvccpb.KeyValue`. The resource version of an object's last change is unique, so it is the revision. */
+/** An entry of etcd: its revision (`main_sub`) and its `mvccpb.KeyValue`. The revision is the object's resource version, which is unique. */
 const keyValue = (storageKey: string, body: Body): [Buffer, Buffer] => {
   const revision = Number(text(object(body.metadata).resourceVersion))
   const key = Buffer.concat([bigEndian(revision), Buffer.from('_'), bigEndian(0)])

@@ -166,7 +166,7 @@ describe('validation', () => {
     const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
     const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })
     expect(by).toBe('validation')
-    // In the words of Talos's own code (pkg/machinery 1.13.9: configloader and Validate).
+    // The expected text is the output of Talos's own code (pkg/machinery 1.13.9: configloader and Validate).
     expect(multiError(errors)).toBe(
       [
         '3 errors occurred:',
@@ -188,7 +188,7 @@ describe('validation', () => {
     expect(judged(CONTROL.replace('10.244.0.0/16', '10.244.0.0/33'))).toEqual([])
   })
 
-  test('an installed server needs no install disk; `auto: off` allows a host name', () => {
+  test('accepts a configuration without an install disk if Talos is installed', () => {
     expect(judged(CONTROL.replace('disk: /dev/sda, ', ''), 'v1.13.9', true)).toEqual([])
     expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
   })
@@ -200,7 +200,7 @@ describe('validation', () => {
   })
 })
 
-describe('the address by which a server is reached', () => {
+describe('whether a server keeps its address', () => {
   const link = { name: 'enp1s0f0', mac: '94:6d:ae:00:00:01' }
   const keeps = (text: string): boolean => keepsAddress(loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`), link, '10.0.0.5')
   test.each([
@@ -220,7 +220,7 @@ describe('the address by which a server is reached', () => {
   })
 })
 
-test('lists the changed parts that need a reboot', () => {
+test('the changed fields that need a reboot are listed', () => {
   const reasons = (text: string): string[] => rebootReasons(loaded(CONTROL), loaded(text))
   expect(reasons(CONTROL)).toEqual([])
   expect(reasons(CONTROL.replace('clusterName: blue', 'clusterName: red'))).toEqual([])
@@ -230,7 +230,7 @@ test('lists the changed parts that need a reboot', () => {
   expect(reasons(`${CONTROL}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: b\n`)).toEqual([])
 })
 
-test('a disk must match every field of the selector', () => {
+test('a disk matches a selector only if it matches every field', () => {
   const [sata] = disks
   expect(matchDisk({ size: '<= 1TB', type: 'ssd' }, sata!)).toBe(true)
   expect(matchDisk({ size: '> 1TB' }, sata!)).toBe(false)
@@ -239,7 +239,7 @@ test('a disk must match every field of the selector', () => {
   expect(matchDisk({ wwid: sata!.wwid }, sata!)).toBe(true)
 })
 
-test('reads the tag of an image reference', () => {
+test('the tag of an image reference is read', () => {
   expect(imageTag('ghcr.io/siderolabs/kubelet:v1.36.3')).toBe('v1.36.3')
   expect(imageTag(`registry:5000/a/b:v1@sha256:${'0'.repeat(64)}`)).toBe('v1')
   expect(imageTag('registry:5000/a/b')).toBeNull()
@@ -247,7 +247,7 @@ test('reads the tag of an image reference', () => {
 
 test('a diff shows changes with their context', () => {
   expect(lineDiff('a\nb\nc', 'a\nb\nc')).toBe('')
-  // In the format of Talos's own code (pkg/machinery 1.13.9: textdiff).
+  // The expected text is the output of Talos's own code (pkg/machinery 1.13.9: textdiff).
   expect(lineDiff('a\nb\nc\n', 'a\nx\nc\n')).toBe('--- a\n+++ b\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n')
   expect(lineDiff('', 'a\nx\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,2 @@\n+a\n+x\n')
   const numbers = Array.from({ length: 20 }, (_, index) => `${index}\n`)

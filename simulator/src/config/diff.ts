@@ -1,6 +1,6 @@
 /**
- * A unified diff as a dry run shows it (Talos: pkg/machinery/textdiff): a header, then for each hunk `@@ -line,count +line,count @@` and the lines with
- * three of context. Empty when nothing changed.
+ * A unified diff as in Talos's dry run (Talos: pkg/machinery/textdiff): a header, then hunks that begin with `@@ -line,count +line,count @@` and have three
+ * lines of context. Empty if nothing has changed.
  */
 export const lineDiff = (before: string, after: string): string => {
   if (before === after) return ''

@@ -16,7 +16,7 @@ export interface Circumstances {
 export interface Judgement {
   errors: string[]
   warnings: string[]
-  /** The validation that found the errors: of the configuration alone or, after that has passed, of the configuration on this machine. */
+  /** The step that found the errors: `validation` checks the configuration alone, `runtime` then checks the configuration against this machine. */
   by: 'validation' | 'runtime'
 }
 

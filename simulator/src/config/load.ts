@@ -20,7 +20,7 @@ export interface ConfigDocument {
   body: Record<string, unknown>
 }
 
-/** Only one document of these kinds may have a name (Talos: pkg/machinery/config/types/network/link.go). */
+/** Two documents of these kinds can't have the same name (Talos: pkg/machinery/config/types/network/link.go). */
 const LINK_KINDS = new Set(['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 const MAIN_KEYS = ['machine', 'cluster', 'debug', 'persist']
 

@@ -114,7 +114,7 @@ const LINK_KINDS = new Set([
   'DHCPv6Config',
 ])
 
-/** Whether a server with this configuration keeps the address of this link, which the simulated network assigns by DHCP. */
+/** Whether a server with this configuration keeps its link's address, which the simulated network assigns by DHCP. */
 export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }, address: string): boolean => {
   const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.has(kind))
   const interfaces = interfacesOf(loaded)

@@ -81,7 +81,7 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 export const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 
-/** A value as Talos's YAML library describes it: its tag, and the value of a scalar. */
+/** Describes a value as the error messages of Talos's YAML library do: by its tag and, for a scalar, its value. */
 const described = (value: unknown): string => {
   if (Array.isArray(value)) return '!!seq'
   if (typeof value === 'object') return value === null ? '!!null' : '!!map'

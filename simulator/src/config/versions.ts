@@ -7,17 +7,17 @@ export const RELEASES = {
   13: { talos: 'v1.13.9', kubernetes: '1.36.3' },
 } as const
 
-/** Differences between minors: the first minor with each. */
+/** Differences between minors, each with the first minor that has it. */
 const SINCE = {
-  /** Memory modules are named after their bank too (Talos: pkg/machinery/resources/hardware). */
+  /** The id of a memory module contains its bank (Talos: pkg/machinery/resources/hardware). */
   banksInMemoryIds: 12,
-  /** In maintenance the full API answers with reader rights; earlier minors have a separate small server (Talos: internal/app/maintenance). */
+  /** In maintenance the full API answers with reader rights. Earlier minors have a separate server with few calls (Talos: internal/app/maintenance). */
   readerInMaintenance: 13,
-  /** The kernel's messages are kept as a log too (Talos: controllers/runtime/kmsg_log_storage.go). */
+  /** Kernel messages can also be read as a service log (Talos: controllers/runtime/kmsg_log_storage.go). */
   kernelLog: 13,
-  /** Install and upgrade as streams (Talos: api/machine/lifecycle.proto). */
+  /** The calls for install and upgrade stream their progress (Talos: api/machine/lifecycle.proto). */
   lifecycleService: 13,
-  /** Resources of the namespace `security`. */
+  /** The namespace `security` has resources. */
   securityNamespace: 13,
 } as const
 

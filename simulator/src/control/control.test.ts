@@ -41,7 +41,7 @@ test('the control socket shows servers and counters, switches power, and sets th
   expect((await stat(simulator.control)).mode & 0o077).toBe(0)
 })
 
-test('faults are set, shown and cleared; invalid ones are refused', async () => {
+test('faults are set, shown and cleared, and invalid faults are refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   expect(await ask(simulator.control, 'POST', '/servers/poz-01/fault', { kind: 'hang' })).toMatchObject({ faults: [{ kind: 'hang' }] })
   await expect(readCertificate({ host: simulator.servers[0]!.plan.address }, { timeoutMs: 200 })).rejects.toMatchObject({ kind: 'timeout' })
@@ -81,7 +81,7 @@ const start = async (dataDir: string, offset: number): Promise<{ child: ChildPro
   return { child, line }
 }
 
-test('the program reports that it is ready, runs commands, and continues after a kill', async () => {
+test('the program reports that it is ready, runs commands, and continues with its state after it was killed', async () => {
   const dataDir = dataFolder()
   const offset = await partOfNetwork
   const { child, line } = await start(dataDir, offset)
@@ -96,7 +96,7 @@ test('the program reports that it is ready, runs commands, and continues after a
   const announcing = 'talos.platform=metal talos.config=http://127.0.0.1:9/join/x?uuid=${uuid}'
   const { stdout: booted } = await run(process.execPath, [MAIN, '--boot-with', announcing, '--count', '2', '--never-answer', '--data', dataDir])
   expect(booted).toMatch(/boot-001 .*\nboot-002 /)
-  // The output shows no datacenter.
+  // Without --datacenter, the simulator's own choice of a datacenter isn't shown.
   expect(booted).not.toContain('POZ')
   child.kill('SIGKILL')
   await once(child, 'exit')

@@ -49,7 +49,7 @@ test.each([
   expect(await kept.text()).toBe(made.schematic)
 })
 
-test('ambiguous YAML strings are quoted as Steelyard does', () => {
+test("ambiguous YAML strings are quoted as in Steelyard's own schematics", () => {
   const awkward = [
     'yes',
     '1',
@@ -85,7 +85,7 @@ test('ambiguous YAML strings are quoted as Steelyard does', () => {
     expect(readSchematic(JSON.stringify({ customization: { meta: [{ key: 10, value }] } })).text).toBe(schematicText({ meta: [{ key: 10, value }] }))
 })
 
-test('invalid schematics are refused as by the real factory', async () => {
+test("invalid schematics are refused with the real factory's reasons", async () => {
   const { url } = await factory()
   const refused = async (body: string): Promise<string> => {
     const answer = await post(url, body)
@@ -114,7 +114,7 @@ test('invalid schematics are refused as by the real factory', async () => {
   expect((await fetch(`${url}/versions`, { method: 'POST' })).status).toBe(405)
 })
 
-test('lists versions and extensions, and refuses images with an extension that the version lacks', async () => {
+test('the factory lists versions and extensions, and refuses images with an extension that the version lacks', async () => {
   const { url } = await factory()
   const versions = (await (await fetch(`${url}/versions`)).json()) as string[]
   expect(versions).toEqual(expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.0-rc.1', 'v1.11.0']))

@@ -163,7 +163,7 @@ const write = (value: Value, fields: Field[], depth: number): string => {
     if (child === undefined) {
       if (always) written += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
     } else if (Array.isArray(kind) && Array.isArray(child)) {
-      // The keys of an item follow its dash on the same line.
+      // The first key of an item is on the line of the dash.
       const items = child.map((item) =>
         write(item as Value, kind, 0)
           .trimEnd()

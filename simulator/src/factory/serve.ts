@@ -10,7 +10,7 @@ import { Invalid, readSchematic, type Schematic } from './schematic.ts'
 
 /**
  * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every response is delayed. `nonsense`: the factory answers, but
- * with a page, half a JSON text, the id of another schematic, or an endless body. `refuse`: every call gets the given status with a line of text.
+ * with an HTML page, half a JSON text, the id of another schematic, or an endless body. `refuse`: every call gets the given status with a line of text.
  */
 export const factoryFaultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('down') }),

@@ -29,7 +29,7 @@ export const bootSchema = z.strictObject({
   /** UUID and serial number of every new board. Real boards sometimes share them. */
   uuid: z.optional(uuid),
   serial: z.optional(word),
-  /** Wrong values that the machines announce in place of their own. */
+  /** Wrong values that the machines send in place of their own when they announce themselves. */
   announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
   faults: z._default(z.array(faultSchema), []),
 })
@@ -74,7 +74,7 @@ export class BootedFleet {
     return this.#records.map((record) => this.#plan(record))
   }
 
-  /** Adds and stores a machine for each spot. */
+  /** Adds and stores a machine for each free address in `spots`. */
   add(wish: BootOptions, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
     const { count: _, ...each } = wish
     let number = Math.max(0, ...this.#records.map((record) => record.number))

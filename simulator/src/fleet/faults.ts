@@ -9,7 +9,7 @@ const lasts = z.optional(z.int().check(z.minimum(1)))
 const port = z.optional(z.enum(['apid', 'trustd', 'kubernetes']))
 
 /**
- * Faults of a simulated server. `stage` arms a fault when the server reaches that stage; `times` limits how often the fault strikes;
+ * Faults of a simulated server. `stage` arms a fault when the server reaches that stage; `times` limits how often the fault occurs;
  * `for_ms` ends the fault after that many simulated milliseconds; without it the fault lasts until cleared.
  */
 export const faultSchema = z.discriminatedUnion('kind', [

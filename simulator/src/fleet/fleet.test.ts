@@ -9,8 +9,8 @@ import { parseScenario, readScenario } from './scenario.ts'
 
 const plan = (scenario: unknown = {}): ReturnType<typeof planFleet> => planFleet(parseScenario(scenario))
 
-describe('the fleet', () => {
-  test('of twelve servers has two datacenters, one server without disks, one that fails its first install, and a slow one', () => {
+describe('fleet', () => {
+  test('a fleet of twelve servers has two datacenters, one server without disks, one that fails its first install, and a slow one', () => {
     const plans = plan()
     expect(plans).toHaveLength(12)
     expect(new Set(plans.map(({ place }) => place.code))).toEqual(new Set(['PL-POZ-1', 'DE-FRA-1']))
@@ -24,21 +24,21 @@ describe('the fleet', () => {
     expect(healthy.length).toBeGreaterThanOrEqual(5)
   })
 
-  test('depends on the seed only', () => {
+  test('the same seed gives the same fleet', () => {
     expect(plan({ seed: 'a' })).toEqual(plan({ seed: 'a' }))
     expect(plan({ seed: 'a' }).map(({ model }) => model)).not.toEqual(plan({ seed: 'b' }).map(({ model }) => model))
     expect(identityOf('a', 0, 'dell-r650')).toEqual(identityOf('a', 0, 'dell-r650'))
     expect(identityOf('a', 0, 'dell-r650')).not.toEqual(identityOf('a', 1, 'dell-r650'))
   })
 
-  test('of thousands of servers has unique addresses and identities', () => {
+  test('a fleet of thousands of servers has unique addresses and identities', () => {
     const plans = plan({ servers: 20_000 })
     expect(new Set(plans.map(({ address }) => address)).size).toBe(20_000)
     expect(new Set(plans.map(({ name }) => name)).size).toBe(20_000)
     expect(new Set(plans.slice(0, 5000).map(({ index, model }) => identityOf('s', index, model).uuid)).size).toBe(5000)
   })
 
-  test('follows its scenario', () => {
+  test('the scenario decides datacenter, Talos version, hardware and faults of each server', () => {
     const plans = plan({
       servers: 3,
       datacenters: ['FI-HEL-1'],
@@ -51,7 +51,7 @@ describe('the fleet', () => {
 })
 
 describe('hardware', () => {
-  test.each(MODEL_NAMES)('%s is complete and consistent', (model) => {
+  test.each(MODEL_NAMES)('the hardware of %s is complete and consistent', (model) => {
     const hardware = hardwareOf('seed', 3, model)
     expect(hardware.sockets.length).toBeGreaterThan(0)
     expect(hardware.memory.some(({ module }) => module !== null)).toBe(true)
@@ -67,7 +67,7 @@ describe('hardware', () => {
     for (const { wwid } of hardware.disks) expect(wwid).toMatch(/^(eui\.[0-9a-f]{32}|naa\.[0-9a-f]{16})$/)
   })
 
-  test('covers both vendors, both memory generations, both kinds of disks, and 25 and 100 GbE', () => {
+  test('the hardware models cover both vendors, both memory generations, both kinds of disks, and 25 and 100 GbE', () => {
     const all = MODEL_NAMES.map((model) => hardwareOf('seed', 0, model))
     const processors = all.flatMap(({ sockets }) => sockets.map(({ processor }) => processor.product)).join()
     expect(processors).toContain('EPYC')
@@ -82,20 +82,20 @@ describe('hardware', () => {
   })
 })
 
-describe('a scenario', () => {
+describe('scenario', () => {
   test.each([
     ['an unknown field', { nope: 1 }],
     ['too many servers', { servers: 1e6 }],
     ['an unknown datacenter', { datacenters: ['XX-YYY-1'] }],
     ['a Talos that is not simulated', { talos: ['v1.9.0'] }],
     ['an unknown fault', { special: { 1: { faults: [{ kind: 'explode' }] } } }],
-    ['a server number that is none', { special: { first: {} } }],
-    ['a speed of nothing', { speed: 0 }],
-  ])('with %s is refused', (_, scenario) => {
+    ['an invalid server number', { special: { first: {} } }],
+    ['a speed of zero', { speed: 0 }],
+  ])('a scenario with %s is refused', (_, scenario) => {
     expect(() => parseScenario(scenario)).toThrow('The scenario is wrong')
   })
 
-  test('is read from YAML and from JSON', () => {
+  test('a scenario is read from YAML and from JSON', () => {
     const folder = dataFolder()
     writeFileSync(join(folder, 'a.yaml'), 'servers: 3\nspecial:\n  2:\n    missing_disks: true\n')
     writeFileSync(join(folder, 'b.json'), '{"servers": 3, "special": {"2": {"missing_disks": true}}}')

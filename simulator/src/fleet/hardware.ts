@@ -231,7 +231,7 @@ const linksOf = (model: Model, random: Random) => {
         name: `enp${bus}s0f${port}${nic.driver === 'mlx5_core' || nic.driver === 'bnxt_en' ? 'np' + port : ''}`,
         index: index++,
         mac: `${nic.oui}:${tail.slice(0, 2)}:${tail.slice(2, 4)}:${tail.slice(4)}`,
-        // The first port of the first card has the management network. The second port is cabled only in some racks.
+        // The first port of the first card is connected to the management network. The second port is cabled only in some racks.
         up: card === 0 && (port === 0 || random.next() < 0.5),
         nic,
         busPath: `0000:${bus.toString(16)}:00.${port}`,

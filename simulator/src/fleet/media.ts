@@ -1,4 +1,4 @@
-/** What disks contain before Steelyard finds them, and removable or remote disks. */
+/** Initial content of disks, and additional removable or remote disks. */
 import type { Disk } from './hardware.ts'
 
 export const DISK_CONTENTS = ['ext4', 'xfs', 'system', 'raid', 'lvm', 'ceph', 'zfs', 'swap', 'luks', 'talos', 'table', 'unreadable'] as const

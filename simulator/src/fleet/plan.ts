@@ -7,7 +7,7 @@ import type { DiskContent, MediaKind } from './media.ts'
 import { PLACES, type Place } from './places.ts'
 import type { Scenario, ServerOptions } from './scenario.ts'
 
-/** A position in 127.20.0.0/16 relative to this simulation's first block, so that the block may change between starts. */
+/** An address in 127.20.0.0/16, stored relative to this simulation's first block, because that block may change between starts. */
 export interface Spot {
   block: number
   host: number
@@ -18,7 +18,7 @@ const LAST_BLOCK = 255
 
 export const addressAt = ({ block, host }: Spot, offset: number): string => `127.20.${block + offset}.${host}`
 
-/** The spot of an address; null outside of 127.20.0.0/16 and for reserved addresses. */
+/** Converts an address to a spot; null outside of 127.20.0.0/16 and for reserved addresses. */
 export const spotOf = (address: string, offset: number): Spot | null => {
   const match = /^127\.20\.(\d{1,3})\.(\d{1,3})$/.exec(address)
   const [third, host] = [Number(match?.[1]), Number(match?.[2])]

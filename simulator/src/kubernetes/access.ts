@@ -8,7 +8,7 @@ import { Refusal, badRequest } from './refusal.ts'
 
 export type User = ReturnType<typeof userOf>
 
-/** The caller by client certificate: common name and organizations. Anonymous calls are refused, as Talos configures it. */
+/** The caller's name and groups: common name and organizations of the client certificate. Refuses anonymous calls, as Talos configures Kubernetes. */
 export const userOf = (socket: TLSSocket) => {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
   if (!certificate) throw new Refusal(401, 'Unauthorized', 'Unauthorized')

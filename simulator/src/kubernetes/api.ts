@@ -115,7 +115,7 @@ const formsOf = (machine: Machine, objects: Objects, source: Source, place: Plac
       if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }
       return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items: bodies }
     },
-    /** For a watch: only the first table of a watch has headers. */
+    /** Creates a formatter for the events of one watch. Only the first table of a watch has headers. */
     event: () => {
       let isFirst = true
       return (body: Body): object => {

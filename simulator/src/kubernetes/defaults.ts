@@ -30,7 +30,7 @@ export const FIRST_OBJECTS: readonly { plural: string; body: Body }[] = [
 const settledAt = new WeakMap<EtcdCluster, string>()
 
 /**
- * Creates the objects of Kubernetes' and Talos's controllers: a service account and the authority's certificate in each namespace, the Services of the API
+ * Creates what Kubernetes' and Talos's controllers create: a service account and the authority's certificate in each namespace, the Services of the API
  * server and of the DNS, and Talos's config maps. Call this before each response; it is cheap if nothing has changed.
  */
 export const settle = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {

@@ -7,7 +7,7 @@ import { APPLY, as, asker } from '../testing/kubernetes.ts'
 
 const SECRET = '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key'
 
-test('a control plane serves version, readiness and nodes', async () => {
+test("a control plane's API returns version, readiness and nodes", async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 2)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)

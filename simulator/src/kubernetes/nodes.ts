@@ -8,7 +8,7 @@ import { Objects } from './objects.ts'
 import { randomBytes } from 'node:crypto'
 
 const NODES = builtIn('nodes')
-/** Names the machine of a node. A node can outlive its machine's membership. */
+/** Annotation of a node with the name of its machine. A node remains in the cluster after its machine has left. */
 const SERVER_ANNOTATION = 'simulator.steelyard/server'
 /** Time without a kubelet heartbeat after which a node is Unknown (node-monitor-grace-period). */
 const GRACE_MS = 40_000
@@ -90,7 +90,7 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
 
-/** Increases the version of each node whose status has changed since the last check, because a machine's report isn't stored. */
+/** Increases the version of each node whose status has changed since the last check. The status is computed at each read, so there is no write that would do this. */
 export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
   const known = seen.get(cluster) ?? new Map<string, string>()
   seen.set(cluster, known)

@@ -124,7 +124,7 @@ export class Objects {
     )
   }
 
-  /** Creates the object if missing. Throws a conflict if another manager owns a changed field. */
+  /** Server-side apply: creates or changes the object. Throws a conflict if another manager owns a changed field. */
   apply(target: Target, given: Body, manager: string, force: boolean, dryRun = false): { body: Body; created: boolean } {
     this.#checked(target, given)
     const existing = this.#objects[keyOf(target)] ?? null

@@ -62,7 +62,7 @@ test("a control plane has mirror pods of its static pods, which can't be deleted
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({ status: { containerStatuses: [{ ready: false }] } })
 })
 
-test('lists and objects can be requested as a table; custom kinds have the columns of their definition', async () => {
+test('lists and objects can be requested as a table, custom kinds with the columns of their definition', async () => {
   const { ask, machine } = await setup()
   const table = async (path: string) => {
     const { columnDefinitions, rows, kind } = (await ask('GET', path, undefined, undefined, TABLE)).body as {
@@ -112,7 +112,7 @@ test('lists and objects can be requested as a table; custom kinds have the colum
   expect((await ask('GET', '/openapi/v2')).status).toBe(404)
 })
 
-test('every user may review its own access; impersonation needs permission', async () => {
+test('every user may review its own access, but impersonation needs permission', async () => {
   const { ask, bundle, machine } = await setup()
   const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
   const access = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
@@ -139,7 +139,7 @@ test('every user may review its own access; impersonation needs permission', asy
   })
 })
 
-test('every patch type changes objects; deletion checks preconditions', async () => {
+test('objects can be changed by every type of patch, and deletion checks preconditions', async () => {
   const { ask, machine } = await setup()
   const node = `/api/v1/nodes/${machine.hostname}`
   const taints = [{ key: 'a', effect: 'NoSchedule' }]

@@ -39,7 +39,7 @@ test('a watch sends existing objects, changes, and objects that enter or leave t
   expect(words(late.told)).toEqual(['ADDED b', 'MODIFIED b', 'MODIFIED b', 'DELETED b'])
 })
 
-test('a watch from an expired version gets 410 in the stream, and from an invalid version 400', async () => {
+test('a watch from an expired version gets error 410 in the stream, and a watch from an invalid version fails with status 400', async () => {
   const { ask, watch } = await setup()
   const old = watch(`${MAPS}?watch=true&resourceVersion=1`)
   await until('the stream ends', old.ended)
@@ -63,7 +63,7 @@ test('initial events end with a bookmark, and a watch ends at its timeout', asyn
   expect(told.at(-1)).toMatchObject({ type: 'BOOKMARK', object: { kind: 'Namespace', metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } } })
 })
 
-test('a node that loses its power is a change with its own version', async () => {
+test('a watch reports a node whose machine loses power as a change with a new version', async () => {
   const { ask, watch, workers } = await setup(1)
   const path = `/api/v1/nodes/${workers[0]!.hostname}`
   const { body } = await ask('GET', path)

@@ -11,7 +11,7 @@ import { wholeBody } from '../body.ts'
 
 /** Time limit of an attempt, half of which may be spent waiting for the values of variables (Talos: constants.ConfigLoadAttemptTimeout). */
 const ATTEMPT_MS = 180_000
-/** Minimum time limit at any speed of the simulation, because the server that answers runs in real time. */
+/** Minimum time limit in real time, whatever the simulation's speed, because the server of the configuration runs in real time. */
 const LEAST_ATTEMPT_MS = 3_000
 const SECOND_MS = 1_000
 /** Longest pause before Talos's controllers retry a failed attempt. */

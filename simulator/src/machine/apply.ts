@@ -30,16 +30,16 @@ const refuse = (message: string, code: Code): never => {
 
 /**
  * Applies a configuration like Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
- * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` that has the same code as on a real
+ * If there is a STATE partition, an accepted configuration is on disk before the promise resolves. Rejects with a `ConnectError` with the code of a real
  * server.
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
-  // The small maintenance server of Talos up to 1.12 has its own texts (Talos 1.12: internal/app/maintenance/server.go).
+  // The small maintenance server of Talos up to 1.12 has its own error messages (Talos 1.12: internal/app/maintenance/server.go).
   const isSmall = machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
     refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
   }
-  // With a complete configuration the machine has left maintenance, even for callers that still reach the maintenance API: readers may not apply.
+  // A machine with a complete configuration is no longer in maintenance, even while its maintenance API still answers. So readers may not apply.
   const inMaintenance = !machine.config?.node
   if (!isSmall && !inMaintenance && !request.isAdmin) refuse('not authorized', Code.PermissionDenied)
   const loaded = load(machine, request.text, isSmall)
@@ -102,8 +102,8 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
 }
 
 /**
- * The small server reports neither mode nor details and accepts one configuration. A call with a second configuration waits until the small server
- * has stopped.
+ * The small maintenance server reports neither mode nor details, and accepts only one configuration. A second call waits until this server
+ * has stopped, and then fails.
  */
 const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
   if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }

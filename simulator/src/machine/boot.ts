@@ -81,7 +81,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   stage.phase('env')
   stage.phase('install')
   const image = node.install.image || `ghcr.io/siderolabs/installer:${machine.talosVersion}`
-  // The selector takes precedence over the disk (Talos: v1alpha1_sequencer_tasks.go, Install).
+  // `diskSelector` takes precedence over `disk` (Talos: v1alpha1_sequencer_tasks.go, Install).
   const { selector } = node.install
   const disk = selector
     ? machine.hardware.disks.find((candidate) => matchDisk(selector, candidate))
@@ -101,7 +101,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   for (let attempt = 0; machine.disk.state.faults.some(({ kind }) => kind === 'no-image'); attempt++) {
     const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
     if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
-    // Each distinct error is logged once (go-retry), the registry's response every time (internal/pkg/containers/image/pull.go: logrus without quotes).
+    // go-retry logs a repeated error only once; the pull logs every failed request (internal/pkg/containers/image/pull.go: logrus without quotes).
     if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
     else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
     await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)

@@ -28,7 +28,7 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
   while (disk.state.etcd === null) {
     // Search for the cluster again each time, because peers are found through discovery.
     const found = world.etcd.joinable(machine.config?.node ?? config)
-    // If the simulation was killed between the two writes, the machine's learner exists already.
+    // The learner exists already if the simulator was killed after it wrote the cluster's file and before it wrote the state of the disk.
     const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
     if (found && !own && !found.takesLearner) machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
     else if (found) {
@@ -109,7 +109,7 @@ export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise
 }
 
 /**
- * Virtual addresses of a cluster: an elected control plane has them, and another one takes over when it fails
+ * Virtual addresses of a cluster: one elected control plane has them. If this control plane fails, another one takes them over
  * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation are supported.
  */
 export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -124,7 +124,7 @@ export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal)
       for (const address of addresses) machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
       machine.journal.changed()
     }
-    // Repeated, for ports that open later and addresses that the previous control plane has not released yet.
+    // Try again in each round: a port may open later, and the previous control plane may not have released its addresses yet.
     await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
     await machine.looksAgainAfter(TAKES.virtualAddress, signal)
   }

@@ -21,7 +21,7 @@ export interface Persisted {
   contents?: Record<string, DiskContent>
   /** Changes when the simulated main board is swapped. A new board has another UUID and serial number. */
   identitySalt: string
-  /** Changes of the disks: the names of the first two of a kind swapped, or the last one missing. */
+  /** Simulated change of the disks: `swapped` exchanges the names of the first two of a kind, `lost` removes the last one. */
   disks?: 'swapped' | 'lost'
   /** The machine's address from the next boot on, if it was moved. */
   spot?: Spot
@@ -63,7 +63,7 @@ export class MachineDisk {
   get identity(): Identity {
     const own = identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
     const { boot } = this.#plan
-    // A new board has its own identity.
+    // After a swap of the board, the identity given at boot no longer applies.
     if (!boot || this.state.identitySalt !== '') return own
     return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
   }

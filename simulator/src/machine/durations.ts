@@ -27,7 +27,7 @@ export const TAKES = {
   stopServices: 400,
   drain: 500,
   wipe: 900,
-  /** First pause before Talos retries a pull. The pauses grow, and Talos gives up after 20 minutes. */
+  /** First pause before Talos retries an image pull. The pauses grow, and Talos gives up after 20 minutes. */
   pullRetry: 1_000,
   pullPatience: 1_200_000,
   /** Talos waits 10 s before it reboots after a failed sequence. */

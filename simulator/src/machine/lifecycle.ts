@@ -23,8 +23,8 @@ export class Lifecycle {
   }
 
   /**
-   * Starts the machine from its disk's state. A machine without a configuration is in maintenance when this resolves, unless it has to download one:
-   * a downloaded configuration is in memory only, so the machine boots again.
+   * Starts the machine from the state of its disk. A machine without a configuration on the disk is in maintenance when the promise resolves, except with a
+   * configuration URL: a downloaded configuration is in memory only, so this machine goes through a whole boot.
    */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
@@ -66,8 +66,8 @@ export class Lifecycle {
   }
 
   /**
-   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the response to the
-   * caller was that it was accepted (Talos runs sequences after it has sent the response).
+   * Requests a sequence. If the machine is installing or runs another sequence, the request is dropped, and an event reports this. The caller still gets a
+   * successful response, because Talos sends the response before it runs the sequence.
    */
   request(wish: Wish): string {
     const actorId = randomUUID()

@@ -71,7 +71,7 @@ export class Machine {
   hasMeta = false
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false
-  /** Whether a configuration on the disk is waiting to take effect with a requested reboot. */
+  /** Whether a requested reboot will activate the configuration on the disk. */
   rebootPending = false
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
@@ -161,7 +161,7 @@ export class Machine {
     return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
-  /** The machine's values for its configuration URL; a value is empty until it is known. */
+  /** Values of the variables in the machine's configuration URL. A value is empty until it is known. */
   get announced() {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce

@@ -8,7 +8,7 @@ const isPortFault = (fault: Fault): fault is PortFault => ['refuse', 'hang', 'dr
 
 const isDue = (fault: Fault, stage: Stage): boolean => !('stage' in fault) || fault.stage === undefined || fault.stage === stage
 
-/** Adds a fault to a running machine. The fault strikes at once if the machine has already reached its stage. */
+/** Adds a fault to a running machine. The fault takes effect at once if the machine has already reached the fault's stage. */
 export const addFault = async (machine: Machine, fault: Fault): Promise<void> => {
   machine.disk.change((state) => state.faults.push(fault))
   await faultsAt(machine, machine.stage.stage)
@@ -20,7 +20,7 @@ export const clearFaults = async (machine: Machine): Promise<void> => {
   await setPorts(machine)
 }
 
-/** Triggers the faults of a stage. Called when a machine reaches it. */
+/** Triggers the faults of a stage. Called when a machine reaches the stage. */
 export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> => {
   for (const fault of machine.disk.state.faults.filter((candidate) => isDue(candidate, stage))) {
     if (fault.kind === 'vanish') {

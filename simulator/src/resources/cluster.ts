@@ -48,7 +48,7 @@ const staticPods = (machine: Machine): Item[] =>
       })
     : []
 
-/** What Talos installs into a new cluster. `talosctl health` reads this to find out whether the cluster uses its own network plugin. */
+/** Manifests that Talos installs into a new cluster. `talosctl health` reads them to find out whether the cluster uses its own network plugin. */
 const bootstrapManifests = ({ config }: Machine): Item[] => {
   if (config?.node?.role !== 'controlplane') return []
   const { network, proxy, coreDNS } = object(config.loaded.v1alpha1?.cluster)

@@ -202,7 +202,7 @@ const partitionsOf = (machine: Machine): Partition[] => {
   return made.map(({ label, filesystem, size }, index) => ({
     name: partitionName(disk.name, index + 1),
     label,
-    // A wiped partition has no file system until the next configuration.
+    // A wiped partition has no file system until a configuration is applied.
     filesystem: (half && label === 'EFI') || ((label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null) ? '' : filesystem,
     size: size || disk.sizeBytes - 2_310_012_928,
     index: index + 1,

@@ -59,7 +59,7 @@ export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Si
 
 const TAKEN_FOR_MS = 15_000
 
-/** Retries while another test uses these addresses for a short time. */
+/** Retries for a short time if another test still uses the addresses. */
 const patiently = async (start: () => Promise<Simulator>): Promise<Simulator> => {
   const end = performance.now() + TAKEN_FOR_MS
   for (;;) {

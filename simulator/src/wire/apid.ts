@@ -178,7 +178,7 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
 }
 
 const renewFromTrustd = async (machine: Machine, bootId: string, trusted: string): Promise<void> => {
-  // Until then new connections still get the old certificate, but are verified with the new authorities, as in Talos.
+  // Until trustd has signed, new connections get the old certificate but are verified with the new authorities, as in Talos.
   const identity = await identityFromTrustd(machine, AbortSignal.timeout(60_000)).catch(() => null)
   if (identity === null || machine.bootId !== bootId || machine.mode !== 'secured' || trustedBy.get(machine) !== trusted) return
   machine.identity = Promise.resolve(identity)

@@ -44,7 +44,7 @@ test('a request that does not end is answered, and its stream is then reset with
   expect(ended.bytes).toBe(late.bytes)
 })
 
-test('an unknown call is UNIMPLEMENTED', async () => {
+test('an unknown call fails with UNIMPLEMENTED', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const session = await open(simulator.servers[0]!)
   const send = (stream: { end(chunk: Buffer): unknown }): void => void stream.end(EMPTY_MESSAGE)

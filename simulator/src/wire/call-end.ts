@@ -10,7 +10,7 @@ const PREFIX_BYTES = 5
 const EMPTY_MESSAGE = Buffer.alloc(PREFIX_BYTES)
 const WINDOW_BYTES = 65_535
 
-/** After this, the client can only send the headers of a call until the server has answered. */
+/** Allows the client of a connection to send only the headers of a call until the server has answered. */
 export const holdBack = (session: ServerHttp2Session): void => session.settings({ initialWindowSize: 0 })
 
 /** Call this before anything reads the request. With `early`, the body of the request is held back, and calls with an empty request are answered at once. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { generateKey, signingKeys } from '#talos/pki/keys.ts'
 import { createRequest, issue, signRequest } from './certificates.ts'
 
-test('certificates name the key id of their authority', async () => {
+test('a certificate contains the key identifier of its authority', async () => {
   const key = await generateKey('ed25519')
   const { privateKey, publicKey, algorithm } = signingKeys(key)
   const now = Date.now()

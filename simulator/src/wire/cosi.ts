@@ -92,7 +92,7 @@ const tombstone = (kind: Kind, id: string): Resource =>
 
 type Change = { eventType: EventType; resource: Resource; old?: Resource }
 
-/** The state service. Read-only, as Talos's own is for API clients. */
+/** The state service, which API clients can only read, as in Talos. */
 export const cosiState: ServiceImpl<typeof State> = {
   get({ namespace, type, id }, context) {
     const { machine, kind } = open(context, namespace, type)

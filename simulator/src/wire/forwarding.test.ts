@@ -26,14 +26,14 @@ test('a control plane forwards calls to its cluster and names each machine in th
   expect(messages[2]?.metadata?.error).toMatch(/^rpc error: code = Unavailable desc = /)
   expect(messages[2]?.metadata?.status?.code).toBe(14)
 
-  // With one node the response is unchanged, and so is a refusal.
+  // If the call names one node, that node's response or error is returned unchanged.
   const one = await machine.hostname({}, { headers: { node: worker.plan.address } })
   expect(one.messages.map(({ hostname, metadata }) => [metadata, hostname])).toEqual([[undefined, worker.hostname]])
   await expect(machine.etcdMemberList({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 12 })
 
   // The node is addressed by its name as a cluster member.
   expect((await machine.hostname({}, { headers: { node: worker.hostname } })).messages[0]?.hostname).toBe(worker.hostname)
-  // The errors for a machine that is off, in the words of grpc-go: first the connection breaks, later none can be made.
+  // A machine that is off causes the errors of grpc-go: the open connection breaks first, later no connection can be made.
   await worker.lifecycle.powerOff()
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 14 })
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({
@@ -81,7 +81,7 @@ test('streams of several machines are merged, including errors', async () => {
   await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
 })
 
-test('events of a reset through another machine include the stop of services', async () => {
+test('the events of a reset that is called through another machine report that services stop', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const machine = await calls(controlPlanes[0]!.plan.address, bundle)

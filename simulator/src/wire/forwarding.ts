@@ -9,7 +9,7 @@ import { issue } from './certificates.ts'
 import { errorOf } from './peer.ts'
 
 /**
- * Forwards calls from a control plane to other machines of its cluster, over the wire, with its own certificate and the caller's roles
+ * Forwards calls from a control plane to other machines of its cluster, over real connections, with its own certificate and the caller's roles
  * (Talos: internal/app/apid/pkg/director/director.go, internal/app/apid/pkg/backend/apid.go).
  */
 

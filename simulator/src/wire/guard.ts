@@ -24,7 +24,7 @@ const RULES = new Map<string, readonly string[]>([
     'cosi.resource.State/Get',
     'cosi.resource.State/List',
     'cosi.resource.State/Watch',
-    // The handlers check more: readers may make these calls only in maintenance.
+    // Readers may make these calls only in maintenance, which the handlers check.
     'machine.MachineService/ApplyConfiguration',
     'storage.StorageService/BlockDeviceWipe',
   ].map((method) => [method, READER] as const),
@@ -49,7 +49,7 @@ const OLD_MAINTENANCE = new Set([
   'cosi.resource.State/Watch',
 ])
 
-/** Whether a call exists in maintenance: until 1.12 only those of a small server, since 1.13 the whole API. */
+/** Whether a call exists in maintenance. Talos up to 1.12 has only a few calls, Talos 1.13 and newer the whole API. */
 const answersInMaintenance = (talosMinor: number, method: string): boolean => hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.has(method)
 
 /** Checks every call: mode, permission and route. Also applies the scenario's faults. */

@@ -11,7 +11,7 @@ const all = async <T>(stream: AsyncIterable<T>): Promise<T[]> => {
   return items
 }
 
-test('lists containers, processes, mounts, connections and files', async () => {
+test('a machine lists its containers, processes, mounts, connections and files', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const machine = createClient(MachineService, await rawTransport(controlPlanes[0]!.plan.address, bundle))
@@ -49,7 +49,7 @@ test('lists containers, processes, mounts, connections and files', async () => {
   expect((await all(machine.diskUsage({ paths: ['/etc'] }))).map(({ name, size }) => [name, size])).toEqual([['/etc', file!.size]])
 })
 
-test('the health check reports what it waits for', async () => {
+test('the health check reports each condition, and times out if one is not met', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const health = createClient(ClusterService, await rawTransport(controlPlanes[0]!.plan.address, bundle, ['os:reader']))
@@ -65,7 +65,7 @@ test('the health check reports what it waits for', async () => {
   await expect(named).resolves.not.toHaveLength(0)
 })
 
-test('only the kubelet can be restarted over the API, and no service stopped', async () => {
+test('over the API only the kubelet can be restarted, and no service can be stopped', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const machine = createClient(MachineService, await rawTransport(controlPlanes[0]!.plan.address, bundle, ['os:operator']))

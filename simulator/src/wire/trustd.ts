@@ -83,7 +83,7 @@ const trustdAddresses = (machine: Machine): string[] => {
   return [...new Set([...(host.startsWith('127.20.') ? [host] : []), ...discovered])]
 }
 
-/** Requests a certificate from each trustd, once, over the network. Null if none of them signs. */
+/** Requests a certificate over the network from one trustd after another until one signs it. Null if none does. */
 export const askTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity | null> => {
   const node = machine.config!.node!
   const authorities = [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]

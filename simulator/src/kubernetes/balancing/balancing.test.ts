@@ -29,7 +29,7 @@ const apply = (ask: Ask, path: string, spec: object): ReturnType<Ask> => {
   return ask('PATCH', `${path}?fieldManager=steelyard&force=true`, { apiVersion: `${group}/${version}`, kind, spec }, APPLY)
 }
 
-/** Addresses of Services by name. */
+/** The addresses of each Service, by the name of the Service. */
 const given = (shown: ReturnType<Hand['show']>): Record<string, string> =>
   Object.fromEntries(shown.services.map(({ name, addresses }) => [name, addresses.join()]))
 
@@ -42,7 +42,7 @@ test('IPv4 and IPv6 addresses are parsed, counted and formatted', () => {
   expect(parseCidr('203.0.113.0/33')).toBe(null)
 })
 
-test("Cilium's kinds are discovered, and objects listed in pages", async () => {
+test("Cilium's kinds can be discovered, and their objects can be listed in pages", async () => {
   const { ask } = await setup()
   expect((await ask('GET', '/apis/cilium.io')).body).toMatchObject({
     kind: 'APIGroup',
@@ -69,7 +69,7 @@ test("Cilium's kinds are discovered, and objects listed in pages", async () => {
   expect((await ask('GET', '/api/v1/services?limit=2&continue=!!!')).status).toBe(400)
 })
 
-test('Services get addresses of a Cilium pool; a disabled pool gives no new ones, a deleted pool releases its own', async () => {
+test('Services get addresses of a Cilium pool, keep them if the pool is disabled, and lose them if the pool is deleted', async () => {
   const { simulator, ask, hand } = await setup()
   const blocks = [
     { start: '203.0.113.10', stop: '203.0.113.11' },
@@ -108,7 +108,7 @@ test('Services get addresses of a Cilium pool; a disabled pool gives no new ones
   await until('all are without', () => hand.show().services.every(({ addresses }) => addresses.length === 0))
 })
 
-test('the younger of two overlapping Cilium pools is in conflict until the other is deleted', async () => {
+test('the newer of two overlapping Cilium pools is in conflict until the older one is deleted', async () => {
   const { ask, hand } = await setup()
   await apply(ask, `${POOLS}/older`, { blocks: [{ cidr: '203.0.113.0/30' }], allowFirstLastIPs: 'No' })
   await until('it is full', () => JSON.stringify(hand.show().pools[0]?.status ?? {}).includes('"cilium.io/IPsAvailable":"0"'))
@@ -122,7 +122,7 @@ test('the younger of two overlapping Cilium pools is in conflict until the other
   expect(hand.show().pools[0]?.status).toMatchObject({ 'cilium.io/PoolConflict': 'False', 'cilium.io/IPsTotal': '8', 'cilium.io/IPsUsed': '3' })
 })
 
-test('Services get the requested address or a reason; pools select Services', async () => {
+test('a Service gets the address that it requests, or a condition with the reason why not', async () => {
   const { ask, hand } = await setup()
   for (const { namespace, name } of hand.show().services) hand.removeService(namespace, name)
   await apply(ask, `${POOLS}/one`, {
@@ -164,7 +164,7 @@ test('MetalLB assigns addresses, keeps them without autoAssign, and refuses over
   await until('one of the others takes the last address', () => Object.values(given(hand.show())).filter((address) => address !== '').length === 2)
 })
 
-test('pools can be edited and deleted through the control socket, and the load balancer replaced', async () => {
+test('pools can be edited and deleted, and the load balancer can be replaced, through the control socket', async () => {
   const { simulator, ask } = await setup()
   const call = (method: string, path: string, body?: object): Promise<unknown> => control(simulator.control, method, `/clusters/blue-fox${path}`, body)
   await apply(ask, `${POOLS}/subnet-1`, { blocks: [{ start: '203.0.113.10', stop: '203.0.113.20' }] })

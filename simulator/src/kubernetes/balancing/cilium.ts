@@ -23,7 +23,7 @@ const REQUESTS = ['lbipam.cilium.io/ips', 'io.cilium/lb-ipam-ips']
 
 /**
  * Assigns addresses of the cluster's pools to Services and writes their conditions, like Cilium's operator (Cilium: operator/pkg/lbipam). A Service keeps
- * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool the controller does nothing.
+ * its address while a pool contains it, even a disabled pool. New addresses come from enabled pools without conflict. Without any pool nothing happens.
  * Sharing keys are not supported.
  */
 export const balanceCilium = (objects: Objects, now: number): void => {
@@ -56,7 +56,7 @@ const poolOf = (body: Body) => {
     status: object(body.status),
     conditions,
     ranges,
-    /** Reserved addresses at the ends of networks. */
+    /** The first and last address of each network, if the pool doesn't assign them. */
     reserved:
       spec.allowFirstLastIPs === 'No'
         ? ranges.filter(isWide).flatMap(({ from, to, family }) => [

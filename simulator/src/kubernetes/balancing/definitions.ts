@@ -6,7 +6,7 @@ export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
 export const METALLB_NAMESPACE = 'metallb-system'
 
-/** `spec`: the fields of `spec` in the schema of the kind. */
+/** Describes custom kinds of a group. The argument `spec` lists the fields of `spec` in the kind's schema. */
 const inGroup = (group: string, namespaced: boolean) => (plural: string, kind: string, versions: string, spec: string) => {
   return { group, namespaced, plural, kind, versions: versions.split(' '), spec: spec.split(' ') }
 }

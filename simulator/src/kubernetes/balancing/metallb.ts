@@ -13,7 +13,7 @@ const REQUESTS = ['metallb.io/loadBalancerIPs']
 
 /**
  * Assigns addresses of the pools in MetalLB's namespace to Services, like its controller (MetalLB: controller/service.go). A Service keeps its address while a pool
- * has it, with or without `autoAssign`; if no pool has the address, the Service gets another one.
+ * contains it, with or without `autoAssign`. If no pool contains the address, the Service gets another one.
  */
 export const balanceMetallb = (objects: Objects): void => {
   const pools = objects.list(METALLB_POOLS, METALLB_NAMESPACE).map(poolOf)

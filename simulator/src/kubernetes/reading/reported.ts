@@ -53,7 +53,7 @@ const leaseOf = (world: World, node: Body): Body[] => {
   ]
 }
 
-/** Labels as Talos sets them (Talos: controllers/k8s/control_plane_static_pod.go); `kubernetes.io/config.mirror` makes `kubectl drain` skip a pod. */
+/** Mirror pods with Talos's labels (Talos: controllers/k8s/control_plane_static_pod.go). `kubectl drain` skips pods with `kubernetes.io/config.mirror`. */
 const mirrorPodsOf = (world: World, node: Body): Body[] => {
   const { machine, isAlive } = reporterOf(world, node)
   if (machine?.config?.node?.role !== 'controlplane') return []
