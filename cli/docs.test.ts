@@ -12,7 +12,7 @@ import { parse } from './src/parse.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const commands = allCommands(openSessions({ XDG_CONFIG_HOME: '/nowhere' }))
 
-/** `steelyard …` and `npm run steelyard -- …` at the start of a line of a code block, without comments, pipes and what follows them. */
+/** Lines of code blocks that start with `steelyard` or `npm run steelyard --`, cut at the first pipe or comment. */
 function commandLines(file: string): string[] {
   const blocks = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map((m) => m[1]!)
   return blocks.flatMap((block) =>
@@ -68,7 +68,7 @@ test.each(files)('%s links only to files and headings that exist', (file) => {
 })
 
 test('docs/operations.md has every setting of the program, and its default', () => {
-  // Read as text, because the client may not import the program's modules.
+  // Reads the file as text, because the CLI may not import modules of the backend.
   const declared = [...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(/^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm)]
   const documented = [...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)]
   expect(declared.length).toBeGreaterThan(15)

@@ -68,7 +68,7 @@ type Unshown =
   | 'audit.keyed'
 export type AuditAction = keyof typeof sentences | Unshown
 
-/** The text of an entry in the events of its target. For an action of a newer version it is the action's name. */
+/** The text of an entry in the events of its target. An action that is unknown because a newer version wrote it is shown by its name. */
 export function auditSentence(action: string, after: Readonly<Record<string, unknown>> | null): string {
   const sentence = (sentences as Readonly<Record<string, string>>)[action] ?? action
   return sentence.replaceAll(/\[([^[\]]*)\]/g, (_all, part: string) => {

@@ -6,7 +6,7 @@ import type { Terminal } from './terminal.ts'
 import { oneLine } from './text.ts'
 
 /**
- * Prompts on the terminal, without echo for a secret. Returns null if standard input is no terminal.
+ * Prompts on the terminal, without echo for a secret. Returns null if standard input is not a terminal.
  * Throws CliError `interrupted` on Ctrl-C.
  */
 export async function askOnTerminal(

@@ -131,7 +131,7 @@ interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Optio
   readonly operands?: P
   /** Options in addition to those of the list. */
   readonly options?: O
-  /** Returns the parameters of the call apart from search, filters, order and page. */
+  /** Returns the call's parameters other than search, filters, order and page. */
   ask?(context: Context, given: Given<P, O>): Promise<{ params?: object; query?: object }>
 }
 
@@ -141,10 +141,10 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
   return { kind: 'text', value: filter.placeholder ?? key.toUpperCase(), help: filter.help, ...(choices && { choices }) }
 }
 
-/** The options that narrow a list by its filters. */
+/** The options for a list's filters. */
 export const narrowingOptions = (list: AnyList): Options =>
   Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
-/** The filters of a query from the values of those options. */
+/** Converts the values of the filter options to the filters of a query. */
 export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
   given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
 
@@ -253,7 +253,7 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   done?(context: Context, answer: Answer<O>, given: Given<P, Q>): number | undefined | Promise<number | undefined>
 }
 type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
-/** The functions without the types of operands and options, which only the declaration knows. */
+/** The functions of a declaration, with general types for operands and options. */
 type Acts<O extends Operation> = Pick<DeclaredObject<O, Operands, Options>, 'ask' | 'say' | 'done'>
 
 /** A command about one object: finds the object that the first operand names, calls the API with its id, prints the response. */

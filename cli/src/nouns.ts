@@ -75,7 +75,7 @@ export const datacenter = named({ value: 'CODE', help: 'Code or id of the datace
   fold: (text) => text.toUpperCase(),
 })
 export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' }, subnetList, (s) => s.name)
-/** Another token may have the name of a revoked one. */
+/** A new token may have the same name as a revoked token. */
 export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
   prefers: (t) => t.status === 'usable',
 })
@@ -101,13 +101,13 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** A server of the cluster. Includes servers that have left it, whose names other servers may have now. */
+/** Id of a server of the cluster, or of a server that has left the cluster. The cluster knows the former server by its old name. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
 }
 
-/** A patch of a server by name or id. The ids of the two system layers are words instead of UUIDs. */
+/** Finds a patch of a server by name or id. The two system layers have words as ids, not UUIDs. */
 export async function patchOf(api: Api, serverId: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: serverId } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)

@@ -4,9 +4,9 @@ export interface Terminal {
   out(text: string): void
   /** Standard error: progress, warnings, errors. */
   err(text: string): void
-  /** Columns of standard output. Null if standard output is no terminal; then nothing is truncated. */
+  /** Columns of standard output. Null if standard output is not a terminal; then nothing is truncated. */
   readonly columns: number | null
-  /** Columns of standard error. Null if standard error is no terminal; then no line is overwritten. */
+  /** Columns of standard error. Null if standard error is not a terminal; then no line is overwritten. */
   readonly errColumns: number | null
   readonly colour: boolean
   readonly env: Readonly<Record<string, string | undefined>>
@@ -18,7 +18,7 @@ export interface Terminal {
   ask(question: string, options: { secret: boolean }): Promise<string | null>
   /** All of standard input. */
   readAll(): Promise<string>
-  /** A signal that the next Ctrl-C aborts. Without it, Ctrl-C ends the process. */
+  /** An AbortSignal that aborts on the next Ctrl-C. Unless this was called, Ctrl-C ends the process. */
   interrupted(): AbortSignal
 }
 

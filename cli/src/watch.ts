@@ -103,7 +103,7 @@ export async function waitOr(context: Context, id: string, wait: boolean) {
   return null
 }
 
-/** Ends a command that has started an operation: with --wait by the result, otherwise by the sentence. Resolves to the exit code. */
+/** Ends a command that has started an operation. Without --wait prints `sentence`; with --wait resolves to the exit code of the operation. */
 export async function showBegun(context: Context, begun: { readonly operation: Operation }, wait: boolean, sentence: string): Promise<number | undefined> {
   const watched = await waitOr(context, begun.operation.id, wait)
   context.show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `${sentence}\n`))

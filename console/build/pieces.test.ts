@@ -14,7 +14,7 @@ test('the error for an import cycle lists the chunks of the cycle, without the c
   expect(circleIn(imports.set('menu.js', ['first.js']))).toEqual([])
 })
 
-/** Builds modules from texts, each group as one piece. */
+/** Bundles modules whose source is given as text. Each group becomes one piece. */
 const built = (modules: Readonly<Record<string, string>>, groups: Readonly<Record<string, RegExp>>) =>
   build({
     configFile: false,

@@ -8,8 +8,8 @@ import { RootFrame } from './layout/frame/RootFrame.tsx'
 import { everyText, stringifySearch, texts } from './lib/search.ts'
 
 /**
- * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` has fetched. `shown` formats the name.
- * `fallback`, or else the id, is shown until the name is known.
+ * A breadcrumb: a text, or the name of the object that `query` fetches. In a text, `$patchId` is replaced by the path param. `shown` formats the name.
+ * Until the name is known, `fallback` is shown; without `fallback`, the id.
  */
 export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
 
@@ -63,7 +63,7 @@ function useSearch<Search extends object>(): { search: Search; setSearch: SetSea
 
 /**
  * Loader and component of a page. The page's data is fetched as soon as its file has loaded. The query cache is loaded with the first page that needs it.
- * If only the search params change, the shown page stays while data loads. With the params in `loaderDeps` the router would treat it as another page and,
+ * If only the search params change, the shown page stays while data loads. With the params in `loaderDeps` the router would treat a change as a new page and,
  * on a slow connection, show the pending page instead. Typed input and the focus would be lost.
  */
 function page<Route extends AnyRoute>(route: Route, importer: () => Promise<PageModule<Route>>): void {

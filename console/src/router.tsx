@@ -39,7 +39,7 @@ function ourLink(event: Event): HTMLAnchorElement | null {
 }
 
 /**
- * Moves the focus to the new page after the focused element of the previous page is gone, at once or when a menu or dialog has closed. Without this,
+ * Moves the focus to the new page when no element has the focus any more: at once, or after a menu or dialog has closed. Without this,
  * keyboard users would continue at the top of the frame. If the user presses a key or a button meanwhile, the focus is not moved.
  */
 function takeFocus(): void {

@@ -120,7 +120,7 @@ function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   return ms <= longestWaitMs && attempt < tries ? ms : null
 }
 
-/** The API of one Steelyard. Its address is `asked`, or else that of the environment, of the last sign-in, or of this machine. */
+/** The API at one address: `asked`, else $STEELYARD_URL, else the address of the last sign-in, else the default port on this machine. */
 export function openApi(terminal: Terminal, sessions: Sessions, asked: string | undefined) {
   const { env } = terminal
   let known: Promise<string> | undefined
@@ -136,9 +136,9 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
-    // The cookie identifies a known device, so that failed sign-ins from other devices don't delay a sign-in from this one.
+    // The cookie identifies a known device, so that failed sign-ins from other devices don't delay a sign-in from this device.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
-    // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same successor for a short time. Never a sign-in.
+    // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same new tokens for a short time. A sign-in is never retried.
     const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -178,7 +178,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     }
   }
 
-  /** Returns a new access token after `spent` was refused. One process refreshes the session, the others use the token that the first one stored. */
+  /** Returns a new access token after `spent` was refused. The first process refreshes the session; other processes use the token that it stored. */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
       if (!now || now.access_token !== spent) return now
@@ -198,7 +198,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
   }
 
   return {
-    /** The address of the API that is called. */
+    /** Address of the API. */
     url,
     /**
      * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once.

@@ -38,7 +38,7 @@ test('processes hold the lock one at a time, so no count is lost', { timeout: 60
 
 test('exactly one of many processes takes over the lock of a killed process', async () => {
   const path = join(await folder(), 'lock')
-  // The highest process id that Linux gives is 4194304.
+  // No such process exists: the highest process id on Linux is 4194304.
   await writeFile(path, `4999999 ${hostname()} x`)
   let inside = 0
   let most = 0
@@ -59,7 +59,7 @@ test('a lock held by another machine is taken over only when it is old', async (
   await writeFile(path, '1 elsewhere.example.com x')
   let got = false
   const work = withLock(path, async () => void (got = true))
-  // A free lock is acquired at the first try. Another lock is acquired here while this one waits.
+  // Acquires an unrelated lock, which gives the waiting `withLock` time for its first try.
   await withLock(`${path} of another`, turn)
   expect(got).toBe(false)
   const old = new Date(Date.now() - 240_000)

@@ -16,7 +16,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the lock is abandoned: its process on this machine has died, or the lock is far too old (its process may run on another machine). */
+/** Whether the lock is abandoned: its process on this machine has died, or the lock is older than `staleMs` (its process may be on another machine). */
 async function abandoned(path: string, text: string): Promise<boolean> {
   const [pid, host] = text.split(' ')
   if (host === hostname() && /^\d+$/.test(pid ?? '') && !isAlive(Number(pid))) return true
@@ -41,8 +41,8 @@ async function clear(path: string, text: string): Promise<void> {
 }
 
 /**
- * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. The file names
- * the holder, so that the lock of a killed process can be taken over. Throws CliError if the lock isn't released in time.
+ * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. The file contains
+ * the process id, so that the lock of a killed process can be taken over. Throws CliError if the lock isn't released in time.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const text = `${process.pid} ${hostname()} ${randomUUID()}`

@@ -61,7 +61,7 @@ async function patchIn(file: string): Promise<NewPatch> {
   return read.data
 }
 
-/** The patch of each server: from a file for that server, or from the file for all. */
+/** The patch of each server: from the server's own file, else from the file for all servers. */
 async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
   const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))
@@ -75,7 +75,7 @@ async function patchesOf(options: readonly string[], servers: readonly string[])
   return (server) => patches.get(server)
 }
 
-/** The value of a server; refuses more than one. */
+/** The option's value for a server. Throws CliError if the option was given twice for the server. */
 function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
   const entered = values.get(server)
   if (entered && entered.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)

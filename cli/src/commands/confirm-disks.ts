@@ -27,7 +27,7 @@ export const confirmOption = {
 /** A server to be installed, with its chosen or default disks. */
 type AskedServer = Pick<NewClusterAsked['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
 
-/** `DISK=CONTENT`. A WWID has one of the kernel's prefixes (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
+/** Parses `DISK=CONTENT` pairs. A DISK with a WWID prefix of the kernel (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`) is a WWID, otherwise a serial. */
 export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   return pairs.map((pair) => {
     const [disk = '', content = ''] = pair.split(/=(.*)/s)

@@ -146,7 +146,7 @@ test('if two users assign subnets at the same time, both assignments succeed', a
   api.on(clusterGet, () => aCluster({ version }))
   api.on(clusterSubnets, () => ({ items: version === 4 ? [] : [theirs], provider: null, manifest: '' }))
   api.on(clusterSubnetsAssign, () => {
-    // Another user was faster, once.
+    // Another user changes the subnets before the first request.
     if (version === 4) {
       version = 5
       throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')

@@ -29,7 +29,7 @@ const merged: Preview = {
   verdict: { kind: 'at_install', reason: 'Applied at install' },
 }
 
-/** A server with one patch, in a cluster or not. `preview` is the answer to previews. */
+/** Starts an API with one server and one patch. `preview` is the response to patch previews. */
 async function withPatch({ cluster = null, preview = merged }: { cluster?: { id: string; name: string } | null; preview?: Preview } = {}) {
   const api = await startApi()
   const cli = await startCli(api)

@@ -1,4 +1,4 @@
-/** Commands about patches. A change is previewed before it is saved. The preview is printed if a server in a cluster changes at once. */
+/** Commands about patches. A change is previewed before it is saved. For a server in a cluster, which gets the change at once, the preview is printed. */
 import { type Patch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { beSure, sureOption } from '../ask.ts'

@@ -29,7 +29,7 @@ import { showBegun, waitOption } from '../watch.ts'
 
 const colourOf = (s: Subnet): Colour | null => ({ unassigned: null, applying: 'yellow', active: 'green', draining: 'yellow', error: 'red' } as const)[s.status]
 const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
-/** The use of a subnet; unknown isn't shown as 0. For IPv6 only the number in use is shown. */
+/** "37 of 253": used addresses of a subnet. For IPv6 only the used number. An unknown number is "unknown", not 0. */
 function used(s: Subnet): string {
   if (s.clusters.length === 0) return s.total === null ? '' : `0 of ${s.total}`
   if (s.used === null) return 'unknown'
@@ -85,7 +85,7 @@ interface Assigning {
 }
 
 /**
- * The API replaces the whole list of subnets, so the new list must be based on the current one. If another change came first, the list is rebuilt,
+ * The API replaces the whole list of subnets, so the new list must be based on the current one. If the list was changed meanwhile, it is rebuilt,
  * or the command fails if the user has to review it.
  */
 async function assign(
@@ -98,7 +98,7 @@ async function assign(
   const params = { id: await noun.idOf(api, noun.cluster, cluster) }
   const ids = await Promise.all(subnets.map((name) => noun.idOf(api, noun.subnet, name)))
   const read = async () => {
-    // Reads the version first, so that it is never newer than the list.
+    // Reads the version before the list, so that the version is never newer than the list.
     const { name, version } = await api.call(clusterGet, { params })
     const { items } = await api.call(clusterSubnets, { params })
     const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)

@@ -42,7 +42,7 @@ export async function startApi(): Promise<TestApi> {
 
   async function answerTo(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const url = new URL(request.url!, 'http://test')
-    // A fixed path takes precedence over one with parameters, such as /v1/nodes/patches.
+    // A fixed path such as /v1/nodes/patches takes precedence over a path with parameters.
     const candidates = allOperations.flatMap((operation) => {
       const params = matches(operation, request.method!, url.pathname)
       return params ? [{ operation, params }] : []

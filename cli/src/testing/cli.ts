@@ -23,7 +23,7 @@ export interface TestCli {
   run(args: string | readonly string[], more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
 }
 
-/** A client with its own configuration folder, signed in if an API is given. A command line as one text is split at spaces. */
+/** A client with its own configuration folder, signed in if an API is given. A command line given as a string is split at spaces. */
 export async function startCli(api?: TestApi): Promise<TestCli> {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -11,7 +11,7 @@ vi.mock('../ui/feedback/toast.ts', () => {
   return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
 })
 
-/** The used part of a browser's storage. */
+/** The methods of the browser's Storage that the code uses. */
 class Kept extends Map<string, string> {
   getItem = (key: string) => this.get(key) ?? null
   setItem = (key: string, value: string) => void this.set(key, value)
@@ -96,7 +96,7 @@ test('after 30 s without a decision of the server, the guard ends the session', 
   const guard = auth.sessionHolds().finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
   while (!seen.over) {
     await vi.advanceTimersByTimeAsync(250)
-    // Uses a real connection.
+    // The connection is real, so let the event loop run.
     await new Promise((resolve) => setImmediate(resolve))
   }
   vi.useRealTimers()

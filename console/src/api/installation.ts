@@ -18,7 +18,7 @@ export function useInstallation(): Installation | null {
       try {
         known.set((await readAnswer(await send(entryCalls.installationGet, {}, {}))) as Installation)
       } catch {
-        // Not essential: the next component that needs these facts sends the request again.
+        // The failure is ignored: the next component that needs these facts repeats the request.
         asked = false
       }
     })()

@@ -5,7 +5,7 @@ import type { Message } from '../lib/sse.ts'
 /** A message of the live stream. `event` is a name such as `server.updated`. */
 export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
-/** By kind of object: prefixes of the names of queries whose responses show such objects. */
+/** For each kind of object, the queries that show it, by prefix of the query's name. */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
@@ -18,7 +18,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   user: ['user'],
 }
 
-/** Whether a cached response may be out of date. `happened` lists the changed objects by kind. A response about another single object is still current. */
+/** Whether a cached response may be out of date. `happened`: ids of the changed objects by kind. A response about one unchanged object stays current. */
 export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind, ReadonlySet<string>>): boolean {
   const name = String(key[0])
   for (const [kind, ids] of happened) {

@@ -74,7 +74,7 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
   return {
     /** Whether the search for a draft has finished. Until then a restored draft may still change the form. */
     ready,
-    /** When the restored draft was saved, and whether the edited object has changed since; null if the form contains nothing of a draft. */
+    /** When the restored draft was saved, and whether the edited object has changed since then. Null if no restored draft is in the form. */
     restored: dirty ? restored : null,
     /** Resets the form to the initial values and deletes the draft. */
     discard: () => {

@@ -1,6 +1,6 @@
 import { heartbeatMs } from '#contract/events.ts'
 
-/** Time without a sign of life, in ms, after which the server is probed: then a heartbeat is late by three quarters of the heartbeat interval. */
+/** Time without a sign of life, in ms, after which the server is probed: the heartbeat is then late by three quarters of its interval. */
 const quietMs = heartbeatMs * 1.75
 /** Time limit of a probe, in ms. */
 export const probeLimitMs = 2_000
@@ -17,7 +17,7 @@ interface WatchdogParts {
 }
 
 /**
- * Decides whether the server responds. Missing heartbeats alone don't prove that it doesn't: the tab that passes heartbeats on may be closed,
+ * Decides whether the server responds. Heartbeats may be missing for other reasons: the tab that passes heartbeats on may be closed,
  * or a proxy may buffer the stream.
  * `probe` rejects if the server does not respond, and has its own time limit. Each tab has a watchdog.
  */

@@ -5,7 +5,7 @@ import { logOut } from '../api/session.ts'
 import { createStore } from '../lib/store.ts'
 import { confirm } from '../ui/actions.ts'
 
-/** By id of each form with unsaved changes: the kind of object that the form edits, such as "patch". */
+/** The forms with unsaved changes. Maps the form's id to the kind of object that it edits, such as "patch". */
 const unsaved = createStore<ReadonlyMap<string, string>>(new Map())
 
 /** Logs out, which deletes this browser's drafts. Asks first if a form has unsaved changes. */

@@ -36,7 +36,7 @@ export function later<Props extends object>(importer: () => Promise<{ default: C
   }
   const Lazy = lazy(load)
   function Later(props: Props) {
-    // Keeps the chosen component: switching to the other would remount it.
+    // Chosen once: a switch from `Lazy` to the loaded component would remount the page's content.
     const [View] = useState<ComponentType<Props>>(() => come ?? (Lazy as ComponentType<Props>))
     return <View {...props} />
   }

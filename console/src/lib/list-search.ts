@@ -44,7 +44,7 @@ export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSea
 /** Names of the params that a saved view stores. */
 export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 'sort']
 export const isNarrowed = (list: AnyList, search: ListSearch): boolean => narrowingKeys(list).some((key) => search[key] !== undefined)
-/** A change that shows the whole list again; order and page size stay. */
+/** The change of search params that removes text, filters and page number. Order and page size stay. */
 export const widened = (list: AnyList): Record<string, undefined> => Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
 
 /** The part of a search that a saved view stores: order, text and filters that are set. */

@@ -5,7 +5,7 @@ type Routes = RegisteredRouter['routeTree']
 type Id = RouteIds<Routes>
 type Search<Of extends Id> = { [Key in keyof RouteById<Routes, Of>['types']['fullSearchSchema']]?: string | undefined }
 
-/** The path of a route, by its id in the route tree, which also gives the types of the params. Undefined search params are left out. */
+/** The URL of a route. Its id in the route tree determines the types of the params. Undefined search params are left out. */
 function address<Of extends Id>(id: Of, params: RouteById<Routes, Of>['types']['allParams'], search: Search<Of> = {}): string {
   const path = id.replaceAll(/\$(\w+)/g, (_, name: keyof typeof params) => encodeURIComponent(String(params[name])))
   return path.replace(/(.)\/$/, '$1') + stringifySearch(search)

@@ -6,7 +6,7 @@ import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
 import { sentence } from './text.ts'
 
-/** The phases in order. A phase is passed by each server (one phase per role if the order differs) or is a step of the whole cluster. */
+/** The phases in order. A phase is either a step that each server passes (one phase per role if the order differs) or a step of the whole cluster. */
 const phases: readonly { id: string; rank: number; title: string; short: string }[] = [
   { id: 'reset', rank: 0, title: 'Reset servers', short: 'Reset' },
   { id: 'release', rank: 1, title: 'Back in maintenance', short: 'Free' },
@@ -46,7 +46,7 @@ export function stateOf(steps: readonly Step[]): StepStatus {
 
 const inOrder = (times: readonly (string | null)[]): string[] => times.filter((time) => time !== null).toSorted()
 
-/** In an operation that has ended nothing runs: unfinished phases have the state `todo`. */
+/** Nothing runs in an operation that has ended: unfinished phases have the state `todo`. */
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
 /**
@@ -87,7 +87,7 @@ export function phasesOf(steps: readonly Step[], members: readonly { readonly no
         /** The server that the phase waits for or failed on. */
         held: member ? { node_id: member.node_id, name: member.name } : null,
         reason: holding?.reason ?? null,
-        /** "2 of 3" while some servers have not passed it. */
+        /** "2 of 3" while only some servers have passed the phase. */
         progress: group.length > 1 && finished > 0 && finished < group.length ? `${finished} of ${group.length}` : null,
         steps: group,
       }

@@ -54,7 +54,7 @@ export function ago(iso: string, now = Date.now()): string {
 
 /**
  * "in 7 d", "in 4 h", "in 12 min", "in a moment": time left until a moment in the future; `ago` for one in the past.
- * Rounded to the nearest, so a token created a second ago for 7 days ends in 7 d, not in 6 d.
+ * Rounded to the nearest unit, so a token created a second ago for 7 days ends in 7 d, not in 6 d.
  */
 export function until(iso: string, now = Date.now()): string {
   const s = Math.round((Date.parse(iso) - now) / 1000)

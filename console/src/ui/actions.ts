@@ -12,13 +12,13 @@ export interface Action {
   danger?: boolean
   /** A refusal disables the action and shows the reason. Default: allowed. */
   can?: Verdict | undefined
-  /** Either does something… */
+  /** Called by a click. An action has either `run` or `to`. */
   run?: () => unknown
-  /** …or leads somewhere. */
+  /** URL to which the action leads. */
   to?: string
 }
 
-/** The first refusal of several verdicts: the user's permission and the object's state. */
+/** Combines verdicts, such as the user's permission and the object's state: yes, or the first refusal. */
 export const both = all
 
 /** The action as a list, which is empty if the condition is false. To be spread into a list of actions. */

@@ -17,7 +17,7 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-/** Texts of a cluster's status. A Ready cluster may still have a problem to show: its machines refuse Steelyard, or something fails repeatedly. */
+/** Texts of a cluster's status. A Ready cluster may still have a problem: its machines no longer accept Steelyard, or something fails repeatedly. */
 export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>): Said {
   const shown = { ...said[c.status], why: c.reason }
   if (c.status !== 'ready') return shown

@@ -86,14 +86,14 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // The schema checks the coordinate pair last and reports an error at longitude. Reports the error at the missing half, together with other errors.
+  // The schema checks last that both coordinates are given, and reports this error at longitude. Here the error moves to the missing coordinate.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both
   return { ok: false, fields: wrong }
 }
 
-/** The request body that changes `d`. Country, city and index only while nothing refers to the datacenter, and the index only if it has changed. */
+/** The request body that changes `d`. Contains country, city and index only if nothing refers to the datacenter, and the index only if it has changed. */
 export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
   const { country_code, city_code, index, ...rest } = body
   if (isFixed) return rest

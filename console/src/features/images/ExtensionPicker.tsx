@@ -19,7 +19,7 @@ interface ExtensionPickerProps {
   error: string | undefined
 }
 
-/** Picks extensions of a Talos version: a search with pages, and the selected ones above, where they can be removed. */
+/** Picks extensions of a Talos version. The selected extensions, each with a button to remove it, are above a paged search. */
 export function ExtensionPicker({ version, chosen, onChosen, error: refused }: ExtensionPickerProps) {
   const answer = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
   const { data } = answer

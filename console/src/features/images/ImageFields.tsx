@@ -154,7 +154,7 @@ interface TokenFieldProps {
 /** Picks the image's join token: a usable one, a new one, or none. */
 function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
   const { fit, others } = choicesOf(tokens, draft.datacenter)
-  // A chosen token that is no longer usable stays in the list; the error says why.
+  // The chosen token stays in the list even if it is no longer usable; the field's error then says why.
   const spent = tokens.filter((t) => t.id === draft.token && !fit.includes(t) && !others.includes(t))
   const chosen = tokens.find((t) => t.id === draft.token)
   const hint =

@@ -113,7 +113,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       <h1 className="sr">Talos OS image configuration</h1>
       {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
-      {/* The notice above says whether the factory responds. */}
+      {/* Without `reason`: the notice above already says whether the factory responds. */}
       {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
       <div className={css['cols']}>
         <Form form={form} className={css['form']}>

@@ -12,7 +12,7 @@ export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word:
   contrib: { word: 'Contributed', what: 'Maintained by its users' },
 }
 
-/** Extensions whose name, author or description contains every typed word. Names with the text as prefix come first. */
+/** Extensions whose name, author or description contains every typed word. Names that start with the first typed word come first. */
 export function found(extensions: readonly Extension[], typed: string): Extension[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const text = (e: Extension) => `${e.name} ${e.author} ${e.description}`.toLowerCase()

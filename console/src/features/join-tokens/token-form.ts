@@ -15,7 +15,7 @@ export const lifetimes = [
   { value: 'other', text: 'Other' },
 ] as const
 
-/** Text that is no whole number stays a string, so that the schema refuses it. */
+/** Text that is not a whole number stays a string, so that the schema refuses it. */
 const whole = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 
 export const readForm = ({ name, lifetime, lifetime_hours, max_uses, datacenter_id }: Typed) =>

@@ -20,7 +20,7 @@ const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
 }
 
-/** What needs attention now. Renders nothing if nothing does. */
+/** What needs attention now. Not rendered if the list is empty. */
 export function AttentionPanel({ attention: { total, items } }: { attention: Overview['attention'] }) {
   if (total === 0) return null
   const more = total - items.length

@@ -38,7 +38,7 @@ export const readForm = (draft: PatchDraft, others: readonly string[]): Read<New
 
 export const toSend = (draft: PatchDraft): NewPatch => ({ name: draft.name.trim(), weight: weightOf(draft.weight), labels: draft.labels, body: draft.body })
 
-/** The changed fields, which alone are sent. */
+/** The changed fields. Only these are sent. */
 export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): Partial<NewPatch> {
   const next = toSend(draft)
   return {

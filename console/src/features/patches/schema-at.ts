@@ -63,7 +63,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   const indent = bare ? column : here.indent
   const path: string[] = []
   let limit = indent
-  // In YAML a list item's dash may be in the same column as the list's key, so the key can be in the dash's own column.
+  // YAML allows a list item's dash in the same column as the list's key, so look for that key in the dash's column too.
   let dashed = !bare && here.dashes.length > 0
   if (!bare) for (const _ of here.dashes) path.unshift('[]')
   if (dashed) limit = (here.dashes[0] ?? 0) + 1
@@ -78,7 +78,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
       dashed = dashes.length > 0
       limit = dashed ? (dashes[0] ?? 0) + 1 : i
     } else if (!dashed && dashes.length > 0 && (dashes[0] ?? 0) < limit && i === limit) {
-      // A sibling key started the list item; the dash before that key belongs to every key of the item.
+      // This earlier key of the same mapping started the list item, so its dash counts for all keys of the item.
       for (const _ of dashes) path.unshift('[]')
       dashed = true
       limit = (dashes[0] ?? 0) + 1

@@ -22,7 +22,7 @@ const shownFirst = 4
 
 const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
 
-/** For a cluster that is held after a restore: the state of its servers, and the operations that will resume. */
+/** Text for a cluster on hold after a restore: the state of its servers, and the operations that will resume. */
 function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
   const asked =
     unasked.length > 0
@@ -35,7 +35,7 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
   return operations.length === 0 ? asked : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
-/** Banner on every page while objects are held after a restore, with the way to resume them. */
+/** Banner on every page while clusters or operations are on hold after a restore, with buttons to resume them. */
 export default function Restored() {
   const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? againMs : false) })
   const [all, setAll] = useState(false)

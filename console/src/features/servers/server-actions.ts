@@ -69,7 +69,7 @@ export const serverActions = (s: Server): Action[] => [
 
 const idle = (s: Server): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
 
-/** The verdict for a whole selection: the first refusal, with the server's name. */
+/** Yes if every selected server allows the action, otherwise the first refusal with the server's name. */
 function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
   for (const s of servers) {
     const verdict = judge(s)
@@ -78,7 +78,7 @@ function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdic
   return yes
 }
 
-/** Whether a server is free for a new cluster. The form shows the eligibility of each. */
+/** Whether a server is in no cluster. The form for a new cluster checks further conditions. */
 const free = (s: Server): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 

@@ -86,5 +86,5 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   name: 'Has a name of its own',
 }
 
-/** Title of a check, as the sentence that is true if it passes. */
+/** Title of a check: a sentence that is true if the check passes. */
 export const checkTitle = (check: Eligibility['check']): string => checkTitles[check]

@@ -13,7 +13,7 @@ import { blank, readProof, type Typed } from './takeover-form.ts'
 
 const withTalosconfig: Typed = { ...blank, kind: 'talosconfig' }
 
-/** Imports the changed authorities of a cluster whose machines refuse Steelyard. */
+/** Imports the changed certificate authorities of a cluster whose machines no longer accept Steelyard. */
 export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
   const form = useForm({

@@ -11,7 +11,7 @@ import css from './Takeover.module.css'
 
 const importSecrets = dialog<{ cluster: Cluster }>(() => import('./ImportSecrets.tsx'))
 
-/** Notice on a cluster's page while its machines refuse Steelyard, because somebody else changed its authorities. */
+/** Notice on a cluster's page while its machines don't accept Steelyard, because somebody else changed the certificate authorities. */
 export function LockedOut({ clusterId }: { clusterId: string }) {
   const { data: cluster } = useQuery(query(clusterGet, { params: { id: clusterId } }))
   if (!cluster?.locked_out) return null

@@ -26,7 +26,7 @@ import { ProofFields } from './ProofFields.tsx'
 import { blank, type Body, readForm, standsInTheWay, type Typed } from './takeover-form.ts'
 import css from './Takeover.module.css'
 
-/** Takes over a cluster that was made elsewhere: first a survey, then the takeover as shown. Nothing typed here is stored in the browser. */
+/** Takes over a cluster that was made without Steelyard. A survey first shows what would be taken over. Nothing typed here is stored in the browser. */
 export function TakeoverPage() {
   const sites = useQuery(everyDatacenter)
   return sites.data ? <TakeoverForm sites={sites.data.items} /> : <Pending of={sites} rows={6} />

@@ -30,7 +30,7 @@ export function RootFrame() {
           </Frame>
         </Suspense>
       )}
-      {/* A live region from the start: an open dialog hides everything from screen readers except existing live regions. */}
+      {/* Rendered from the start: an open dialog hides everything from screen readers except live regions that existed before. */}
       <div aria-live="polite">
         <Toasts open={useStore(toastsWanted)} />
       </div>

@@ -32,7 +32,7 @@ export function Strip() {
       {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: none of them is real hardware">
           Simulated
-          {/* A phone has no room for this beside a longer state. */}
+          {/* A narrow screen has room for this word only beside the short state `live`. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>
         </span>
       )}

@@ -5,9 +5,9 @@ import type { IconName } from '../../ui/pictures/Icon.tsx'
 export interface MenuEntry {
   label: string
   icon: IconName
-  /** Path of a page of the console… */
+  /** Path of a page of the console. An entry has either `path` or `href`. */
   path?: string
-  /** …or a URL elsewhere. */
+  /** URL of a page outside of the console. */
   href?: string
   submenu?: readonly MenuEntry[]
   /** At the foot of the sidebar. */

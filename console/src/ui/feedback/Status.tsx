@@ -29,7 +29,7 @@ export function StatusDot({ tone, children, why, quiet = false, whole = false }:
 }
 
 /**
- * A state and its reason in a table cell. The reason is beside the word, or below it in a narrow cell: on one line, or on up to three
+ * A state and its reason in a table cell. In a narrow cell the reason is below the word, otherwise beside it. The reason has one line, but up to three lines
  * with `tall` and in cards.
  */
 export const StatusReason = ({ tone, word, why, tall = false }: { tone: Tone; word: ReactNode; why?: ReactNode; tall?: boolean }) => (

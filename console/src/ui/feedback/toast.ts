@@ -1,6 +1,6 @@
 import { createStore } from '../../lib/store.ts'
 
-/** True from the first toast on, which loads the toast code. */
+/** Becomes true with the first toast. The code of toasts is loaded then. */
 export const toastsWanted = createStore(false)
 
 export interface ToastOptions {

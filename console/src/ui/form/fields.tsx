@@ -125,7 +125,7 @@ function Choose({
   name: string
   options: readonly SelectOption<string>[]
   none?: string
-  // A method, so that a form may handle fewer values than any string.
+  // Declared as a method: TypeScript then accepts a handler for some strings only, such as a union of literals.
   onValue?(this: void, value: string): void
   placeholder?: string
   disabled?: boolean

@@ -20,7 +20,7 @@ export interface FormOptions<Values, Body, Answer> {
   failed?: (error: unknown) => unknown
   /** Called when the user submits values that `read` rejects. The first invalid field gets the focus anyway. */
   invalid?: (fields: Readonly<Record<string, string>>) => unknown
-  /** Maps the API's errors to fields, if a field isn't the first part of the API's path ("exclude.3"). */
+  /** Maps the API's errors to fields. Default: the field is the first part of the error's path ("exclude.3"). */
   at?: (refused: Readonly<Record<string, string>>, values: Values) => Readonly<Record<string, string | undefined>>
 }
 
@@ -117,7 +117,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   }, [getValues, reset, setValue])
   const { methods, forget, change, leave } = stable
   const { focus } = methods
-  // After the invalid fields are marked.
+  // An effect, because the invalid fields must be marked first.
   useEffect(() => {
     if (submitCount > 0) focus()
   }, [submitCount, focus])
@@ -182,7 +182,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   }
 }
 
-/** The first sentence at each of the form's fields. */
+/** Assigns error sentences to the form's fields by the first part of the path. A field gets only its first sentence. */
 function ofForm(said: Readonly<Record<string, string | undefined>>, form: object): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [path, sentence] of Object.entries(said)) {

@@ -83,7 +83,7 @@ const look = EditorView.theme({
 
 const linesOf = (state: EditorState): string[] => state.doc.toString().split('\n')
 
-/** Range of a problem in the document. A problem without a line is shown at the first. */
+/** Range of a problem in the document. A problem without a line is shown at the first line. */
 function rangeOf(doc: Text, problem: CodeProblem): { from: number; to: number } {
   const line = doc.line(Math.max(1, Math.min(doc.lines, problem.line ?? 1)))
   const indent = line.text.length - line.text.trimStart().length
@@ -91,7 +91,7 @@ function rangeOf(doc: Text, problem: CodeProblem): { from: number; to: number } 
   return { from, to: Math.max(line.to, from) }
 }
 
-/** Indents the new line below a key without a value. The YAML language support doesn't. */
+/** Indents the new line below a key without a value. The YAML language support doesn't do this. */
 function newLineBelowKey(editor: EditorView): boolean {
   const { state } = editor
   const { from, empty } = state.selection.main

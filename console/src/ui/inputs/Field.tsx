@@ -53,7 +53,7 @@ export function Field({ label, hint, error, optional, note, className, children 
         {(optional || note !== undefined) && <span className={css['note']}>{optional ? 'optional' : note}</span>}
       </label>
       <FieldContext value={wiring}>{children}</FieldContext>
-      {/* Always there, so that an error is announced when it appears. */}
+      {/* Always rendered, so that screen readers announce an error when it appears. */}
       <div id={`${id}-below`} aria-live="polite" className={cx(css['below'], bad && css['error'])}>
         {below}
       </div>

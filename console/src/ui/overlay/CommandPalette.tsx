@@ -46,7 +46,7 @@ interface CommandPaletteProps {
 export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, busy = false }: CommandPaletteProps) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  /** Null until the user moves, because later results may come first. */
+  /** Selected entry. Null until the user presses an arrow key, because later results may be inserted above. */
   const [at, setAt] = useState<number | null>(null)
   const [was, setWas] = useState(open)
   if (was !== open) {

@@ -31,8 +31,8 @@ const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popo
 type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
- * Events that don't close a dialog: all while it is `locked`; Escape or a click outside that closes a popover in it;
- * a click on a toast; a click outside after input was typed, which may be accidental. Escape, the close icon and Cancel still close it then.
+ * Events that don't close a dialog: any event while the dialog is `locked`; Escape or a click outside if it closes a popover in the dialog;
+ * a click on a toast; a click outside after the user has typed, because the click may be accidental. Then only Escape, the close icon and Cancel close it.
  */
 function useHold(open: boolean, locked: boolean) {
   const typed = useRef(false)

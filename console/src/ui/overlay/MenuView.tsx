@@ -56,7 +56,7 @@ export default function MenuView({ open, label, items, align, onOpen, focusBack,
             if (document.activeElement === document.body || document.activeElement === null) focusBack()
           }}
           onInteractOutside={(event) => {
-            // The trigger closes the menu itself. Closing it here first would make the click open it again.
+            // The trigger's own handler closes the menu. If the menu were closed here first, the same click would open it again.
             if (within.current?.contains(event.target as Node)) event.preventDefault()
             else if (event.type.includes('pointerDownOutside')) swallowClick()
           }}

@@ -7,7 +7,7 @@ function holder(): HTMLElement | null {
   return held instanceof HTMLElement && held !== document.body ? held : null
 }
 
-/** The elements to which the last dialog returns the focus, for a dialog that replaces that dialog. */
+/** The element to which the last dialog returns the focus. A dialog that replaces that dialog returns the focus to the same element. */
 let opener: HTMLElement | null = null
 
 /** The focused element and, if that is in a dialog, the element focused before the dialog opened. */
@@ -31,7 +31,7 @@ const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
 export function useFocusBack(open: boolean): (event: Event) => void {
   const was = useRef(false)
   const before = useRef<readonly (HTMLElement | null)[]>([])
-  // During render: after mounting, the focus is in the dialog and the menu that opened it is gone.
+  // Done during render: after mounting, the focus would already be in the dialog, and the menu that opened the dialog would be gone.
   if (open !== was.current) {
     was.current = open
     if (open) before.current = holders()

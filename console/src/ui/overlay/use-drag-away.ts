@@ -12,7 +12,7 @@ function pulled(edge: Edge, from: { x: number; y: number }, { clientX, clientY }
   return Math.max(0, edge === 'left' ? from.x - clientX : clientY - from.y)
 }
 
-/** Handlers for a panel at an edge of the screen that closes when it is dragged there. Elements with `data-no-drag` scroll and select as usual. */
+/** Handlers for a panel that closes when it is dragged towards its edge of the screen. Elements with `data-no-drag` scroll and select as usual. */
 export function useDragAway(edge: Edge, onClose: () => void) {
   const from = useRef<{ x: number; y: number } | null>(null)
   const end = (event: PointerEvent<HTMLElement>, mayClose: boolean) => {

@@ -11,7 +11,7 @@ export function countryName(code: string): string {
   }
 }
 
-/** A country's flag by its ISO 3166-1 code. Its accessible name is the country's. */
+/** A country's flag by its ISO 3166-1 code. The accessible name is the country's name. */
 export function Flag({ code }: { code: string }) {
   const name = countryName(code)
   return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />

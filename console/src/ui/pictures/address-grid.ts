@@ -67,7 +67,7 @@ export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
   return counts
 }
 
-/** A share from 0 to 1, which is 0 or 1 only if exact. */
+/** `part / whole`, from 0 to 1. Never rounded to exactly 0 or 1. */
 export function share(part: bigint, whole: bigint): number {
   if (part <= 0n || whole <= 0n) return 0
   if (part >= whole) return 1

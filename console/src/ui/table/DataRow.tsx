@@ -102,7 +102,7 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
         <tr className={css['detail']} ref={(element) => measure(index, element)}>
           <td colSpan={cols.length + (selection ? 1 : 0) + (hasControls ? 1 : 0)}>
             <div className={css['inside']}>
-              {/* Its code may load with the first opened row. */}
+              {/* The code of the detail may load when the first row is opened. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
             </div>
           </td>

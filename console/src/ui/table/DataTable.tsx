@@ -42,7 +42,7 @@ export const nameWidth = 210
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
 
-/** Whether a column is shown: by the user's choice or, without a choice, unless it is hidden. */
+/** Whether a column is shown. The user's choice decides; without a choice, all columns are shown that aren't `hidden`. */
 const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>, shown: readonly string[] | undefined): boolean =>
   fixed || (shown === undefined ? !hidden : shown.includes(id))
 
@@ -120,7 +120,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     [open, onOpened],
   )
   const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
-  // The target row of a keyboard step may have rendered only now.
+  // Set by an arrow key. The row gets the focus after rendering, because it may not have been rendered before.
   const walk = useRef(false)
   useLayoutEffect(() => {
     if (!walk.current) return

@@ -17,7 +17,7 @@ export const none = (
   </span>
 )
 
-/** When something happened, the exact time on hover. */
+/** The time of an event, with the exact time on hover. */
 export const Time = ({ at }: { at: string }) => (
   <time className="num" dateTime={at} title={exact(at)}>
     {moment(at)}

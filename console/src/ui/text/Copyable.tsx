@@ -40,7 +40,7 @@ export function useCopy(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy }
 }
 
-/** A value that a click copies in full, even if it is `shown` shortened. `what` names the value: "Copy serial". */
+/** A value that a click copies. Copies the whole value even if `shown` is shortened. `what` names the value: "Copy serial". */
 export function Copyable({ value, what, mono = true, shown = value }: { value: string; what?: string; mono?: boolean; shown?: string }) {
   const { copied, copy } = useCopy()
   return (

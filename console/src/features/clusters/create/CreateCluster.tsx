@@ -108,7 +108,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     },
     failed: async (error) => {
       if (!(error instanceof CallError)) return
-      // The content of a disk has changed: show the current one.
+      // The content of a disk has changed: show the current content.
       if (error.code === 'disk_not_confirmed') await servers.refetch()
       const { servers: ofServers, ...ofFirst } = problemsOf(error.fields)
       if (Object.keys(ofFirst).length > 0) go('cluster')

@@ -38,7 +38,7 @@ export default function NewPatchDialog({ servers, writeBody, onSet }: { servers:
   const replaced = replacedText(servers, before)
   const form = useForm({
     initial: { name: before?.name ?? '', weight: String(before?.weight ?? patchLimits.weight.default), body: before?.body ?? '' },
-    // The review merges and validates the body.
+    // The body isn't validated here: the step Review merges and validates it.
     read: ({ name, weight, body }) => {
       const holder = servers.find((s) => s.patches.some((p) => p.name === name))
       const patch = { name, weight: /^\d+$/.test(weight) ? Number(weight) : Number.NaN, labels: before?.labels ?? {}, body }

@@ -16,7 +16,7 @@ import { versionShown } from '../cluster-state.ts'
 import type { Draft } from './draft.ts'
 import css from './CreateCluster.module.css'
 
-/** The choice to enter a version. */
+/** Value of the choice that lets the user type a version. */
 const otherVersion = 'other'
 
 const endpointWords = {

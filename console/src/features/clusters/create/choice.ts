@@ -20,7 +20,7 @@ type Disk = Server['resources']['disks'][number]
 
 type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
 
-/** Disks on which Talos can be installed, the default first. An installed Talos stays. */
+/** Disks on which Talos can be installed, the default first. If Talos is installed already, only the disk that contains Talos. */
 export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
   installed !== null ? resources.disks.filter((d) => devicePath(d.id) === installed.disk) : installable(resources.disks)
 
@@ -41,7 +41,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** Initial choices of a selected server: its other empty disks are workload disks. The role is proposed together with the roles of the other servers. */
+/** Initial choices of a selected server: empty disks other than the install disk are workload disks. `withRoles` proposes the role. */
 function firstChoice(s: Machine): Chosen {
   const installDisk = firstDisk(s)?.id ?? ''
   return {
@@ -78,7 +78,7 @@ export function bySize<T extends Known>(servers: readonly T[]): T[] {
 /** Compares two values. Unknown values (Infinity) count as equal: Infinity − Infinity would be NaN. */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
-/** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: the servers with hardware. */
+/** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: all selectable servers. */
 export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
   const entries = Object.entries(chosen)
   const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
@@ -112,7 +112,7 @@ export function proposalText(chosen: Draft['servers'], known: readonly Known[]):
   return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
 }
 
-/** The disks of selected servers and the ones to wipe. */
+/** The disks of the selected servers, and which of them are to be wiped. */
 export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisks[] =>
   servers.flatMap((s) => {
     const how = draft.servers[s.id]

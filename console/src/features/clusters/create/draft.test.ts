@@ -113,12 +113,12 @@ test('the smallest servers are proposed as control planes, and a role set by the
   expect(proposalText(all, fleet)).toBe(
     'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
   )
-  // Selecting the servers one by one gives the same result. Two servers make one control plane.
+  // Selecting the servers one by one gives the same result. With two servers, one is a control plane.
   let one: Draft['servers'] = {}
   for (const s of fleet) one = taking([s], one, fleet)
   expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
   expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
-  // If the user makes the largest a control plane, two small ones are added, even after another server is deselected.
+  // If the user makes the largest server a control plane, two small servers are proposed too, also after one of those two is deselected.
   const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
   expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
   expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])

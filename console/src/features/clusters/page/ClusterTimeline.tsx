@@ -79,7 +79,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
   const matrices = matricesOf(operation, members, !running)
-  // A creation that another operation continues is not current: the other operation retries the failed steps.
+  // A creation isn't current if another operation has continued it: that operation retries the failed steps.
   const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {
@@ -126,7 +126,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {/* The page's header or a phase may show the same reason already. */}
+      {/* Shows the reason unless the page's header or a phase shows the same one. */}
       {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}

@@ -47,7 +47,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
   const leaving = choice.removed.length > 0
   const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
   const form = useForm({
-    // Subnets that are already draining can only be removed at once.
+    // If all removed subnets are draining already, the only choice is to remove them without waiting.
     initial: { force: leaving && choice.removed.every((s) => s.status === 'draining') },
     read: ({ force: now }) => ({ ok: true, body: { subnet_ids: ids, force: leaving && now } }),
     ask: async (body) => {

@@ -24,7 +24,7 @@ import { subnetsByIds, subnetsOf } from '../network-queries.ts'
 import { type Entry, TwoLists } from './TwoLists.tsx'
 import { subnetSaid, usedText } from '../subnet-state.ts'
 
-/** Assigns subnets to a cluster: choice, review, progress. All choices are in the URL, so a reload continues there. */
+/** Assigns subnets to a cluster: choice, review, progress. All choices are in the URL, so a reload keeps them. */
 export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/network/assign-subnets'>, 'search' | 'setSearch'>) {
   const clusters = useQuery(everyCluster)
   const head = useRef<HTMLDivElement>(null)
@@ -54,7 +54,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
         <AssignOperation id={search.operation} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
       </div>
     )
-  // The request replaces the whole list of subnets, so the list is read again. The version is read before the list, so that it is never newer.
+  // The request replaces the whole list of subnets, so the list is read again. The version is read before the list, so that the version is never newer.
   const versionOf = async (of: Cluster, reviewed: Choice): Promise<number | null> => {
     const { version } = await call(clusterGet, { params: { id: of.id } })
     const { data } = await subnets.refetch({ throwOnError: true })

@@ -9,9 +9,9 @@ import css from './SubnetForm.module.css'
 
 interface FormNoticesProps {
   restored: KeptDraft['restored']
-  /** The version changed by somebody else, or null. */
+  /** The version that somebody else saved since the page opened, or null. */
   theirs: Subnet | null
-  /** Whether saving was refused because of that change. */
+  /** Whether saving was refused because of `theirs`. */
   refused: boolean
   /** The version at the time the page opened. */
   was: Subnet | null

@@ -14,7 +14,7 @@ export const Draft = z.object({
   cidr: z.string(),
   gateway: z.string(),
   vlan_id: z.string(),
-  /** Entries on lines or separated by commas. */
+  /** Entries, one per line or separated by commas. */
   exclude: z.string(),
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
@@ -131,13 +131,13 @@ const labels: Readonly<Record<keyof SubnetDraft, string>> = {
 const shown = (value: string | boolean): string =>
   typeof value === 'boolean' ? (value ? 'used' : 'not used') : value === '' ? 'none' : value.replaceAll('\n', ', ')
 
-/** Changes by somebody else since the form opened, compared with the values here. */
+/** Fields that somebody else changed since the form opened, each with the value in this form. */
 export const differences = (was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft) =>
   draftFields
     .filter((field) => was[field] !== theirs[field])
     .map((field) => ({ field, label: labels[field], was: shown(was[field]), theirs: shown(theirs[field]), mine: shown(mine[field]) }))
 
-/** Applies this form's changes to the other version, so that changes of different fields are all kept. */
+/** Applies this form's changes to the version of somebody else, so that changes of different fields are all kept. */
 export function merged(was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): SubnetDraft {
   const changed = Object.fromEntries(draftFields.flatMap((field) => (mine[field] === was[field] ? [] : [[field, mine[field]]])))
   return { ...theirs, ...changed }

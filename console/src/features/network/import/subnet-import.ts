@@ -18,7 +18,7 @@ export function importCommands({ csv, file, origin }: { csv: string; file: strin
     const sent = `${curlOf(subnetImport, {}, undefined, { origin })} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`
     return { cli: cliOf(['subnet', 'import', name]), api: `jq -Rs '{csv: .}' ${quoted(name)} |\n${sent}` }
   }
-  // The here-document ends at a line with only this word, which no CSV row of subnets is.
+  // The here-document ends at a line that consists of `END_OF_CSV`, which is never a CSV row of a subnet.
   const text = csv.endsWith('\n') ? csv : `${csv}\n`
   return { cli: `${cliOf(['subnet', 'import', '/dev/stdin'])} <<'END_OF_CSV'\n${text}END_OF_CSV`, api: curlOf(subnetImport, {}, { csv }, { origin }) }
 }

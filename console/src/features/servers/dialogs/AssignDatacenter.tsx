@@ -26,7 +26,7 @@ const { Choose } = fieldsFor<{ datacenter: string }>()
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
   const { data: datacenters, error: unknown } = useQuery(everyDatacenter)
-  // A snapshot from when the dialog opened, because the list behind it keeps updating.
+  // The servers as they were when the dialog opened, because the list behind the dialog keeps updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
   const same = new Set(able.map((s) => s.datacenter?.id ?? none))
   const [ended, setEnded] = useState(0)
@@ -90,7 +90,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
   )
 }
 
-/** The selected servers that the action doesn't apply to, shown before it runs. */
+/** The selected servers that the action doesn't apply to, shown before the action runs. */
 export function Unable({ results, what, plural }: { results: readonly ItemResult[]; what: string; plural: string }) {
   return (
     <Alert tone="warn">

@@ -31,7 +31,7 @@ export const removalWords = (servers: readonly Pick<Server, 'name'>[]): string =
 /** Number of concurrent calls. */
 const atOnce = 4
 
-/** Splits the selection into servers that the action applies to and others with the reason. */
+/** Splits the selection into servers that the action applies to (`able`), and servers that it doesn't apply to, with the reason. */
 export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict): { able: Server[]; unable: ItemResult[] } {
   const able: Server[] = []
   const unable: ItemResult[] = []

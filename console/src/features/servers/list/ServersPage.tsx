@@ -76,7 +76,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
       <PageCount n={page?.total} />
       <Toolbar state={state} setSearch={setSearch} />
       <div className={css['above']}>
-        {/* A live region from the start, so that screen readers announce its changes. */}
+        {/* Rendered even while empty: screen readers announce changes only of a live region that exists already. */}
         <div aria-live="polite">
           {arrivals.said !== null && (
             <Alert tone="ok" action={<IconButton size="small" icon="close" label="Dismiss" onClick={arrivals.dismiss} />}>
@@ -125,7 +125,7 @@ function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
-  // Preparing an image needs the same permission. Asking for this one saves loading the contract of images for a link.
+  // Preparing an image needs the same permission as `serverAdd`. Checking `serverAdd` avoids loading the contract of images just for a link.
   const image = allowed(serverAdd)
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),

@@ -23,7 +23,7 @@ const commitmentTones: Readonly<Record<string, Tone>> = {
 }
 
 /**
- * A server's status. Beside it the current problem or, in a quieter colour, what the server is doing or can be used for.
+ * A server's status, with the current problem or, in a quieter colour, with what the server is doing or can be used for.
  * In a list with a narrow column the reason is below the status.
  */
 export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {

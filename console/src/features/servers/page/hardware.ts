@@ -2,7 +2,7 @@
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 
-/** The sum, or null if a value is unknown or there are none. */
+/** The sum, or null if a value is unknown or there are no values. */
 export const sumKnown = (values: readonly (number | undefined)[]): number | null =>
   values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((sum, v) => sum + (v ?? 0), 0)
 
