@@ -57,7 +57,7 @@ test('the program prints one line on standard output and JSON lines on standard 
   expect(await program.ended).toBe(0)
   expect(program.seen.err).not.toContain(admin.STEELYARD_ADMIN_PASSWORD)
   for (const line of program.seen.err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event')
-  // The server removes its lock last; the process that adopts orphans may reap it later.
+  // The missing lock shows that the server has ended: it removes the lock last. Its process may be reaped later.
   expect(existsSync(path.join(data, 'postgres/postmaster.pid'))).toBe(false)
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
@@ -66,7 +66,7 @@ test('a second Steelyard on the data folder is refused within 2 s, naming the fi
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  // Compared with a process that only reads its settings, so a busy machine's process start doesn't count.
+  // Compared with a process that only reads its settings, so that slow process starts on a busy machine don't count.
   const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
   const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })
@@ -200,7 +200,7 @@ test('the embedded database is backed up while Steelyard runs, and Steelyard sta
   expect(await first.ended).toBe(0)
   const two = path.join(folder, 'two')
   const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  // Killed as soon as the database exists. A second restore finds either nothing or everything.
+  // The first restore is killed as soon as the database exists. The second one then finds either nothing or everything.
   await expect.poll(() => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null, { timeout: 20_000, interval: 5 }).toBe(true)
   killed.child.kill('SIGKILL')
   await killed.ended

@@ -162,7 +162,7 @@ test('if the end of an effect was not recorded, the next attempt sees its result
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {
       seen.push(info)
-      // After a crash the journal has neither done nor failed.
+      // As after a crash: the effect is journalled neither as done nor as failed.
       if (seen.length === 1) await backend.platform.db.updateTable('wake_up').set({ fence: 99 }).where('key', '=', job.key).execute()
       if (seen.length === 2) throw new Error('refused')
     })

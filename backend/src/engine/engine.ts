@@ -107,7 +107,7 @@ export class Engine {
 
   /** Called in the caller's transaction: the object's reconciler runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
   async wake(tx: Tx, queue: string, key: string, { afterMs = 0 }: { afterMs?: number } = {}): Promise<void> {
-    // While a run holds the object, its release announces the next due time.
+    // Not announced while a run holds the object: the end of that run announces the due time.
     await sql`
       with woken as (
         insert into wake_up (queue, key, due_at) values (${queue}, ${key}, ${this.#later(afterMs)})
@@ -155,7 +155,7 @@ export class Engine {
 
   /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // Later listeners run first: a domain locks its rows before the domains on which it depends, as in all its calls.
+    // Later listeners run first. They belong to domains that use earlier ones, and a domain always locks its rows before those of the domains it uses.
     this.#troubleListeners.unshift(tell)
   }
 
@@ -221,10 +221,10 @@ export class Engine {
   /** Releases the object after a run. `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
   #end(taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<unknown> {
     return inTransaction(this.db, async (tx) => {
-      // Called before the wake-up row is locked, because visible objects are always locked before their wake-up row.
+      // Called before the wake-up row is locked, because objects are always locked before their wake-up row.
       if (end !== undefined && end !== taken.trouble) for (const tell of this.#troubleListeners) await tell(tx, taken)
       const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
-      // `least` ignores nulls: the earlier of wake-ups during the run and the run's own `againMs`.
+      // `least` ignores nulls. The object is due at the time of a wake-up during the run, or after `againMs`, whichever is earlier.
       return sql`
         with released as (
           update wake_up set owner = null, beat_at = null, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}

@@ -5,7 +5,7 @@
 import type { Db, Tx } from '../db/db.ts'
 import type { Taken, Work } from './job.ts'
 
-/** The object that a user resumes: a cluster with its servers, or a separate operation. */
+/** The object that a user resumes: a cluster with its servers, or an operation that belongs to no cluster. */
 export type HoldOwner = { readonly kind: 'cluster' | 'operation'; readonly id: string }
 
 /** The reason why nothing is started on a held object. */
@@ -24,7 +24,7 @@ export async function holdOf(on: Db | Tx, key: string): Promise<HoldOwner | unde
   return subject === null ? undefined : on.selectFrom('hold').select(['kind', 'id']).where('subject', '=', subject).executeTakeFirst()
 }
 
-/** Numbers of held clusters and separate operations. */
+/** Numbers of held clusters and of other held operations. */
 export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'], number>> {
   const owners = await on.selectFrom('hold').select(['kind', 'id']).distinct().execute()
   const count = (kind: HoldOwner['kind']) => owners.filter((o) => o.kind === kind).length

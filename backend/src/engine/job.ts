@@ -33,7 +33,7 @@ const fenceOf = (db: Db, taken: Taken) => ({
   write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(db, async (tx) => {
       const result = await change(tx)
-      // Checked last and with a row lock: objects are always locked before their wake-up, and the lock prevents a takeover before the commit.
+      // Checked last, because objects are always locked before their wake-up row. The lock on this row prevents a takeover before the commit.
       const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', taken.queue).where('key', '=', taken.key).forUpdate().executeTakeFirst()
       if (row?.fence !== taken.fence) throw new FenceLost(taken)
       return result
@@ -51,7 +51,7 @@ export function oneByOne(fence: Fence): Fence['write'] {
 }
 
 export interface EffectInfo {
-  /** Counts from 1 for the effect's name. */
+  /** Number of the attempt, from 1, counted per name of the effect. */
   readonly attempt: number
   /** An earlier attempt has no recorded end, so its effect may have happened. Check before repeating it. */
   readonly unknown: boolean

@@ -225,7 +225,7 @@ test('objects that became due while the listener was disconnected run after it h
   const one = engineProcess(await database(), async () => void runs.push(Date.now()))
   await one.start()
   await one.wake('a')
-  // Right after the process has looked by itself, so the reconnection finds the object and not the next look.
+  // Right after the process has checked the queue by itself, so that the reconnection finds the object before the next check.
   await waitFor(async () => runs.length === 1 && (await pending(one)) === 0)
   await sql`
     with ended as (select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'),
@@ -268,7 +268,7 @@ test('an idle process sends three statements every 3 s, even while objects are d
   await waitFor(async () => (await pending(one)) === 1)
   const statements = vi.spyOn(Client.prototype, 'query')
   const start = Date.now()
-  // The first three may follow at once; the next ones belong to the next look.
+  // The first three statements may follow at once. Further ones belong to the next check of the queue.
   await waitFor(() => statements.mock.calls.length > 6)
   statements.mockRestore()
   expect(Date.now() - start).toBeGreaterThan(3_000)

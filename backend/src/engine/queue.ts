@@ -64,8 +64,8 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   }
 
   /**
-   * Frees objects and makes them due: those of processes with an expired lease, and those that only the database assigns to this process.
-   * The latter exist if the process was killed, or lost the connection before it got the response to a claim. No claim runs meanwhile.
+   * Frees objects of processes with an expired lease, and objects that this process owns in the database but doesn't run: it was killed, or lost the
+   * connection before it got the response to a claim. The objects become due. No claim runs meanwhile.
    */
   const sweep = async (): Promise<void> => {
     const { rows } = await sql<{ owner: string }>`
@@ -83,7 +83,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     if (rows.length > own) log.warn('run.taken_over', { count: rows.length - own })
   }
 
-  /** Ends the loop's sleep after `ms`, or earlier if requested before. */
+  /** Wakes the loop after `ms`, unless an earlier time was requested before. */
   let wakeIn: (ms: number) => void = () => undefined
   let nextSweep = 0
 
@@ -115,8 +115,8 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   }
 
   /**
-   * Renews this process's leases and ends runs whose object was taken over. Waits for a row lock only while it holds no other: transactions that wake
-   * several objects lock rows in their own order, and a statement that holds some rows and waits for others could cause a deadlock.
+   * Renews this process's leases and ends runs whose object was taken over. Holds no row lock while it waits for another: transactions that wake
+   * several objects lock rows in any order, so holding some rows and waiting for others could cause a deadlock.
    */
   const beat = async (): Promise<void> => {
     const running = core.running()

@@ -7,7 +7,7 @@ const longest = 600
 /** Steelyard's error classes, whose messages are for users. Messages of other errors may contain anything. */
 const forPeople = new Set(['TalosError', 'KubernetesError', 'SealBroken', 'EscrowRefused', 'TooLong', 'Problem', 'FactoryError', 'ConfigError'])
 
-/** Removes long runs of key characters, because library messages may quote their input. */
+/** Removes long texts that may be keys, because messages of libraries may quote their input. */
 const withoutSecrets = (text: string): string =>
   text.replaceAll(/-----BEGIN [A-Z0-9 ]+-----[^-]*(?:-----END [A-Z0-9 ]+-----)?/g, '…').replaceAll(/[\w+/=-]{40,}/g, '…')
 

@@ -232,7 +232,7 @@ test('requests beyond the limit of concurrent requests get Retry-After', async (
   await own.platform.db.transaction().execute(async (tx) => {
     await tx.selectFrom('installation').select('id').forUpdate().execute()
     await tx.updateTable('person').set({ name: 'held' }).execute()
-    // Two updates that wait for a row lock take both places.
+    // Only two concurrent requests are allowed, and two are waiting for a row lock.
     const held = [1, 2].map(() =>
       own.app.inject({
         method: 'POST',
@@ -379,7 +379,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
         }),
     ),
   )
-  // The server has accepted all of them once a later one is answered.
+  // When a later connection is answered, the server has accepted all earlier ones.
   for (let asked = 0; asked < 3; asked++) expect((await fetch(`http://127.0.0.1:${port}/v1/installation`)).status).toBe(200)
   expect((await call(datacenterList)).status).toBe(200)
   expect((await call(datacenterCreate, { body: poznan })).status).toBe(201)
@@ -459,7 +459,7 @@ test('the API documentation is one page without scripts', async () => {
   expect(page.statusCode).toBe(200)
   expect(page.body).toContain('id="datacenterCreate"')
   expect(page.body).toContain('Named <code>datacenterCreate</code> in the contract')
-  // Calls outside of the contract have no name.
+  // Calls outside of the contract have no operation name.
   expect(page.body).toContain('id="healthz"')
   expect(page.body).not.toContain('Named <code>healthz</code>')
   expect(page.body).not.toContain('<script')

@@ -50,13 +50,13 @@ const tlsRules = {
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
-/** Requests that are still running this long after the shutdown began are cut off. */
+/** How long running requests may take after a shutdown begins, before they are cut off. */
 const closingGraceMs = 5_000
 /** How often the sessions of open streams are checked. */
 const lapsedCheckMs = 2_000
 /** How often sockets are checked against the time limits above. */
 const slowCheckMs = 5_000
-/** A restart takes less time than this, and another process may answer at once. */
+/** `Retry-After` during a shutdown: longer than a restart takes. */
 const stoppingRetrySeconds = 5
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024

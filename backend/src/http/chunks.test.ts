@@ -108,7 +108,7 @@ test('bodies that arrive slowly do not block other clients', async () => {
       return socket
     }),
   )
-  // The server has accepted all of them once a later one is answered.
+  // When a later connection is answered, the server has accepted all earlier ones.
   for (let asked = 0; asked < 3; asked++) expect((await fetch(`http://127.0.0.1:${port}/v1/installation`)).status).toBe(200)
   expect((await user.call(datacenterList)).status).toBe(200)
   expect(await send(head() + chunksOf(body, 30))).toMatch(/^HTTP\/1\.1 200 /)

@@ -135,7 +135,7 @@ test('if a process died before its commit, the key is free at once; if it died a
 test('a change is rolled back when another process has taken over its claim', async () => {
   const { db } = backend.platform
   const late = db.transaction().execute(async (tx) => {
-    // A datacenter of the same city waits here for its index, inside its transaction.
+    // The creation of a datacenter in the same city waits for this row, inside of its transaction.
     await tx.insertInto('city_index').values({ country_code: 'PL', city_code: 'OVR', last_index: 1 }).execute()
     const call = admin.call(datacenterCreate, { body: place('OVR') }, { idempotencyKey: 'overtaken' })
     await expect.poll(() => db.selectFrom('idempotent_call').select('claim').where('key', '=', 'overtaken').execute()).toHaveLength(1)

@@ -36,13 +36,13 @@ export const defaultLimits = {
 
 const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
 
-/** Number of sources that are certainly remembered; beyond it the least recent ones are dropped. */
+/** At least this number of sources is remembered; the least recent ones are dropped first. */
 const mostSources = 10_000
 
 /** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
 export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
   type Level = { tokens: number; at: number }
-  /** Two generations of levels. Dropping the older one as a whole is cheap, while deleting the oldest entry of one map gets slower with each deletion. */
+  /** Two generations of levels. The older one is dropped as a whole, because deleting the oldest entry of a map gets slower with each deletion. */
   let late = new Map<string, Level>()
   let earlier = new Map<string, Level>()
   return {
@@ -142,7 +142,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     const waitMs = writes.take(caller.userId)
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
   })
-  // At that time the response has been passed to the socket.
+  // `setImmediate`, because by then the response has been passed to the socket.
   app.addHook('onSend', async (_request, reply) => void setImmediate(() => cutWhereStalled(reply.raw, limits.stalledMs)))
   app.addHook('onClose', async () => {
     clearInterval(look)

@@ -73,7 +73,7 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string,
   return tidy(rest, io === 'input' ? call : '')
 }
 
-/** The headers that the server reads, apart from the session's. */
+/** The request headers that the server reads, except the one with the access token. */
 function headersOf(operation: Operation): Parameter[] {
   const { method, kept, errors: own, media } = operation
   const header = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'header', required: false, description, schema })

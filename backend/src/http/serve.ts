@@ -42,7 +42,7 @@ const largestBodyOfStrangers = 8 * 1024
 
 const routeOf = (operation: Operation) => ({ method: operation.method, url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1') })
 
-/** Nouns for the messages of 404 responses, which the specification defines for servers. */
+/** Nouns for the messages of 404 responses. */
 const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
 
 /** A malformed id counts as an id that doesn't exist. */

@@ -163,7 +163,7 @@ test('a result is reported for the state that the server had when the contact be
     return mayGoOn.promise
   })
   await asked.promise
-  // Released from its cluster during the contact.
+  // The server is released from its cluster during the contact.
   servers[0] = is
   const before = rosters()
   await until(() => rosters() > before + 1)
@@ -187,7 +187,7 @@ test('if a result could not be stored, the next contact reads it again', async (
   const from = of(server).length
   isAway = false
   await until(() => of(server).slice(from).some(isRead))
-  // One contact may have been running when the database failed. The next regular reading would be about the fifth.
+  // At most one contact precedes the full reading: the one that ran when the database failed. A regular full reading would be about the fifth contact.
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 

@@ -94,7 +94,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
-  /** Whether an observation of one of the two also applies to the other. */
+  /** Whether both have the same address, cluster and hardware, so that an observation of one applies to the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {
     state.client?.close()
@@ -164,7 +164,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     if (!state.client) {
       if ((await connection.presence(options)) === 'maintenance')
         return connection.maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
-      // Without the signal, which is only for this contact.
+      // The signal isn't passed, because it ends with this contact, and the connection stays open.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
     return read(state, asked, state.client, null)
@@ -206,7 +206,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     let timer: NodeJS.Timeout | undefined
     let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {
-      // Time has passed if the contact had to wait for its place.
+      // Set again, because the contact may have waited for a free place.
       asked = { server: state.server, at: clock.now() }
       // The deadline starts here, not when the contact was due, and covers the whole contact, so that a slow server blocks a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)

@@ -65,7 +65,7 @@ export type Fleet = ReturnType<typeof fleet>
 export type ServerConnection = ReturnType<Fleet['connection']>
 
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
-  // Each certificate is stored with the hardware that showed it, because it is worthless after a user has confirmed other hardware for the server.
+  // Each certificate is stored with the hardware that showed it. After a user has confirmed other hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {

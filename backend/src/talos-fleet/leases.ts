@@ -18,8 +18,8 @@ export type Leases = ReturnType<typeof leases>
 export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }) {
   let held = new Set<number>()
   /**
-   * Monotonic time until which the leases are certainly valid, unaffected by changes of the wall clock. Counted from before the request was sent to the
-   * database.
+   * Monotonic time until which the leases are certainly valid, unaffected by changes of the wall clock. Counted from the time before the
+   * request to the database was sent.
    */
   let certainUntil = 0
 

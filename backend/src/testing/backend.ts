@@ -1,5 +1,5 @@
 /**
- * A real app on a real database of its own, cloned from the migrated template; nothing is stubbed but time, chance and what a test hands in.
+ * A real app on a real database of its own, cloned from the migrated template; only time, randomness and what a test passes in are replaced.
  * Calls go through the whole app without a socket, and each answer is compared with the contract; `listen()` opens a socket for tests of streams.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -85,7 +85,7 @@ export interface BackendOptions {
   readonly connection?: ClientConfig
 }
 
-/** Limits that only their own tests reach. */
+/** Limits so high that only the tests of limits reach them. */
 const generous: Limits = {
   ...defaultLimits,
   inFlight: 1000,

@@ -1,7 +1,7 @@
 /** A clock that a test moves. */
 export type TestClock = ReturnType<typeof testClock>
 
-/** Sleepers wake when it is moved past their time. */
+/** Calls of `sleep` resolve when the clock is advanced past their time. */
 export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
   let [passed, offset] = [0, start]
   const sleepers = new Set<{ at: number; wake: () => void }>()
@@ -31,7 +31,7 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
       passed += ms
       for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= passed) sleeper.wake()
     },
-    /** Sets the clock on the wall, by so much ahead or back; no time passes. */
+    /** Sets the wall clock ahead or back by `ms`. The monotonic clock doesn't change. */
     jump(ms: number): void {
       offset += ms
     },

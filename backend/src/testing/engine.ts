@@ -56,7 +56,7 @@ export function engineProcess(
   }
 }
 
-/** Whether no object but `except` is due or running at `now`, so everything due by then has run. */
+/** Whether no object except `except` is due at `now` or running. */
 export async function isQuiet(db: Db, now: Date, except = ''): Promise<boolean> {
   const { rows } = await sql`
     select 1 from wake_up where key <> ${except} and (owner is not null or due_at <= ${now}) limit 1`.execute(db)

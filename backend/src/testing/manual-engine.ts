@@ -34,7 +34,7 @@ export function manualEngine(core: Engine, clock: TestClock) {
   return {
     /** Runs due objects until none is left. Returns the number of runs. */
     settle: () => runUntil(clock.now()),
-    /** Runs everything due within `ms`, advancing the clock, and leaves the clock at the end. */
+    /** Advances the clock by `ms` and runs every object that becomes due meanwhile. Returns the number of runs. */
     async run(ms: number): Promise<number> {
       const end = clock.now() + ms
       const runs = await runUntil(end)

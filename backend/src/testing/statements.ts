@@ -1,5 +1,5 @@
 /**
- * Writes down which statements the product sends in a test file, into the folder that `TEST_STATEMENTS` names. `npm test` chooses the files of its second
+ * Records the SQL statements that the product sends in a test file, in the folder `TEST_STATEMENTS`. `npm test` chooses the files of its second
  * run, on another PostgreSQL, so that together they send every statement (`tools/statements.mjs`).
  */
 import { writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { env } from 'node:process'
 import { Client } from 'pg'
 import { afterAll, expect } from 'vitest'
 
-/** Whether product code sent the statement and not the test: its file is the first of this repository in the stack. */
+/** Whether product code sent the statement, not the test: the first file of this repository in the stack is product code. */
 function isProduct(): boolean {
   const before = Error.stackTraceLimit
   Error.stackTraceLimit = 100

@@ -35,7 +35,7 @@ class EscrowRefused extends Error {
   override readonly name = 'EscrowRefused'
 }
 
-/** The escrow file of a cluster: its secrets, encrypted with a key of their own, which the key file's key wraps. Readable without the database. */
+/** The escrow file of a cluster: its secrets, encrypted with a separate key, which is wrapped by the key of the key file. Readable without the database. */
 function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
   const key = randomBytes(32)
   const file = {

@@ -42,7 +42,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
     const answer = await fetch(`${url}/v1/nodes/${id}/patches/${made.answer!.patch_id}`, { headers: { authorization, 'if-none-match': header } })
     await answer.arrayBuffer()
   }
-  // The worker thread exists, and the first-use compilation is done.
+  // Starts the worker thread and compiles its code, which isn't measured.
   await preview('machine: {}')
   await fetch(`${url}/healthz`).then((a) => a.arrayBuffer())
 

@@ -1,6 +1,6 @@
 /**
  * The layers of a server's configuration, first to last: the generated one for its role, Steelyard's settings for this machine
- * (`static-system`), settings that keep the machine reachable beside a VLAN (`default-node`), and the users' patches. Later layers win.
+ * (`static-system`), settings that keep the machine reachable if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
  */
 import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -73,8 +73,8 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
 }
 
 /**
- * The VLAN link of the workload, without an address. As the first link or DHCP document stops Talos's DHCP on every link
- * (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`), DHCP is configured explicitly on each link that has an address now.
+ * The VLAN link of the workload, without an address. DHCP is configured explicitly on each link that has an address now, because Talos stops its
+ * default DHCP on all links if there is a link or DHCP document (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`).
  */
 export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopted }: Pick<RenderContext, 'vlanId' | 'workloadInterface' | 'isAdopted'>): Layer {
   const layer = { id: 'default-node', name: 'default-node', weight: systemLayers['default-node'] }
@@ -82,7 +82,7 @@ export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopte
   if (!vlanId || !parent || isAdopted) return { ...layer, body: '' }
   const addressed = server.links.filter((l) => l.physical && (l.addresses.length > 0 || l.name === server.link))
   const documents: object[] = [
-    // A link's name has at most 15 characters in Linux, too few for parent and number.
+    // A link's name has at most 15 characters in Linux, so it can't contain the parent's name and the number.
     { apiVersion: 'v1alpha1', kind: 'VLANConfig', name: `vlan${vlanId}`, vlanID: vlanId, parent, up: true },
     ...addressed.map((l) => ({ apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: l.name })),
   ]
@@ -96,7 +96,7 @@ export const inOrder = <T extends { weight: number; created_at: Date | null; id:
 
 const whenItJoins = '<set when it joins>'
 
-/** Stands for values that are unknown before joining. Too long to occur in a patch by chance; replaced by the placeholder before anything is shown. */
+/** Marker for values that are unknown before joining. It doesn't occur in a patch by chance, and is replaced by the placeholder before anything is shown. */
 const mark = 'set-when-it-joins.steelyard.invalid'
 const encodedMark = Buffer.from(mark).toString('base64')
 

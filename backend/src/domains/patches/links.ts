@@ -6,8 +6,8 @@ import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } f
 const made = new Set(['VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 
 /**
- * Kinds of documents that stop Talos's default DHCP: a single document stops it on every link that no document names (what implements
- * `NetworkCommonLinkConfig` or `NetworkDHCPConfig` in Talos `pkg/machinery/config/types/network`).
+ * Kinds of documents that stop Talos's default DHCP. One such document is enough to stop DHCP on every link that no document names. In Talos these kinds
+ * implement `NetworkCommonLinkConfig` or `NetworkDHCPConfig` (`pkg/machinery/config/types/network`).
  */
 const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
 
@@ -42,7 +42,7 @@ const documentsOf = (yaml: string): MapNode[] => {
 
 const itemsOf = (node: TreeNode | undefined): readonly TreeNode[] => (node?.is === 'list' ? node.items : [])
 
-/** Links that must exist before a document is applied, with their places in the text: links that it configures, and parents of links that it creates. */
+/** Links that must exist before a document is applied: those that the document configures, and the parents of links that the document creates. */
 function usedBy(root: MapNode): TreeNode[] {
   const kind = textAt(root, 'kind')
   if (root.entries.has('$patch')) return []

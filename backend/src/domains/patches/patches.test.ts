@@ -220,7 +220,7 @@ test('a preview warns of checks that would fail after saving, and of links that 
   await create(id, { body: vlan })
   const { eligibility } = (await operator.call(serverGet, { params: { id } })).answer!
   expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({ ok: false, reason: answer.warnings[0]!.message })
-  // The check fails already, so saving breaks nothing more.
+  // The check failed before this change, so the preview doesn't warn about the check again.
   expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
 })
 

@@ -18,7 +18,7 @@ const mostNamed = 6
 
 export function previewing({ db, servers, access }: PatchPlatform, { store, read, factsOf, baseOf }: PatchCore) {
   /**
-   * What happens when a configuration is saved: Talos's own dry run on a server in a cluster; on a free server nothing happens before its installation.
+   * Predicts what happens when a configuration is saved. A server in a cluster makes a dry run; a server without a cluster isn't queried.
    * @param yaml with plaintext secrets: it is sent to the machine, which has the secrets anyway
    * @param isReal the configuration is the server's real one, not a stand-in
    * @param mayAsk the caller may change the server. Texts of other callers aren't sent to the server

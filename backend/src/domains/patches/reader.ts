@@ -19,12 +19,12 @@ export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: P
 
 /** An idle thread ends after this time, because it uses some 20 MB. */
 const idleMs = 600_000
-/** Limit in wall-clock time, which also holds on a busy machine. */
+/** Limit in wall-clock time, in addition to the limits in processor time. */
 const longestMs = 15_000
 /** Node reports a thread's processor time from 24.6.0. The pinned version for Apple silicon is older, so there wall-clock time is scaled. */
 const hasProcessorTime = 'cpuUsage' in Worker.prototype
 const assumedLoad = 4
-/** Far more than a configuration needs. Past this limit only the thread ends, not the process. */
+/** Memory limit, far more than a configuration needs. Past this limit only the thread ends, not the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
 const merges = new Set<keyof Work>(['compose', 'preview', 'difference'])
 

@@ -62,7 +62,7 @@ const presentLayer = (nodeId: string, { id, name, weight, body }: Layer): Patch 
   created_by: null,
 })
 
-/** Renders configurations. Constructed before the clusters domain, which uses it; the other use cases of patches come later, because they use clusters. */
+/** Renders configurations. Created before the clusters domain, which needs it. The other use cases of patches need clusters, so they are created later. */
 export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { servers: Pick<Servers, 'forPlan'> }) {
   const store = patchStore({ vault })
   const read = reader()

@@ -35,7 +35,7 @@ const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem
   column: column ?? null,
 })
 
-/** Violations of the rules for patches in a body, by line. The default is the newest supported Talos version. */
+/** Checks a patch body by the rules for patches. Returns errors with their lines. The default is the newest supported Talos version. */
 export const checkBody = (body: string, talosVersion: string = minors.at(-1)!.version): PatchProblem[] =>
   checkPatch(body, { talosVersion }).errors.map(problemOf)
 

@@ -1,4 +1,4 @@
-/** SQL for patches. Bodies are sealed and opened only here, so other files see either a plaintext body or none. */
+/** SQL for patches. Bodies are encrypted and decrypted only here. */
 import { type Selectable, sql } from 'kysely'
 import type { NewPatch } from '#contract/patches.ts'
 import type { Db, Tx } from '../../db/db.ts'

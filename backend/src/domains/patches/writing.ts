@@ -54,7 +54,7 @@ export function patchWriting(
     await drift.demandNone(server)
   }
 
-  /** Called after a change of patches in the same transaction: records their number, renders the configuration again, and has it applied by the reconciler. */
+  /** Called after a change of patches, in its transaction: records the number of patches, renders the configuration again and wakes the reconciler. */
   const follow = async (tx: Tx, caller: Caller, nodeId: string, clusterId: string | null): Promise<void> => {
     await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     if (clusterId && (await access.renderAgain(tx, clusterId, nodeId))) await engine.wake(tx, configuringQueue, nodeId)

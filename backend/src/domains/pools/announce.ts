@@ -6,7 +6,7 @@ import { announcementCollection, type LinkGroup, type Manifest, pathOf, type Poo
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
 /**
- * `before`: hash of the last read state. Returns `hash`: of the cluster's current announcements (null: none); `refused`: why the cluster doesn't have the
+ * `before`: hash of the last read state. Returns `hash`, of the cluster's current announcements (null: none); `refused`: why the cluster doesn't have the
  * announcements; and `found`: the reverted change by others, or null. @throws KubernetesError if the cluster does not answer
  */
 export async function announce(job: Job, client: Kubernetes, api: PoolApi, subnets: readonly PoolSubnet[], links: readonly LinkGroup[], before: string | null) {

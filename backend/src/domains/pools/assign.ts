@@ -9,7 +9,7 @@ import type { PoolCluster } from '../clusters/core.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-/** How long messages say "a moment ago", because a user with an open form hasn't seen changes since then. */
+/** Messages say "a moment ago" for changes within this time, which a user with an open form may not have seen. */
 const momentMs = 10 * 60_000
 
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
@@ -39,7 +39,7 @@ function taken(subnet: Pick<Subnet, 'name'>, holder: Holder, otherwise: string, 
   return new Problem('subnet_assigned', sentence, { [field]: sentence }, undefined, { kind: 'cluster', id: holder.cluster_id, name: holder.name })
 }
 
-/** Explains a refusal by the database although the rules had passed, because another transaction was faster. */
+/** Returns the error if another transaction assigned one of the subnets after the rules were checked, so that the database refused the write. */
 export async function takenBy(db: Db, subnets: readonly Subnet[], clusterId: string, now: number): Promise<Problem | null> {
   for (const [i, subnet] of subnets.entries()) {
     const holder = await holderOf(db, subnet.id, clusterId)

@@ -115,7 +115,7 @@ function poolOf(subnet: PoolSubnet, api: PoolApi): Manifest {
   }
 }
 
-/** One object for each name of a workload link, because a link with the same name may be in another network on another server. */
+/** One object per name of a workload link, limited to the servers with this link: on other servers the name may belong to another network. */
 function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Manifest[] {
   const collection = announcementCollection(api)
   if (collection === null) return []
@@ -182,7 +182,7 @@ export function linkGroups(nodes: readonly { readonly name: string; readonly int
 const text = ({ pools, announcements }: Rendered): string =>
   [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0, compat: 'yaml-1.1' })).join('---\n')
 
-/** YAML of the cluster's objects for its subnets. If the load balancer is unknown, the objects for both kinds, for copying. Empty without subnets. */
+/** YAML of the cluster's objects for its subnets. If the load balancer is unknown, the text has the objects for both kinds. Empty without subnets. */
 export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[]): string {
   if (subnets.length === 0) return ''
   if (api) return text(render(subnets, api, links))

@@ -1,4 +1,4 @@
-/** One look at a cluster with all its consequences: pools are applied, read back, drained and removed; announcements and addresses in use are updated. */
+/** Reads a cluster's state and acts on it: pools are applied, read back, drained and removed; announcements and addresses in use are updated. */
 import { parseAddress } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { piecesOf } from '#contract/network/subnet-rules.ts'
@@ -12,14 +12,14 @@ import { type Acceptance, acceptance, differences, foundInstead, hashOf } from '
 import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type PoolParts, type State, type Verdict } from './state.ts'
 import * as store from './store.ts'
 
-/** Time limit of a look with all its consequences; the rest is done in the next look. */
+/** Time limit of reading and acting; the rest is done next time. */
 const longestMs = 90_000
 /** How long the load balancer may take to accept a pool before the delay is shown as an error. */
 const patienceMs = 120_000
 /** MetalLB doesn't report which state of a pool it has processed. Addresses assigned just before a pool is disabled appear within this time, in ms. */
 const settleMs = 3_000
 
-/** Result if the rows have changed since they were read: nothing was done, and the cluster has to be looked at again. */
+/** Result if the rows have changed since they were read: nothing was done, and the cluster has to be read again. */
 export const moved = Symbol('moved')
 
 /** Result of applying a pool: the object as it was read back, or why the API server refused it. */
@@ -31,7 +31,7 @@ type Sent = Extract<Applied, { live: unknown }>
 const sentAt = (job: Job, { row }: Held): number => row.sent_at?.getTime() ?? job.now()
 
 export function passing(parts: PoolParts) {
-  /** Records that the cluster may have the pool from now on. Returns false if users have changed the wanted state since. */
+  /** Called before a pool is applied: records that the cluster may have the pool. Returns false if users have changed the wanted state meanwhile. */
   const intend = (job: Job, { row, subnet }: Held, drift: string | null): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const now = await store.lockAssignment(tx, row.cluster_id, row.subnet_id)

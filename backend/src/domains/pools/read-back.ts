@@ -13,7 +13,7 @@ export const hashOf = (object: KubernetesObject | readonly KubernetesObject[]): 
 
 /** API server defaults by field of the spec. */
 const defaults: Readonly<Record<string, unknown>> = { disabled: false, autoAssign: true, avoidBuggyIPs: false, externalIPs: false, loadBalancerIPs: false }
-/** More levels than any object written by Steelyard has. */
+/** Maximum number of list entries that are compared. */
 const mostEntries = 5_000
 
 /** A value as text; deeply nested values give a fixed text. */

@@ -53,7 +53,7 @@ export type Verdict =
   | {
       readonly is: 'error'
       readonly reason: string
-      /** Whether the cluster has the pool as wanted, and only the load balancer's processing of it failed. */ readonly held: boolean
+      /** Whether the cluster has the pool as wanted and only the load balancer failed to process it. */ readonly held: boolean
     }
   | { readonly is: 'draining'; readonly reason: string }
   /** The pool was removed from the cluster. */
@@ -78,5 +78,5 @@ export interface Look {
   readonly announcementsFound: object | null
 }
 
-/** Prefix of `applied` while a change by others is being reverted, so that a crash doesn't lose the audit entry. */
+/** Prefix of the column `applied` while a change by others is being reverted, so that the audit entry is written even after a crash. */
 export const driftMark = 'drift:'

@@ -27,7 +27,7 @@ writeFileSync(passphraseFile, 'a passphrase of the test\n', { mode: 0o600 })
 /** Everything that was sent to the servers and their clusters. */
 const told = () =>
   JSON.stringify([
-    // Without what they do on their own, such as the restart after an installation.
+    // Doesn't count what machines do on their own, such as the restart after an installation.
     world.simulator.servers.map(({ disk: { state } }) => [
       state.counters.applies,
       state.counters.reboots,
@@ -133,7 +133,7 @@ test('held servers are only read: nothing is sent to them, even if changes are d
     (items) => items.length === 6 && items.every((s) => s.talos.reachable !== null),
   )
   const before = told()
-  // As if two days had passed since the backup: all waits are over, and everything is due repeatedly.
+  // As if two days had passed since the backup: all time limits are over, and all objects become due several times.
   const { db } = restored.database
   await sql`update cluster_server set at_since = at_since - interval '2 days'`.execute(db)
   for (let times = 0; times < 10; times++) {

@@ -13,7 +13,7 @@ async function slowness(): Promise<number> {
   return Math.max(1, (performance.now() - began) / 10 / 20)
 }
 
-/** One request over a connection of its own. Answers status and duration in ms. */
+/** One request on a separate connection. Returns status and duration in ms. */
 const timed = (url: string, method: 'GET' | 'POST', headers: Record<string, string> = {}, body?: object): Promise<{ status: number; ms: number }> =>
   new Promise((resolve, reject) => {
     const began = performance.now()
@@ -58,7 +58,7 @@ test('while 210 addresses guess passwords at once, the right password from an un
   })()
   const signIn = (n: number) => timed(`${url}/v1/authorize`, 'POST', { 'x-forwarded-for': `192.0.2.${n}` }, { email, password })
   await expect.poll(() => asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(210)
-  // Sign-ins while every guesser waits for its first answer, after some have had several, and after all are slowed.
+  // Signs in three times: while every guesser waits for its first answer, after some guessers got several, and after all are slowed down.
   const found = [await signIn(1)]
   await expect.poll(() => answered.length, { timeout: 20_000 }).toBeGreaterThan(100)
   found.push(await signIn(2))

@@ -35,7 +35,7 @@ const expired = () => new Problem('session_expired', 'Session expired. Please si
 
 export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
   const on = serve(app)
-  // Sign-ins wait in the hashing queue, so they must not occupy a place among the other requests.
+  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent requests.
   serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
     const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
     header('set-cookie', deviceCookie)

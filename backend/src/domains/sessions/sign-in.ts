@@ -47,7 +47,7 @@ export function signingIn({ db, clock, log, record, users, throttle, devices }: 
       }),
     )
 
-  // Refused attempts must not fill the audit log: some are left out, and the next entry has their number.
+  // Refused attempts must not fill the audit log: some get no entry, and the next entry contains their number.
   const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
   const ofAll = bucket({ perSecond: 1, burst: 60, clock })
   let notListed = 0

@@ -73,7 +73,7 @@ test('a device counts as known only for accounts that it signed in to, and a for
   const made = `steelyard_device=${'A'.repeat(22)}.${'A'.repeat(43)}`
   for (const cookie of [changed, made, 'steelyard_device=', `steelyard_device=${'~'.repeat(3000)}`, '; ;=', ofA.replace('steelyard', 'x')])
     expect((await attempt(a.email, a.password, '10.0.0.1', cookie)).status).toBe(429)
-  // Known to another account only.
+  // The device is known to another account only.
   expect((await attempt(b.email, b.password, '10.0.0.1', ofA)).status).toBe(429)
   for (const { email, password } of [a, b]) expect((await attempt(email, password, '10.0.0.1', `other=1; ${both}`)).status).toBe(200)
 })

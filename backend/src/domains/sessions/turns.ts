@@ -1,7 +1,7 @@
 /**
  * Decides whose password is hashed next. A hash takes a core some 20 ms and needs 19 MiB, so few run at once, and many guessing clients must not lock out
- * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Among equals the turns go alternately to the request
- * that has waited longest and to the newest one; otherwise, if very many come at once, each of them would wait for all the others.
+ * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Of requests with equal rank, the oldest and the
+ * newest are served alternately: if very many come at once, some are then served quickly instead of all waiting long.
  */
 import { performance } from 'node:perf_hooks'
 
@@ -26,7 +26,7 @@ export interface Source {
 
 export interface TurnLimits {
   readonly atOnce: number
-  /** Maximum number of waiting requests of all sources; past this limit the request with the worst chance is refused. */
+  /** Maximum number of waiting requests of all sources; past this limit the request that would be served last is refused. */
   readonly mostWaiting: number
   /** Maximum number of waiting requests of one source. */
   readonly mostOfOne: number
@@ -36,7 +36,7 @@ export interface TurnLimits {
 /** Requests of a source are counted for at least this time and at most twice this time. */
 const rememberedMs = 5 * 60_000
 const mostRemembered = 10_000
-/** Offset of the ranks of unknown devices: more than the requests that a source can make in that time. */
+/** Added to the ranks of unknown devices; more than the number of requests that a source can make in the remembered time. */
 const afterKnown = 1_000_000_000
 
 interface Waiting {
@@ -95,7 +95,7 @@ export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLim
       const rank = (isKnown ? 0 : afterKnown) + ask(source)
       if (line.filter((one) => one.source === source).length >= mostOfOne) return reject(new PasswordsBusy(true))
       if (line.length >= mostWaiting) {
-        // Turns are taken from both ends, so the request in the middle would wait longest.
+        // Requests are taken from both ends of the queue, so the one in the middle would wait longest.
         const last = equals((a, b) => a > b)
         const hopeless = last[Math.floor(last.length / 2)]!
         if (hopeless.rank < rank) return reject(new PasswordsBusy(false))

@@ -11,7 +11,7 @@ const viewer = await backend.signIn({ role: 'viewer' })
 const operator = await backend.signIn({ role: 'operator' })
 const place = await addDatacenter(operator, 'POZ')
 const cluster = await addCluster(backend, place.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
-/** The runs of a map. Checks each time that the map read in parts has the same runs. */
+/** The runs (ranges of equal addresses) of a map. Also checks that `subnetMap` has the same runs. */
 const mapOf = async (id: string) => {
   const { answer, text } = await viewer.call(subnetAddresses, { params: { id } })
   const { answer: parts } = await viewer.call(subnetMap, { params: { id } })

@@ -78,7 +78,7 @@ export interface ReadRow {
   /** Null if the row has an error. */
   readonly wanted: Wanted | null
   /**
-   * Name and place for comparison with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row can't change its
+   * Name and CIDR for comparison with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row can't change its
    * existing subnet because of an error, so that the subnet stays unchanged.
    */
   readonly name: string | null
@@ -89,7 +89,7 @@ export interface ReadRow {
 const name = nameOf('Subnet')
 const booleans: Readonly<Record<string, boolean>> = { '': false, false: false, true: true }
 
-/** Reads and checks a row, as far as no other row is needed. */
+/** Reads a row and makes all checks that need no other row. */
 export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], known: Known): ReadRow {
   const troubles: Trouble[] = []
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })

@@ -62,7 +62,7 @@ function plainEnd(text: string, at: number): number {
   return text.length
 }
 
-/** The end of the line that begins at `at` if the line is empty, or with `cells` if all of its cells are empty; else -1. */
+/** Returns the end of the line at `at` if the line is empty, else -1. With `cells`, a line of empty cells counts as empty. */
 function blankEnd(text: string, at: number, cells: boolean): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)

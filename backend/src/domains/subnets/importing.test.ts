@@ -220,7 +220,7 @@ test('a dry run checks and writes nothing', async () => {
 test('a row with an id changes that subnet, and missing columns keep their values', async () => {
   const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', { gateway: '10.40.0.1', vlan_id: 4 })
   const two = await addSubnet(operator, poznan.id, 'two', '10.41.0.0/24')
-  // They swap their names and their space, and one frees its gateway.
+  // The subnets swap names and CIDRs, and one no longer has a gateway.
   const answer = await send(
     lines(
       'id,version,name,cidr,datacenter,gateway',
@@ -242,7 +242,7 @@ test('a row with an id changes that subnet, and missing columns keep their value
     gateway: '10.40.0.9',
     version: 2,
   })
-  // The versions have changed, so the same file is outdated, and a file with duplicates is invalid.
+  // Outdated versions and duplicates are refused.
   expect(
     await problems(
       'id,version,name,cidr,datacenter',

@@ -39,7 +39,7 @@ const batch = 500
 export function importing(parts: Platform & SubnetParts & { written: (caller: Caller) => { updated_at: Date; updated_by: string } }) {
   const { db, record, servers, pools, written } = parts
 
-  /** Errors that need more than a single row. Names and address space are checked in all rows, so that no error hides another; the rest only in valid rows. */
+  /** Checks that need other rows or the database. Names and CIDRs are checked in all rows, so that no error hides another; the rest only in valid rows. */
   const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })

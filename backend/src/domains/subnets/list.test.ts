@@ -122,7 +122,7 @@ test('the list shows status, reason and used addresses, with null for unknown va
   expect(items.get('c-six')).toMatchObject({ status: 'draining', type: 'IPv6', used: 1, total: null })
   expect(items.get('d-broken')).toMatchObject({ status: 'error', reason: 'The pool conflicts with another one' })
   expect(items.get('e-free')).toMatchObject({ status: 'unassigned', reason: null, used: 0, clusters: [] })
-  // The servers of its datacenter have the addresses of a management subnet.
+  // Servers of the subnet's datacenter use the addresses of a management subnet.
   expect(items.get('f-servers')).toMatchObject({ purpose: 'management', status: 'active', used: 2, clusters: [{ name: 'alpha' }, { name: 'beta' }] })
 })
 

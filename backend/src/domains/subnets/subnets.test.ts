@@ -136,7 +136,7 @@ test('of fifty concurrent overlapping subnets exactly one is saved, and the refu
   const saved = tries.filter((t) => t.status === 201)
   const stored = (await operator.call(subnetList, { query: { q: '192.0.2.0/24' } })).answer!.items
   expect(stored.map((s) => s.id).toSorted()).toEqual(saved.map((s) => s.answer!.id).toSorted())
-  // One of the overlapping subnets; small ones may be neighbours.
+  // Only subnets that don't overlap are stored: the largest one alone, or several small ones.
   expect(stored.some((s) => s.cidr === '192.0.2.0/24') && stored.length > 1).toBe(false)
   for (const t of tries.filter((one) => one.status !== 201)) {
     expect(t).toMatchObject({ status: 409, problem: { code: 'subnet_overlap', related: { kind: 'subnet' } } })
@@ -249,7 +249,7 @@ test('a workload subnet must not contain the address of a server unless that add
     related: { kind: 'server', id: server, name: 'calm-otter-101' },
   })
   expect((await at({ cidr: '2a00:70::/64' })).problem!.error).toBe('Contains 2a00:70::9, the address of server calm-otter-101. Exclude it first')
-  // Public space is the same place everywhere, private space is not.
+  // A public CIDR is unique in all datacenters, a private one only in its datacenter.
   expect((await at({ cidr: '2a00:70::/64', datacenter_id: poznan.id })).status).toBe(409)
   expect((await at({ datacenter_id: poznan.id })).status).toBe(201)
   const made = await at({ exclude: ['10.70.0.8/30'] })
@@ -330,7 +330,7 @@ test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can
     code: 'subnet_in_use',
     fields: { gateway: 'In use by cluster gamma: 10.100.0.141 (default/api). Free it first' },
   })
-  // More addresses are allowed, and an excluded address that is in use anyway doesn't block the change.
+  // The change allows more addresses. An address that is in use although it is excluded doesn't block the change.
   expect((await change(subnet.id, { exclude: ['10.100.0.200-10.100.0.210'], vlan_id: 3 })).status).toBe(200)
   expect(await operator.call(subnetRemove, { params: { id: subnet.id } })).toMatchObject({
     status: 409,

@@ -139,7 +139,7 @@ test('a reset link sets a password once; only a hash of the token is stored, and
   expect(token).toMatch(/^[\w-]{43}$/)
   expect(JSON.stringify(await backend.platform.db.selectFrom('password_reset').selectAll().execute())).not.toContain(token)
   expect((await backend.call(passwordResetLook, { body: { token } })).answer).toMatchObject({ email: user.email })
-  // Until then the old password is valid. A refused password doesn't use up the link.
+  // The old password is valid until the link is used. A refused password doesn't use up the link.
   expect(await stands(user)).toBe(true)
   const set = (new_password: string) => backend.call(passwordReset, { body: { token, new_password } })
   expect((await set('123qweasdzxc')).problem?.fields).toEqual({ new_password: 'This password is among the most common ones: choose another' })

@@ -97,7 +97,7 @@ test('most of one viewer’s 300 previews are refused, and another user’s prev
       answered.push(await preview(attacker.accessToken))
     }),
   )
-  /** Calls during the attack. Returns the number of the viewer's answers so far. */
+  /** Calls as another user during the attack. Returns how many of the attacker's calls were answered meanwhile. */
   const overtaken = async () => {
     await pause(600)
     const done = answered.length

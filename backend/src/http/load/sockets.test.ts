@@ -32,7 +32,7 @@ test('an address may have at most fifty open sockets, and closing one frees its 
   peers[0]!.emit('close')
   expect(open(server, '203.0.113.7', 2).map((p) => p.destroyed)).toEqual([false, true])
   expect(open(server, '203.0.113.8', 50).some((p) => p.destroyed)).toBe(false)
-  // Someone with one IPv6 address has its whole /64.
+  // All IPv6 addresses of a /64 count as one.
   const many = Array.from({ length: 52 }, (_, i) => open(server, `2001:db8::${(i + 1).toString(16)}`, 1)[0]!)
   expect(many.filter((p) => p.destroyed)).toHaveLength(2)
   expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)

@@ -74,7 +74,7 @@ export function oneAtATime(server: Server): void {
 /** How long a response or a live event may wait without the peer reading a byte. */
 export const stalledMs = 10_000
 
-/** Number of checks during that time. */
+/** Number of checks within `stalledMs`. */
 const looks = 10
 
 /** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows its progress; Node's socket timeout uses it too. */

@@ -56,7 +56,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
-    // Images that others have changed back are recorded too, but only if changed images were recorded before.
+    // If changed images were recorded before, the images are recorded again even after others have changed them back.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
@@ -173,7 +173,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   return {
     /**
      * Compares the machine's configuration with the sent one, on a connection with admin credentials, and records the result: changed images are
-     * adopted, and a difference is stored with the server. Null if its cluster has sent nothing.
+     * adopted, and a difference is stored with the server. Null if Steelyard has sent the machine no configuration.
      */
     look,
 
@@ -205,7 +205,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
         await record(tx, caller, { action: 'server.drift_kept', target: { kind: 'server', id: nodeId, name: server.name }, after: how })
         const rendered = await access.renderAgain(tx, clusterId, nodeId)
         if (!rendered) return
-        // The machine already has the rendered configuration, unless a patch was saved meanwhile: then it is sent now.
+        // The machine already has the rendered configuration. If a patch was saved meanwhile, the reconciler sends the new configuration.
         const { newest } = (await outside.configs(tx, clusterId, nodeId))!
         const isHeld = (await read(ours, 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
         if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)

@@ -10,7 +10,7 @@ const decoder = new TextDecoder('utf-8', { fatal: false })
 
 /**
  * Reads the configuration with one call, which needs the admin role, because the configuration contains all secrets.
- * @returns `active`: the running configuration. `stored`: the configuration after the next boot, which differs while another one is staged or on trial.
+ * @returns `active`: the running configuration. `stored`: the configuration after the next boot, which differs while a change is staged or on trial.
  * `seen`: a digest of both
  * @throws TalosError
  */

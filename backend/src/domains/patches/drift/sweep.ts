@@ -15,7 +15,10 @@ const everyMs = 120_000
 const atOnce = 4
 const deadlineMs = 10_000
 
-/** `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: its certificate has another issuer, or it refuses ours. */
+/**
+ * `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: the machine's certificate has another issuer, or the
+ * machine refuses ours.
+ */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {

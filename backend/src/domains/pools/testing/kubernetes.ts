@@ -1,6 +1,6 @@
 /**
- * A cluster's Kubernetes API in memory, for tests that need to break it in the middle of something. It keeps what server-side apply and the load balancers'
- * controllers are documented to do: generations, conflicts, counts, addresses for Services.
+ * A cluster's Kubernetes API in memory, for tests in which the API fails. Imitates what is documented for server-side apply and the load balancers'
+ * controllers: generations, conflicts, counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { isRecord, type Kubernetes, KubernetesError, type ListOptions } from '../../../kubernetes/client.ts'
@@ -41,7 +41,7 @@ export class FakeKubernetes implements Kubernetes {
   down: string | null = null
   /** The message of an admission webhook that refuses pools. */
   refuse: string | null = null
-  /** Runs the controller over the pools. */
+  /** Whether the load balancer's controller runs. */
   controller = true
   /** Addresses that Services keep without a pool, which some load balancers allow. */
   keeps: readonly string[] = []
@@ -141,7 +141,7 @@ export class FakeKubernetes implements Kubernetes {
     for (const s of this.services) s.ip ??= free.shift() ?? null
   }
 
-  /** Cilium's conditions. */
+  /** Writes conditions into the pools, as Cilium's operator does. */
   count(): void {
     if (!this.controller) return
     const seen = new Set<string>()

@@ -1,4 +1,4 @@
-/** A backend with clusters as rows and Kubernetes APIs in memory, which tests can break. Everything else is the real program. */
+/** A backend whose clusters are only rows, with Kubernetes APIs in memory that tests can break. Everything else is the real program. */
 import { beforeEach } from 'vitest'
 import { auditList, type AuditEntry } from '#contract/audit.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
