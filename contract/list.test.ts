@@ -87,7 +87,7 @@ test('search and filters are applied to a list in memory before it is paged', ()
   expect(ask({ colour: 'red', per_page: '2', page: '2' })).toMatchObject({ items: [{ name: 'b' }], page: 2, per_page: 2, total: 3 })
 })
 
-test('a choice of a filter has its own label, or its value is shown', () => {
+test('a choice of a filter is shown with its label, or with its value if it has no label', () => {
   expect([choicesOf(cars.filters.colour), choicesOf(cars.filters.many), choicesOf(cars.filters.owner)]).toEqual([
     [
       ['red', undefined],

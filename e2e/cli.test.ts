@@ -78,7 +78,7 @@ describe('signing in', () => {
 })
 
 describe('servers', () => {
-  test('list, show and rename servers by name', async () => {
+  test('servers are listed, shown and renamed by name', async () => {
     const { items } = await json<Page<Server>>('server list --status maintenance --sort name')
     expect(items.length).toBeGreaterThan(5)
     const [first, second] = items as [Server, Server]
@@ -96,7 +96,7 @@ describe('servers', () => {
     expect((await steelyard('patch show from-the-terminal static-system')).out).toContain('from-the-terminal')
   })
 
-  test('refuse addresses that may not be dialled, with the message of the API', async () => {
+  test('addresses that may not be dialled are refused with the message of the API', async () => {
     expect(await steelyard('server add 169.254.169.254')).toMatchObject({ code: 2, err: expect.stringContaining('169.254.169.254') as string })
   })
 })

@@ -138,7 +138,7 @@ export const joiningScreens: readonly Screen[] = [
     async ready(page, { image }) {
       await press(page, `Details of ${image.tokenName}`)
       await page
-        .getByRole('table', { name: `What came through ${image.tokenName}` })
+        .getByRole('table', { name: `Servers announced with ${image.tokenName}` })
         .getByText('Joined', { exact: true })
         .waitFor()
     },

@@ -194,7 +194,7 @@ describe('servers that join by themselves', () => {
       .waitFor()
     await table('Join tokens').getByRole('button', { name: 'Details of warsaw-rack-7' }).click()
     for (const b of booted) {
-      const row = table('What came through warsaw-rack-7').getByRole('row').filter({ hasText: b.address })
+      const row = table('Servers announced with warsaw-rack-7').getByRole('row').filter({ hasText: b.address })
       await row.getByText('Joined').waitFor()
       const link = row.getByRole('link')
       expect((await installation.call(serverGet, { params: { id: (await link.getAttribute('href'))!.split('/').at(-1)! } })).identity.uuid).toBe(b.uuid)
@@ -216,7 +216,7 @@ describe('servers that join by themselves', () => {
     await until('the refused server is told of', async () =>
       (await installation.call(joinTokenArrivals, { params: { id }, query: {} })).items.find((a) => a.uuid === late.uuid && a.result === 'refused'),
     )
-    const row = table('What came through warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
+    const row = table('Servers announced with warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
     await row.getByText('The join token was revoked').waitFor()
     // The machine waits in maintenance mode: with a valid token it would be registered by that time.
     await until('it reached maintenance', async () =>

@@ -65,7 +65,7 @@ async function act(item: string | RegExp): Promise<void> {
 }
 
 describe('by keyboard alone', () => {
-  test('a datacenter is added; the focus moves to errors, and returns after the dialog', async () => {
+  test('a datacenter is added by keyboard; the focus moves to errors, and returns after the dialog', async () => {
     await keys.enter(section('Datacenters'))
     const add = main().getByRole('button', { name: 'Add datacenter' })
     await keys.enter(add)

@@ -36,7 +36,7 @@ inOneStory(() => ({ page, errors }))
 const button = (name: string | RegExp) => page.getByRole('button', { name })
 
 describe('by keyboard alone', () => {
-  test('sign in, and skip to the content', async () => {
+  test('a user signs in and skips to the content by keyboard alone', async () => {
     await page.goto('/auth/login')
     await tabTo(page.getByRole('textbox', { name: 'Email' }))
     await type(admin.email)

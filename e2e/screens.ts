@@ -262,7 +262,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-to-confirm',
     path: (w) => `/infra/servers/${w.unconfirmed.id}`,
-    ready: (page) => page.getByText('This server is to be confirmed.').waitFor(),
+    ready: (page) => page.getByText('This server has not been confirmed yet.').waitFor(),
   },
   { name: 'server-not-found', path: `/infra/servers/${nowhere}`, ready: (page) => page.getByText(`Server ${nowhere} not found`).waitFor() },
   {
@@ -393,7 +393,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'cluster-troubled',
     path: (w) => `/infra/clusters/${w.troubled.id}`,
-    ready: (page) => page.getByText('Something that Steelyard does for this cluster fails.').waitFor(),
+    ready: (page) => page.getByText('Steelyard cannot complete a task for this cluster.').waitFor(),
   },
   {
     name: 'cluster-keys',

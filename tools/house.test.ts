@@ -57,7 +57,7 @@ test('dependencies are exact', () => {
   expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
 })
 
-test('no file contains a path of this machine', () => {
+test('no file contains the path of this working copy', () => {
   const here = process.cwd()
   const found = textFiles().filter((f) => readFileSync(f, 'utf8').includes(`${here}/`))
   expect(found).toEqual([])

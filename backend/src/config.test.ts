@@ -106,7 +106,7 @@ test.each([
   ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://me:secret@factory.example.com', 'must hold no user name and no password'],
-])('%s=%s is refused, because paths are appended to the URL and users see it', (name, value, why) => {
+])('the setting %s=%s is refused: paths are appended to the URL, and users see the URL', (name, value, why) => {
   const refused = problems({ [name]: value })
   expect(refused).toEqual([`${name} ${why}`])
 })

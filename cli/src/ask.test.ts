@@ -42,7 +42,7 @@ test('other input is echoed and can be corrected', async () => {
   expect(printed).not.toContain('\u0007')
 })
 
-test('the end of the input also ends the answer', async () => {
+test('an answer ends at the end of the input, even without Enter', async () => {
   const { input, ask } = keyboard()
   const answer = ask(true)
   input.end()

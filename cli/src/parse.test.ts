@@ -17,7 +17,7 @@ const refusal = (line: string) => {
 }
 
 describe('a command line', () => {
-  test('is parsed into operands and options by name', () => {
+  test('a command line is parsed into operands and options by name', () => {
     expect(read('server list --status ready --page 2 --sort=-name')).toMatchObject({
       kind: 'run',
       command: { name: 'server list' },
@@ -26,13 +26,13 @@ describe('a command line', () => {
     expect(read('server rename old-name new-name')).toMatchObject({ operands: { server: 'old-name', name: 'new-name' } })
   })
 
-  test('accepts global options anywhere', () => {
+  test('global options are accepted anywhere on the command line', () => {
     for (const line of ['--url http://h --json server list', 'server --json --url=http://h list', 'server list --json --url http://h']) {
       expect(read(line)).toMatchObject({ command: { name: 'server list' }, url: 'http://h', json: true })
     }
   })
 
-  test('collects repeated values', () => {
+  test('values of a repeated option are collected', () => {
     expect(read('cluster create web --control-plane a,b --control-plane c')).toMatchObject({ options: { 'control-plane': ['a', 'b', 'c'], worker: [] } })
     expect(read('server add 10.0.0.1 10.0.0.2')).toMatchObject({ operands: { addresses: ['10.0.0.1', '10.0.0.2'] } })
   })
@@ -49,17 +49,17 @@ describe('a command line', () => {
     ['server show', 'usage: SERVER is missing: Name or id of the server'],
     ['server show a b', 'usage: b is one word too many'],
     ['login a@example.com --json', 'usage: login has no --json'],
-  ])('%s is refused', (line, message) => {
+  ])('the command line %s is refused', (line, message) => {
     expect(refusal(line)).toBe(message)
   })
 
-  test('with --version runs the version command', () => {
+  test('--version runs the version command', () => {
     expect(read('--version')).toMatchObject({ kind: 'run', command: { name: 'version' } })
   })
 })
 
 describe('every command', () => {
-  test.each(commands.map((c) => [c.name, c] as const))('%s has a help text with valid examples', (_, command) => {
+  test.each(commands.map((c) => [c.name, c] as const))('the command %s has a help text with valid examples', (_, command) => {
     expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })
     expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
     expect(command.examples.length).toBeGreaterThan(0)

@@ -49,7 +49,7 @@ test('a name with a line break stays on one row', () => {
   expect(table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n')).toHaveLength(3)
 })
 
-test('an empty table prints its message for no rows', () => {
+test('an empty table prints a message instead of rows', () => {
   expect(table(plain, [], columns, 'No servers')).toBe('No servers\n')
 })
 

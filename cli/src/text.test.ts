@@ -30,7 +30,7 @@ describe('untrusted text on a terminal', () => {
 })
 
 describe('width', () => {
-  test('counts columns, not code units', () => {
+  test('the width of a text is measured in terminal columns, not code units', () => {
     expect(widthOf('Poznań')).toBe(6)
     expect(widthOf('e\u0301')).toBe(1)
     expect(widthOf('東京')).toBe(4)
@@ -44,7 +44,7 @@ describe('width', () => {
   })
 })
 
-test('formats sizes and times', () => {
+test('sizes and times are formatted', () => {
   expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(memory)).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '256 GiB', '?'])
   expect([0, 999, 3_840_755_982_336, undefined].map(disk)).toEqual(['0 B', '999 B', '3.8 TB', '?'])
   const now = Date.parse('2026-11-20T08:00:00Z')

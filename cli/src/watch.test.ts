@@ -33,7 +33,7 @@ async function watching(answers: (Operation | Problem)[]) {
 const withoutTimes = (out: string) => out.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
 
 describe('operation watch', () => {
-  test('prints each change of a step once and exits with 0', async () => {
+  test('operation watch prints each change of a step once and exits with 0', async () => {
     const { cli } = await watching(story)
     const ran = await cli.run(`operation watch ${id(70)}`)
     expect(ran).toMatchObject({ exit: 0, err: '' })
@@ -44,18 +44,18 @@ describe('operation watch', () => {
     )
   })
 
-  test('prints one line of JSON per change with --json', async () => {
+  test('operation watch --json prints one line of JSON per change', async () => {
     const { cli } = await watching(story)
     const lines = (await cli.run(`operation watch ${id(70)} --json`)).out.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as Operation).status)).toEqual(['running', 'running', 'done'])
   })
 
-  test.each(['failed', 'cancelled'] as const)('exits with 1 if the operation %s', async (status) => {
+  test.each(['failed', 'cancelled'] as const)('operation watch exits with 1 if the operation is %s', async (status) => {
     const { cli } = await watching([anOperation({ status, reason: 'cp-1 does not answer' })])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `Create cluster web: ${status}. cp-1 does not answer\n` })
   })
 
-  test('lists the servers that a scan found and counts the other addresses', async () => {
+  test('operation watch lists the servers that a scan found and counts the other addresses', async () => {
     const silent = (n: number) => aStep({ key: `ask/10.0.4.${n}`, title: `Ask 10.0.4.${n}`, status: 'skipped', reason: 'No answer: timeout' })
     const steps = [...Array.from({ length: 200 }, (_, i) => silent(i + 2)), aStep({ key: 'ask/10.0.4.1', title: 'Ask 10.0.4.1', status: 'done' })]
     const target = { kind: 'datacenter' as const, id: null, name: '10.0.4.0/24' }
@@ -64,13 +64,13 @@ describe('operation watch', () => {
     expect(withoutTimes(out)).toBe('done      Ask 10.0.4.1\nAdd servers 10.0.4.0/24: done. 1 server found, no answer from 200\n')
   })
 
-  test('waits while Steelyard restarts', async () => {
+  test('operation watch waits while Steelyard restarts', async () => {
     const away = new Problem('unavailable', 'The database is away')
     const { cli } = await watching([story[0]!, away, away, story[3]!])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 0, err: 'The database is away. Trying again.\nSteelyard answers again.\n' })
   })
 
-  test('fails at once if Steelyard has never answered or the operation does not exist', async () => {
+  test('operation watch fails at once if Steelyard has never answered or the operation does not exist', async () => {
     const { cli } = await watching([new Problem('unavailable', 'The database is away')])
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 7 })
     const gone = await watching([new Problem('not_found', 'No such operation')])
@@ -79,7 +79,7 @@ describe('operation watch', () => {
     expect(named).toMatchObject({ exit: 2, err: 'web is not the id of an operation\nsteelyard operation list shows them\n' })
   })
 
-  test('draws a progress line that fits the terminal', async () => {
+  test('operation watch draws a progress line that fits the terminal', async () => {
     const { cli } = await watching(story)
     const ran = await cli.run(`operation watch ${id(70)}`, { columns: 24 })
     expect(ran.out).toContain('\r\u001b[K0 of 2 steps done, now…')

@@ -40,7 +40,7 @@ test('an invalid subnet has no map', () => {
   expect(declaredRuns({ ...plain, cidr: '10.0.0.0/24', gateway: '10.0.1.1' })!.runs.map((run) => run.state)).toEqual(['reserved', 'free', 'reserved'])
 })
 
-test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('addressValue parses %s like parseAddress', (text) => {
+test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('addressValue returns the same value for %s as parseAddress', (text) => {
   expect(addressValue(text)).toBe(parseAddress(text)!.value)
 })
 

@@ -47,7 +47,7 @@ describe('the default install disk', () => {
     ['a device that the kernel makes of others', { id: 'dm-0' }],
     ['a device that the kernel makes of others', { id: 'md127' }],
     ['a device that the kernel makes of others', { id: 'zram0' }],
-  ])('is never %s', (what, more) => {
+  ])('the default install disk is never %s', (what, more) => {
     const small = ssd('sda', { size: 8 * gib, ...more })
     expect(mediaOf(small)).toBe(what)
     expect(defaultInstallDisk([small, ssd('sdb')])?.id).toBe('sdb')
@@ -55,7 +55,7 @@ describe('the default install disk', () => {
     expect(noDefaultDisk([small])).toBe(`No disk is chosen: ${small.id} is ${what}`)
   })
 
-  test('is never read-only, and an empty disk comes before a smaller one with content', () => {
+  test('the default install disk is never read-only, and an empty disk is preferred to a smaller one with content', () => {
     expect(defaultInstallDisk([ssd('sda', { readonly: true })])).toBeNull()
     expect(defaultInstallDisk([ssd('sda', { size: 10 * gib, content: 'ext4' }), ssd('sdb'), ssd('sdc', { size: 900 * gib })])?.id).toBe('sdb')
     expect(defaultInstallDisk([ssd('sda', { content: 'ext4' })])?.id).toBe('sda')
@@ -71,7 +71,7 @@ describe('the default install disk', () => {
 describe('a disk with content', () => {
   const full = ssd('sda', { content: 'ext4 "data"' })
 
-  test('is refused, naming its model, serial and content, until these are confirmed', () => {
+  test('a disk with content is refused until its model or serial and its content are confirmed', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
       '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". Such a disk is wiped only after it is named and confirmed',
     ])
@@ -80,7 +80,7 @@ describe('a disk with content', () => {
     expect(canWipe(chosen([full]), [disksToConfirm(chosen([full]))[0]!.by!])).toEqual({ ok: true })
   })
 
-  test('needs a new confirmation if its content has changed or another disk was confirmed', () => {
+  test('a disk needs a new confirmation if its content has changed or another disk was confirmed', () => {
     expect(notConfirmed(chosen([full]), [{ serial: 'S-sda', content: 'empty' }])).toEqual([
       expect.stringContaining('confirmed as "empty", which has changed since'),
     ])
@@ -91,7 +91,7 @@ describe('a disk with content', () => {
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)
   })
 
-  test('is confirmed by its WWID if another disk has the same serial', () => {
+  test('a disk is confirmed by its WWID if another disk has the same serial', () => {
     const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
     expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
       expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
@@ -105,7 +105,7 @@ describe('a disk with content', () => {
     ).toEqual({ ok: true })
   })
 
-  test('is never wiped if it has no unique serial or WWID', () => {
+  test('a disk with content is never wiped if it has no unique serial or WWID', () => {
     const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
     expect(notConfirmed(chosen([nameless]), [])).toEqual([expect.stringContaining('no WWID and no serial of its own')])
     const clones = [ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }), ssd('sdb', { serial: '0', wwid: 'naa.0' })]
@@ -114,7 +114,7 @@ describe('a disk with content', () => {
     ])
   })
 
-  test('needs no confirmation if it is not selected or already has Talos', () => {
+  test('a disk needs no confirmation if it is not selected or already has Talos', () => {
     expect(notConfirmed(chosen([full], { devices: [] }), [])).toEqual([])
     expect(notConfirmed(chosen([full], { kept: '/dev/sda' }), [])).toEqual([])
     expect(notConfirmed(chosen([ssd('sdb')]), [])).toEqual([])

@@ -92,12 +92,12 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer({ ...endpoint, talos: { reachable: false } }, cluster).ok).toBe(true)
   })
 
-  test.each(['pending', 'installing', 'failed', 'deleting'] as const)('is refused while the cluster is %s', (status) => {
+  test.each(['pending', 'installing', 'failed', 'deleting'] as const)("a server can't leave a cluster that is %s", (status) => {
     expect(canResetServer(server, { ...cluster, status }).ok).toBe(false)
     expect(canForceRemoveServer(dark, { ...cluster, status }).ok).toBe(false)
   })
 
-  test('is refused for a server without a cluster', () => {
+  test("a server without a cluster can't leave one", () => {
     const free = { ...server, status: 'maintenance' as const, cluster: null }
     expect(canResetServer(free)).toEqual({ ok: false, reason: 'Talos allows this only once the server is in a cluster' })
     expect(canForceRemoveServer(free)).toEqual(canRemoveServer(free))
@@ -121,7 +121,7 @@ test.each([
   [9, false],
 ])('%i control planes are allowed: %s', (count, ok) => expect(canHaveControlPlanes(count).ok).toBe(ok))
 
-test('unknown hardware has unknown compute units, not 0', () => {
+test('the compute units of unknown hardware are unknown, not 0', () => {
   const gib = 1024 ** 3
   expect(computeUnits({ processors: [], memory: [], disks: [] })).toBeNull()
   expect(computeUnits({ processors: [{ cpu_cores: 32 }], memory: [{ size: undefined }], disks: [] })).toBeNull()

@@ -21,7 +21,7 @@ test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes are unchang
   expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
 })
 
-test('a truncated file is refused, even if it ends exactly after a piece', async () => {
+test('a truncated file is refused, even if the cut is between two pieces', async () => {
   const whole = await sealed(randomBytes(2 * pieceBytes + 100))
   const head = whole.length - (2 * pieceBytes + 100) - 3 * 16
   const places = [0, 1, 18, 19, 30, head - 1, head, head + 1, head + 15, head + 16, head + 17, head + pieceBytes, head + pieceBytes + 15]
@@ -32,7 +32,7 @@ test('a truncated file is refused, even if it ends exactly after a piece', async
   expect(await why(whole)).toBe('opened')
 })
 
-test('a file with a changed byte, a missing, swapped or foreign piece, or trailing data is refused', async () => {
+test('a file is refused if a byte was changed, a piece was removed, swapped or added, or data follows its end', async () => {
   const whole = await sealed(randomBytes(3 * pieceBytes))
   const other = await sealed(randomBytes(3 * pieceBytes))
   const step = pieceBytes + 16

@@ -15,7 +15,7 @@ const settings = { STEELYARD_DATA: backend.config.dataFolder, DATABASE_URL: urlO
 const verify = (args: string[] = [], environment: Record<string, string> = {}) =>
   runCommand((around) => auditVerify(args, around), { ...settings, ...environment })
 
-test('audit verify prints the number of entries and the head, and accepts the printed head as --head', async () => {
+test('audit verify prints the number of entries and the head hash, which --head accepts', async () => {
   const { code, out } = await verify()
   expect(code).toBe(0)
   const [, entries, head] = /^The audit log holds: (\d+) entries\nHead: ([0-9a-f]{64}@\d+)\n$/.exec(out)!

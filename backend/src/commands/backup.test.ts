@@ -78,7 +78,7 @@ const tables = `select relname as name from pg_class where relnamespace = 'publi
 /** Tables that may differ: a restore changes them by design, or `backup` writes to them after it has read them. */
 const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
 
-test('a restore brings back all data, the key file and the escrow file; the audit log stays valid and records the restore', async () => {
+test('a restore brings back all data, the key file and the escrow file, and is recorded in the audit log', async () => {
   const to = await target()
   const ran = await restoring(file, to)
   expect(ran).toMatchObject({ code: 0, err: '' })
@@ -175,7 +175,7 @@ test('a truncated or changed file is refused before anything is changed', async 
   expect(await relations(to.connection)).toEqual([])
 })
 
-test('a wrong passphrase is reported as wrong, and a weak passphrase is refused', async () => {
+test('a wrong passphrase is reported at a restore, and a weak passphrase is refused at a backup', async () => {
   const to = await target()
   expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
     code: 1,

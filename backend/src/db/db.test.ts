@@ -6,17 +6,17 @@ import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlSta
 const backend = await startBackend()
 const { db } = backend.platform
 
-test('int8 is a number if that is exact, otherwise an error', async () => {
+test("an int8 value is read as a number, or causes an error if a number can't represent it exactly", async () => {
   const read = async (text: string) => (await sql<{ n: number }>`select ${sql.raw(text)}::int8 as n`.execute(db)).rows[0]!.n
   expect(await read('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
   await expect(read('9007199254740993')).rejects.toThrow(RangeError)
 })
 
-test('numeric stays a string: money is never a float', async () => {
+test('a numeric value is read as a string, so that money is never a float', async () => {
   expect((await sql<{ n: string }>`select 0.10::numeric as n`.execute(db)).rows[0]!.n).toBe('0.10')
 })
 
-test('a search pattern matches its text literally', async () => {
+test('a search text matches literally, without wildcards', async () => {
   for (const text of ['%', '_', '\\', "'", 'a%b']) {
     const { rows } = await sql<{
       same: boolean

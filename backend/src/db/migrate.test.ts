@@ -55,7 +55,7 @@ test('a failing migration file is rolled back, and the files before it stay appl
   expect(await migrate(pool, [...broken.slice(0, n + 1), extra(n + 2, 'create table half (id integer)')])).toEqual([n + 2])
 })
 
-test('a newer schema is refused, as is a schema whose migration files have changed since', async () => {
+test('a database is refused if its schema is newer than the program or its applied migration files have changed', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(MigrationRefused)
@@ -64,7 +64,7 @@ test('a newer schema is refused, as is a schema whose migration files have chang
   await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
 })
 
-test('due and claimed objects stay in wake_up when a migration drops the tables of the former queue', async () => {
+test('the migration that drops the tables of the former queue keeps due and claimed objects in wake_up', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')

@@ -186,7 +186,7 @@ test("another process takes over within 30 s, and the first one can't write when
   await Promise.all([first.stop(), second.stop()])
 }, 60_000)
 
-test('an object that is due without a notification is found by the poll every 3 s', async () => {
+test('the poll every 3 s finds a due object whose notification was lost', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
@@ -198,7 +198,7 @@ test('an object that is due without a notification is found by the poll every 3 
   await one.stop()
 }, 30_000)
 
-test('an object that is locked when it is due runs soon after the lock is released, although a rollback sends no notification', async () => {
+test('an object that is locked when it is due runs soon after the lock is released, even by a rollback', async () => {
   const connection = await database()
   const runs: { key: string; at: number }[] = []
   const one = engineProcess(connection, async ({ key }) => void runs.push({ key, at: Date.now() }))
@@ -275,7 +275,7 @@ test('an idle process sends three statements every 3 s, even while objects are d
   await one.stop()
 }, 30_000)
 
-test('the sweep finds objects that a process has claimed but does not run, as when their release was lost', async () => {
+test('the sweep runs objects that a process has claimed but does not run', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key, signal }) => {
     runs.push(key)
@@ -292,7 +292,7 @@ test('the sweep finds objects that a process has claimed but does not run, as wh
   await one.stop()
 }, 30_000)
 
-test('if a claim is lost on a broken connection, its object continues after the reconnection instead of after the lease', async () => {
+test('if the response to a claim is lost, the object runs after the reconnection, without waiting for the lease to expire', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()

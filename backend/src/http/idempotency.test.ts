@@ -132,7 +132,7 @@ test('if a process died before its commit, the key is free at once; if it died a
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('a change is rolled back when another process has taken over its claim', async () => {
+test('a change is rolled back if another process has taken over the call', async () => {
   const { db } = backend.platform
   const late = db.transaction().execute(async (tx) => {
     // The creation of a datacenter in the same city waits for this row, inside of its transaction.

@@ -87,7 +87,7 @@ const shape = {
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 const calls = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, one]) => ({ path, method, one })))
 
-test('the document has the form of OpenAPI 3.1', () => {
+test('the document is valid OpenAPI 3.1', () => {
   const validate = ajv.compile(shape)
   validate(document)
   expect(validate.errors ?? []).toEqual([])

@@ -4,7 +4,7 @@ import { budget } from './budget.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const never = () => new Promise<never>(() => undefined)
 
-test('the number of concurrent connections never exceeds the limit, whichever part opens them', async () => {
+test('the connections of all parts together never exceed the limit', async () => {
   const { run, state } = budget(3)
   let most = 0
   const act = async () => {

@@ -153,7 +153,7 @@ test('other hardware at the address is reported, and nothing but its identity is
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
-test('a result is reported for the state that the server had when the contact began, and a changed server is contacted again', async () => {
+test('if a server changes during a contact, the result is reported for its old state, and the server is contacted again', async () => {
   const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
   const asked = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<null>()
@@ -175,7 +175,7 @@ test('a result is reported for the state that the server had when the contact be
   ])
 })
 
-test('if a result could not be stored, the next contact reads it again', async () => {
+test('if an inventory could not be stored, the next contact reads it again', async () => {
   const fingerprint = await makeFleet({ policy, budget: budget() })
     .connection(watched(0))
     .maintenance((_, pin) => Promise.resolve(pin.fingerprint))

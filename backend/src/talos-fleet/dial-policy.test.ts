@@ -56,12 +56,12 @@ const hostile = [
   '',
 ]
 
-test.each(hostile)('%j is refused even if every network is listed', (address) => {
+test.each(hostile)('the address %j is refused even if every network is listed', (address) => {
   const policy = policyOf({ networks: everything })
   expect(policy.check(address, 50_000).ok).toBe(false)
 })
 
-test.each(hostile.filter((a) => a !== '127.20.1.1'))('%j is refused even with the simulator', (address) => {
+test.each(hostile.filter((a) => a !== '127.20.1.1'))('the address %j is refused even with the simulator', (address) => {
   expect(policyOf({ networks: everything, simulate: true }).check(address, 50_000).ok).toBe(false)
 })
 

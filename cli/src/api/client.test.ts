@@ -10,7 +10,7 @@ import { startCli } from '../testing/cli.ts'
 import { anOperation, aServer, id, pageOf } from '../testing/things.ts'
 
 describe('an expired access token', () => {
-  test('is refreshed once, with rotation, and the call is repeated', async () => {
+  test('an expired access token is refreshed once, with rotation, and the call is repeated', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -27,7 +27,7 @@ describe('an expired access token', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('is refreshed only once if many commands find it expired at the same time', async () => {
+  test('if many commands find an access token expired at the same time, it is refreshed only once', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -44,7 +44,7 @@ describe('an expired access token', () => {
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
   })
 
-  test('of an ended session is deleted, and the error explains how to sign in', async () => {
+  test('if the session has ended, the access token is deleted, and the error explains how to sign in', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
@@ -56,7 +56,7 @@ describe('an expired access token', () => {
     expect(await cli.sessions.read(api.url)).toBeNull()
   })
 
-  test('from STEELYARD_TOKEN is not refreshed', async () => {
+  test('an access token from STEELYARD_TOKEN is not refreshed', async () => {
     const api = await startApi()
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'from-elsewhere'
@@ -70,14 +70,14 @@ describe('an expired access token', () => {
 })
 
 describe('requests', () => {
-  test('send a token only to the address that issued it', async () => {
+  test('a token is sent only to the address that issued it', async () => {
     const [api, other] = [await startApi(), await startApi()]
     const cli = await startCli(api)
     expect(await cli.run(`server list --url ${other.url}`)).toMatchObject({ exit: 3 })
     expect(other.calls).toHaveLength(0)
   })
 
-  test('are validated against the contract before they are sent', async () => {
+  test('requests are validated against the contract before they are sent', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     const ran = await cli.run(`server rename ${id(1)} Not_A_Name`)
@@ -87,7 +87,7 @@ describe('requests', () => {
     expect(api.calls).toHaveLength(0)
   })
 
-  test('that write keep their Idempotency-Key in each retry', async () => {
+  test('a write keeps its Idempotency-Key in each retry', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     let tries = 0
@@ -109,7 +109,7 @@ describe('requests', () => {
     expect(api.callsOf(serverAdd).at(-1)!.headers['idempotency-key']).toBe('once')
   })
 
-  test('that change something without a key are not retried', async () => {
+  test('a write without a key is not retried', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverUpdate, (_, answer) => {
@@ -120,7 +120,7 @@ describe('requests', () => {
     expect(api.callsOf(serverUpdate)).toHaveLength(1)
   })
 
-  test('never send a password or token over a network without TLS', async () => {
+  test('a password or token is never sent over a network without TLS', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     expect(await cli.run('server list --url http://steelyard.example.com')).toMatchObject({
@@ -139,7 +139,7 @@ describe('a response', () => {
     ['invalid', 2],
     ['internal', 1],
     ['unavailable', 7],
-  ] as const)('with the error %s ends the command with exit code %i and the error message', async (code, exit) => {
+  ] as const)('a response with the error %s ends the command with exit code %i and the error message', async (code, exit) => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverUpdate, () => {
@@ -152,7 +152,7 @@ describe('a response', () => {
     expect(JSON.parse(json.err)).toEqual({ error: 'The sentence', code, fields: { name: 'Why' }, request_id: 'req-1' })
   })
 
-  test('from a server that is not Steelyard is reported as that', async () => {
+  test('the error says if the server is not Steelyard', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(serverList, (_, answer) => {
@@ -173,7 +173,7 @@ describe('a response', () => {
     expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
   })
 
-  test('that never comes is reported as an unreachable server', async () => {
+  test('a server that never responds is reported as unreachable', async () => {
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'x'
     const gone = createServer().listen(0, '127.0.0.1')

@@ -26,7 +26,7 @@ async function signedIn() {
 }
 
 describe('lists', () => {
-  test('are printed as tables, or with --json as the response of the API', async () => {
+  test('lists are printed as tables, or with --json as the response of the API', async () => {
     const { api, cli } = await signedIn()
     const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', resources: { ...aServer().resources, disks: [{ id: 'sda' }] } })]), total: 7 }
     api.on(serverList, () => page)
@@ -47,7 +47,7 @@ describe('lists', () => {
     })
   })
 
-  test('show the problem of a server with time and reason, and the field that the search matched', async () => {
+  test("the list of servers shows a server's problem, and the field that the search matched", async () => {
     const { api, cli } = await signedIn()
     const silent = aServer({ talos: { ...aServer().talos, reachable: false, unreachable_since: at, reason: 'connection refused' } })
     const dead = aServer({ id: id(2), name: 'x', status: 'ready', kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at } })
@@ -62,7 +62,7 @@ describe('lists', () => {
     expect(shown.out).toMatch(/^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
   })
 
-  test('of every other noun are printed', async () => {
+  test('the lists of all other nouns are printed', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterList, () => pageOf([aCluster()]))
     api.on(datacenterList, () => pageOf([poznan]))
@@ -76,7 +76,7 @@ describe('lists', () => {
 })
 
 describe('one object', () => {
-  test('is found by name or id', async () => {
+  test('an object is found by name or id', async () => {
     const { api, cli } = await signedIn()
     api.on(serverList, ({ query }) => pageOf([aServer({ id: id(2), name: `${query.q}-2` }), aServer({ name: 'brave-otter-042' })]))
     api.on(serverGet, ({ params }) => aServer({ id: params.id, talos: { ...aServer().talos, reason: 'evil\u001b[2J\nname' } }))
@@ -123,7 +123,7 @@ describe('one object', () => {
 describe('server confirm', () => {
   const unconfirmed = aServer({ identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' } })
 
-  test('sends the identity that was shown, after the user has answered yes', async () => {
+  test('server confirm sends the identity that was shown, after the user has answered yes', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => unconfirmed)
     api.on(serverConfirm, () => aServer())
@@ -137,7 +137,7 @@ describe('server confirm', () => {
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
   })
 
-  test('accepts the identity as options, and refuses a server that is confirmed already', async () => {
+  test('server confirm accepts the identity as options, and refuses a server that is confirmed already', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => aServer())
     api.on(serverConfirm, () => aServer())
@@ -158,7 +158,7 @@ describe('cluster create', () => {
     return { api, cli }
   }
 
-  test('resolves names to ids and calls the API', async () => {
+  test('cluster create resolves names to ids and calls the API', async () => {
     const { api, cli } = await ready()
     const ran = await cli.run(
       'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=nvme0n1 --workload-disk w-1=/dev/sda,w-1=sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
@@ -188,13 +188,13 @@ describe('cluster create', () => {
     ['--control-plane cp-1 --install-disk cp-1=../sda', 'A disk is given by its id or its device path, such as nvme0n1 or /dev/nvme0n1'],
     ['--control-plane cp-1 --vlan-id 4095', 'VLAN ID must be between 1 and 4094'],
     ['--control-plane cp-1 --pod-cidr 10.244.0.1/16', 'Pod CIDR must be a network'],
-  ])('refuses the options "%s" without sending a request', async (options, message) => {
+  ])('cluster create refuses the options "%s" without sending a request', async (options, message) => {
     const { api, cli } = await ready()
     expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
     expect(api.callsOf(clusterCreate)).toHaveLength(0)
   })
 
-  test('wipes a disk that is not empty only if the user names that disk, as an option or at the prompt', async () => {
+  test('cluster create wipes a disk that is not empty only if the user names that disk', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: '2 partitions: 1 vfat, 2 ext4' }
     api.on(serverGet, () => aServer({ id: id(1), name: 'cp-1', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
@@ -220,7 +220,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
   })
 
-  test('reads patches from files, for all servers or for one', async () => {
+  test('cluster create reads patches from files, for all servers or for one', async () => {
     const { api, cli } = await ready()
     const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) => join(cli.folder, name)) as [string, string, string]
     const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
@@ -244,7 +244,7 @@ describe('cluster create', () => {
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
   })
 
-  test('asks for the name of a disk of a replacement server that is not empty', async () => {
+  test('cluster replace asks for the name of a disk that is not empty', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
@@ -269,7 +269,7 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'naa.1=empty'])).exit).toBe(6)
   })
 
-  test('with --wait shows the steps, and exits with the result of the operation', async () => {
+  test('cluster create --wait shows the steps, and exits with the result of the operation', async () => {
     const { api, cli } = await ready()
     api.on(operationGet, () =>
       anOperation({ status: 'failed', reason: 'cp-1 does not answer', steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })] }),
@@ -282,7 +282,7 @@ describe('cluster create', () => {
     expect(ran.err).toContain('With one control plane, the cluster is down while that server is.')
   })
 
-  test('with --dry-run shows what would be done', async () => {
+  test('cluster create --dry-run shows what would be done', async () => {
     const { api, cli } = await ready()
     api.on(clusterPreview, () => ({
       servers: [{ node_id: id(1), name: 'cp-1', config: '', warnings: ['One disk only'] }],
@@ -299,7 +299,7 @@ describe('cluster create', () => {
 })
 
 describe('credentials', () => {
-  test('are printed, or written to a file that only the user can read', async () => {
+  test('credentials are printed, or written to a file that only the user can read', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterKubeconfig, () => 'apiVersion: v1\n')
     expect(await cli.run(`cluster kubeconfig ${id(20)}`)).toEqual({ exit: 0, out: 'apiVersion: v1\n', err: '' })

@@ -53,7 +53,7 @@ async function signedIn() {
 }
 const web = [{ id: id(20), name: 'web' }]
 
-test('the list shows the used addresses of subnets, or unknown if a cluster has not reported them', async () => {
+test('the list of subnets shows the used addresses, or "unknown" if a cluster has not reported them', async () => {
   const { api, cli } = await signedIn()
   api.on(subnetList, () =>
     pageOf([

@@ -15,7 +15,7 @@ const letIn = (api: TestApi) =>
   })
 
 describe('login', () => {
-  test('reads the password from standard input and removes only the last line ending', async () => {
+  test('login reads the password from standard input and removes only the last line ending', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -27,7 +27,7 @@ describe('login', () => {
     expect((await stat(dirname(cli.sessions.path))).mode & 0o777).toBe(0o700)
   })
 
-  test('prompts for missing values, the password without echo', async () => {
+  test('login prompts for missing values, for the password without echo', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -43,7 +43,7 @@ describe('login', () => {
     ])
   })
 
-  test('prints the error and stores nothing if it fails', async () => {
+  test('if login fails, it prints the error and stores nothing', async () => {
     const api = await startApi()
     const cli = await startCli()
     letIn(api)
@@ -61,7 +61,7 @@ describe('login', () => {
     expect(api.callsOf(authorize)).toHaveLength(1)
   })
 
-  test('is not retried while sign-ins are throttled', async () => {
+  test('login is not retried while sign-ins are throttled', async () => {
     const api = await startApi()
     const cli = await startCli()
     api.on(authorize, () => {
@@ -76,7 +76,7 @@ describe('login', () => {
 })
 
 describe('logout', () => {
-  test('ends the session on the server and locally', async () => {
+  test('logout ends the session on the server and locally', async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(authorizeLogout, () => undefined)
@@ -86,7 +86,7 @@ describe('logout', () => {
     expect(await cli.run(`logout --url ${api.url}`)).toMatchObject({ exit: 0, err: `Not signed in to ${api.url}\n` })
   })
 
-  test("deletes the local session even if the server can't be reached", async () => {
+  test("logout deletes the local session even if the server can't be reached", async () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.on(authorizeLogout, () => {
@@ -126,7 +126,7 @@ test('commands of the server program are run by that program, and fail in the st
   expect((await cli.run('--help')).out).not.toContain('doctor')
 })
 
-test('user add defaults to the least role and asks for the password twice', async () => {
+test('user add defaults to the role with the fewest rights, and asks for the password twice', async () => {
   const api = await startApi()
   const cli = await startCli(api)
   api.on(userCreate, ({ body }) => ({

@@ -125,7 +125,7 @@ export async function readAnswer(response: Response, text = false): Promise<unkn
   try {
     return (await response.json()) as unknown
   } catch {
-    throw new CallError('The answer could not be read.', { status: response.status })
+    throw new CallError('The response could not be read.', { status: response.status })
   }
 }
 

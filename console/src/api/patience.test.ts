@@ -56,7 +56,7 @@ test('a hanging attempt is shown, and all attempts end after 30 s', async () => 
   expect(undecided.get()).toBeNull()
 })
 
-test('two calls for one decision share one time limit of 30 s', async () => {
+test('two calls with one budget share a time limit of 30 s', async () => {
   const budget = patience()
   const first = patiently(
     budget,

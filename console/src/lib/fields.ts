@@ -9,7 +9,7 @@ export type Read<Body> = { ok: true; body: Body } | { ok: false; fields: Readonl
  */
 export function readBy<Schema extends z.core.$ZodType>(schema: Schema, asked: unknown, more: Readonly<Record<string, string>> = {}): Read<z.output<Schema>> {
   const read = schema['~standard'].validate(asked)
-  if (read instanceof Promise) throw new TypeError('A schema of the contract decides at once')
+  if (read instanceof Promise) throw new TypeError('A schema of the contract must validate synchronously')
   const fields: Record<string, string> = { ...more }
   for (const { path = [], message, ...more } of read.issues ?? []) {
     // For an invalid key of a record, the actual message is nested inside the issue.

@@ -8,7 +8,7 @@ const base64url = (text: string) =>
     .replaceAll('=', '')
 const token = (payload: unknown) => `e30.${base64url(JSON.stringify(payload))}.sig`
 
-test('reads a payload with non-ASCII text', () => {
+test('a payload with non-ASCII text is read', () => {
   expect(readClaims(token({ sub: 'u', sid: 's', email: 'ø@example.com', scopes: ['servers:read'], iat: 4, exp: 5 }))).toEqual({
     iat: 4,
     sub: 'u',

@@ -59,7 +59,7 @@ test('a start in an empty folder creates a database, and the next start uses it 
   await expect(server(folder).start()).rejects.toThrow(/incompatible with server/)
 })
 
-test('after a start was killed while it created the database, only its leftovers are removed', () => {
+test('if a start was killed while it created the database, the next start removes only the leftovers of that attempt', () => {
   const folder = temporaryFolder('half')
   for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow']) mkdirSync(path.join(folder, name))
   writeFileSync(path.join(folder, 'postgres.log'), '')
@@ -67,7 +67,7 @@ test('after a start was killed while it created the database, only its leftovers
   expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['escrow', 'postgres', 'postgres.log', 'postgres.old'])
 })
 
-test('a database server that outlived the program is adopted, not started twice', async () => {
+test('a start uses the database server that a killed program left running', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -118,7 +118,7 @@ test('the lock file of a dead server does not count as a running server', async 
   await two.stop()
 }, 60_000)
 
-test("another server's socket is not adopted", async () => {
+test('the socket of another database server is not used', async () => {
   const [a, b] = [temporaryFolder('pg'), temporaryFolder('pg')]
   const one = server(a)
   await one.start()
@@ -161,7 +161,7 @@ test('only one Steelyard uses a data folder; the error of a second one names the
   lockFolder(folder, testMachine)()
 })
 
-test('the lock of a dead process is acquired, even if another process has its process id now', () => {
+test('the lock of a dead process can be acquired, even if its process id belongs to another process now', () => {
   const folder = temporaryFolder('lock')
   const file = path.join(folder, 'steelyard.pid')
   writeFileSync(file, JSON.stringify({ pid: 4_194_303, began: '1' }))

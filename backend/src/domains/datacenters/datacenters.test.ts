@@ -60,7 +60,7 @@ test.each([
   ['a latitude beyond the pole', { latitude: 91, longitude: 0 }],
   ['a fifth tier', { tier: 5 }],
   ['an empty city', { city_name: '   ' }],
-])('%s is refused', async (_name, wrong) => {
+])('a datacenter with %s is refused', async (_name, wrong) => {
   const refused = await create('GDN', wrong)
   expect(refused.status).toBe(422)
   expect(Object.keys(refused.problem!.fields!)).toHaveLength(1)
@@ -115,7 +115,7 @@ test.each([
   ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1\u202f000\u202f000'],
   ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100\u202f000'],
   ['a long facility', { facility: 'x'.repeat(51) }, 'Facility must be no more than 50 characters'],
-])('%s is refused with its own message', async (_name, wrong, error) => {
+])('a datacenter with %s is refused with a message about that field', async (_name, wrong, error) => {
   expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })
 })
 
@@ -129,7 +129,7 @@ test('latitude and longitude can only be set together', async () => {
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null, longitude: null } })).answer).toMatchObject({ latitude: null, version: 3 })
 })
 
-test('an empty datacenter can get another unused index, and the numbering continues after it', async () => {
+test('an empty datacenter can get another unused index, and the next datacenter gets the index after that one', async () => {
   const [one, two] = [(await create('RZE')).answer!, (await create('RZE')).answer!]
   const change = (id: string, body: object) => operator.call(datacenterUpdate, { params: { id }, body })
   expect((await change(one.id, { index: 2 })).problem).toMatchObject({
@@ -159,7 +159,7 @@ test("the index of a datacenter in use can't change; sending the current index i
   expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
 })
 
-test('a server added concurrently with a change of the code is added before or after that change, never in between', async () => {
+test("a server added while a datacenter's code changes is added either before or after that change", async () => {
   const { db } = backend.platform
   for (let round = 0; round < 10; round++) {
     const { answer } = await create('UML')

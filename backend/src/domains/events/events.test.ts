@@ -115,7 +115,7 @@ test('a stream resumes after the last event that the reader received, without a 
   second.stop()
 })
 
-test('a reader that requests removed or unknown events is told to resync', async () => {
+test('a reader that requests removed or unknown events gets a resync event', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   await admin.call(datacenterCreate, { body: place('AAA') })
@@ -210,7 +210,7 @@ test('a process receives the events that another process published', async () =>
   stream.stop()
 })
 
-test('a slow reader is told to resync, and its buffer does not grow', async () => {
+test('a slow reader gets a resync event, and its buffer does not grow', async () => {
   const backend = await startBackend()
   const { db, tell } = backend.platform
   const stop = new AbortController()

@@ -78,7 +78,7 @@ describe('lists from the image factory', () => {
     expect(items.map((e) => e.name)).toEqual(items.map((e) => e.name).toSorted())
   })
 
-  test('are requested once for concurrent callers, and are cached for ten minutes', async () => {
+  test('a list is requested once for concurrent callers, and is cached for ten minutes', async () => {
     const { server, clock, client } = await simulated()
     await Promise.all(Array.from({ length: 20 }, () => client.versions()))
     expect(server.counters.calls).toBe(1)
@@ -90,7 +90,7 @@ describe('lists from the image factory', () => {
     expect(server.counters.calls).toBe(2)
   })
 
-  test('are returned with the reason while the factory is down, and the factory is not called again for a while', async () => {
+  test('while the factory is down, the cached list is returned with the reason, and the factory is not called for a while', async () => {
     const { server, clock, client } = await simulated()
     const { items } = await client.versions()
     await server.fault({ kind: 'down' })
@@ -102,7 +102,7 @@ describe('lists from the image factory', () => {
     expect((await client.versions(true)).reason).toBeNull()
   })
 
-  test('throw the reason if none was ever loaded, until the factory is back', async () => {
+  test('if a list was never loaded, its request fails with the reason until the factory is back', async () => {
     const { server, clock, client } = await simulated()
     await server.fault({ kind: 'down' })
     expect((await failing(client.versions())).message).toBe(`The image factory at ${server.url} refuses connections`)
@@ -111,7 +111,7 @@ describe('lists from the image factory', () => {
     expect((await client.versions()).items).toContain('v1.13.9')
   })
 
-  test('are cached for a limited number of versions', async () => {
+  test('lists are cached for a limited number of versions', async () => {
     const { calls, client } = await answering(json([]))
     for (let patch = 0; patch < 70; patch++) await client.extensions(`v1.13.${patch}`)
     await client.extensions('v1.13.69')
@@ -139,7 +139,7 @@ describe('a schematic', () => {
       { extraKernelArgs: ['-1', '-quiet', 'a: b', "'x'", '*x', 'on', '0x10', 'x#y', '{a}', '%x', '@x', '- ', '~', 'ip=::1'] },
     ],
   ]
-  test.each(examples)('with %s is known to the factory by the id that Steelyard computes', async (_name, schematic) => {
+  test.each(examples)('for a schematic with %s, Steelyard computes the same id as the factory', async (_name, schematic) => {
     const { server, client } = await simulated()
     const text = schematicText(schematic)
     const { id, simulated: isSimulated } = await client.register(text)
@@ -149,7 +149,7 @@ describe('a schematic', () => {
     expect(server.schematic(id)?.text).toBe(text)
   })
 
-  test('with an unknown field is refused with the message of the factory', async () => {
+  test('a schematic with an unknown field is refused with the message of the factory', async () => {
     const { server, client } = await simulated()
     const error = await failing(client.register('customization:\n    x: 1\n'))
     expect(error.kind).toBe('refused')
@@ -159,7 +159,7 @@ describe('a schematic', () => {
 })
 
 describe('failures of the image factory', () => {
-  test('a factory that is down is tried three times', async () => {
+  test('a call to a factory that is down is tried three times', async () => {
     const { calls, client } = await answering((request) => request.destroy())
     const { kind, message } = await failing(client.register('customization: {}\n'))
     expect({ kind, message }).toEqual({ kind: 'unreachable', message: expect.stringContaining('cannot be reached') as string })
@@ -296,7 +296,7 @@ describe('failures of the image factory', () => {
     expect((await failing(client.versions())).message).toContain('sent an invalid response: more than')
   })
 
-  test('a server that does not speak HTTP is reported as such', async () => {
+  test('an error says that the server does not speak HTTP', async () => {
     const { client } = await answering((request) => request.socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     expect((await failing(client.versions())).message).toMatch(/sent an invalid response|cannot be reached/)
   })

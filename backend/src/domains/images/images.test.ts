@@ -47,7 +47,7 @@ test('extensions are listed for a version, searched by name and description, and
 test.each([
   ['v1.11.6', 400, 'Talos v1.11.6 is not supported; choose 1.12 or 1.13'],
   ['v1.13.99', 422, 'The image factory does not build Talos v1.13.99'],
-])('extensions of %s are refused', async (version, status, error) => {
+])('a request for the extensions of Talos %s is refused', async (version, status, error) => {
   expect(await world.people.viewer.call(extensionList, { query: { version } })).toMatchObject({ status, problem: { error } })
 })
 
@@ -239,7 +239,7 @@ test('the datacenter of an image must match the datacenter of its token', async 
   expect(await create({ datacenter_id: randomUUID() })).toMatchObject({ status: 404, problem: { error: 'There is no such datacenter' } })
 })
 
-test("an ended token can't be used for an image, and images created with it earlier show that it has ended", async () => {
+test("a join token that has ended can't be used for a new image, and earlier images show that their token has ended", async () => {
   const [revoked, expiring] = [await token(), await token({ lifetime_hours: 1 })]
   const made = (await create({ token_id: revoked.id })).answer!
   await world.people.operator.call(joinTokenRevoke, { params: { id: revoked.id } })

@@ -39,7 +39,7 @@ const names = (list: { items: readonly { talos_version: string }[] }) => list.it
 const shipped = minors.map((m) => m.version).toReversed()
 
 describe('the offered versions', () => {
-  test('come from the image factory, newest first; prereleases and minors without a configuration generator are left out', async () => {
+  test('the offered versions come from the image factory, newest first, without prereleases and unsupported minors', async () => {
     const { offered } = await beside(['v1.11.6', 'v1.12.9', 'v1.13.0', 'v1.13.11', 'v1.13.9', 'v1.13.12-rc.0', 'v1.14.2', 'v1.13.0', 'main', ''])
     const list = await offered.list({})
     expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0', 'v1.12.9'])
@@ -49,7 +49,7 @@ describe('the offered versions', () => {
     expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.3')
   })
 
-  test('include, as default of a new cluster, the newest patch release that the factory builds', async () => {
+  test('the default for a new cluster is the newest patch release that the factory builds', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.13.10'])
     expect(offered.pairs()[0]!.talos).toBe(shipped[0])
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
@@ -64,7 +64,7 @@ describe('the offered versions', () => {
     expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
   })
 
-  test('are announced if new, as is the end of support', async () => {
+  test('new versions and the end of support are announced', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([
@@ -82,7 +82,7 @@ describe('the offered versions', () => {
     expect(before.offered.warnings('v1.13.11', '1.36.3')).toEqual([])
   })
 
-  test('are sorted with prereleases before their release, in their own order', () => {
+  test('prereleases are sorted by number, before their release', () => {
     const sorted = ['v1.13.0-alpha.1', 'v1.13.0-beta.0', 'v1.13.0-rc.0', 'v1.13.0-rc.10', 'v1.13.0', 'v1.13.10']
     expect(sorted.toReversed().toSorted(compareVersions)).toEqual(sorted)
   })
@@ -97,7 +97,7 @@ describe('an image factory', () => {
     ['is of a newer format', (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'), /not a list of versions/],
     ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /an unknown format/],
     ['never arrives', () => undefined, /did not answer within/],
-  ])('whose list %s leaves the built-in list in use, with the reason', async (_, answer, reason) => {
+  ])("if the factory's list %s, the built-in list stays in use, with the reason", async (_, answer, reason) => {
     const { offered } = await beside(answer)
     const list = await offered.list({})
     expect(list).toMatchObject({ source: 'shipped', reason: expect.stringMatching(reason) as string })
@@ -106,7 +106,7 @@ describe('an image factory', () => {
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
   })
 
-  test('that is slow delays a caller by at most two seconds, and its list is cached for the next caller', async () => {
+  test('a slow factory delays a caller by at most two seconds, and its list is cached for the next caller', async () => {
     let answerNow: (() => void) | null = null
     const { offered, clock } = await beside((_, response) => (answerNow = () => response.end('["v1.13.11"]')))
     const first = offered.list({})
@@ -117,7 +117,7 @@ describe('an image factory', () => {
     await expect.poll(() => offered.pairs()[0]!.talos).toBe('v1.13.11')
   })
 
-  test('that fails leaves its last list in use, and is called again every ten minutes', async () => {
+  test('if the factory fails, its last list stays in use, and the factory is called again every ten minutes', async () => {
     const { offered, clock, become } = await beside(['v1.13.10'])
     expect(names(await offered.list({}))).toEqual(['v1.13.10'])
     become(['v1.13.11', 'v1.13.10'])
@@ -133,7 +133,7 @@ describe('an image factory', () => {
     })
   })
 
-  test('that builds no supported minor leaves the built-in versions in use', async () => {
+  test('if the factory builds no supported minor, the built-in versions stay in use', async () => {
     const { offered } = await beside(['v1.14.2', 'v1.13.0-rc.0'])
     expect(names(await offered.list({}))).toEqual(shipped)
     expect(offered.problem('v1.13.9', '1.36.3')).toBeUndefined()

@@ -165,7 +165,7 @@ describe('queries with odd values from firmware or users', () => {
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
   })
 
-  test('UUIDs are case-insensitive; HEAD announces nothing; other methods are refused', async () => {
+  test('UUIDs are case-insensitive; a HEAD request announces nothing; other methods than GET are refused', async () => {
     const { id, token: own } = await make('case', { max_uses: 1 })
     const machine = uuid()
     const head = await backend.app.inject({ method: 'HEAD', url: `/join/${own}?${query(machine)}`, remoteAddress: '127.20.9.1' })
@@ -231,7 +231,7 @@ describe('the source address of an announcement', () => {
     ['a metadata service', '169.254.169.254', 'is link-local'],
     ['IPv6 link-local', 'fe80::1', 'is link-local'],
     ['this machine in IPv6', '::1', 'is no host of its own'],
-  ])('%s: the arrival and the audit log show the reason, and the address is not dialled', async (_what, from, reason) => {
+  ])('if the source address is %s, it is not dialled, and the arrival shows the reason', async (_what, from, reason) => {
     const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
     const answer = await announce(own, uuid(), from)
     expect([answer.statusCode, answer.body]).toEqual([200, harmless])
@@ -241,7 +241,7 @@ describe('the source address of an announcement', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
-  test('an address outside of the dial networks does not use the token; a later address inside does', async () => {
+  test('an announcement uses the token only if its address is in the dial networks', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
     const machine = uuid()
     await announce(own, machine, '10.0.0.5')

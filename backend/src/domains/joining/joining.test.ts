@@ -145,7 +145,7 @@ test('if a server returns at another address, its record is updated, with a note
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a board without a serial number announces itself later, with the unexpanded variable, and is registered', async () => {
+test('a board without a serial number announces itself with the unexpanded variable, and is registered', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
   expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
@@ -201,7 +201,7 @@ test('an announcement confirms a server that was added by address, but not a ser
 })
 
 // Must run before the tests that advance the clock: certificates are backdated by five minutes only, and would not be valid yet.
-test('a server of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
+test('if a server of a cluster announces itself, it is recognised, and nothing changes', { timeout: 90_000 }, async () => {
   const [node] = world.take(1) as [Server]
   const { operation, cluster } = await world.create([node])
   expect((await world.ended(operation.id, 60_000)).status).toBe('done')
@@ -258,7 +258,7 @@ describe('false announcements', () => {
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
-  test('a machine whose API never opens is abandoned with the reason after some minutes, and its next boot is treated as its first', async () => {
+  test("if a machine's API never opens, Steelyard gives up with the reason after some minutes; the next boot counts as the first", async () => {
     const { id, token } = await make('silent')
     const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
     await until(
@@ -309,7 +309,7 @@ describe('two machines with one UUID', () => {
   test.each([
     ['and one serial, as some boards are sold', undefined],
     ['and different serials', ['A-1', 'A-2']],
-  ])('%s: one is registered; the other raises an alarm on the registered server and receives nothing', async (_what, serials) => {
+  ])('of two machines with one UUID %s, one is registered; the other raises an alarm and receives nothing', async (_what, serials) => {
     const name = serials ? 'two-serials' : 'one-serial'
     const { id, token } = await make(name)
     const uuid = serials ? '03000200-0400-0500-0006-000700080009' : '03000200-0400-0500-0006-00070008000a'
@@ -352,7 +352,7 @@ test('sixty servers that boot concurrently are registered within 60 s, each exac
   expect(await uses(id)).toBe(60)
 })
 
-test("a server that is added by address waits for a person's confirmation", async () => {
+test("a server that is added by address waits for a user's confirmation", async () => {
   const [machine] = await simulator.boot({ kernel_command_line: 'talos.platform=metal' })
   await until(
     async () => machine!.stage.stage,

@@ -26,7 +26,7 @@ test('only the response to the creation contains the token and the kernel argume
   for (const text of [read.text, (await operator.call(joinTokenList)).text]) expect(text).not.toContain(token)
 })
 
-test('any process derives the same token text again for images', async () => {
+test('every process derives the same token text, which images need', async () => {
   const { id, token } = await made('again')
   const other = await startBackend({ beside: backend })
   for (const { domains } of [backend, other])
@@ -70,7 +70,7 @@ test.each([
   expect(Object.keys(problem!.fields!)).toEqual([field])
 })
 
-test('the status shows what ended a token, and the list can be filtered and sorted by status', async () => {
+test('the status shows why a token has ended, and the list can be filtered and sorted by status', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const add = async (name: string, more: object = {}) => (await admin.call(joinTokenCreate, { body: { name, ...more } })).answer!

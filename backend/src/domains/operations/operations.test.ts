@@ -92,7 +92,7 @@ test('an unchanged step writes nothing', async () => {
   expect(await version()).toBe(before)
 })
 
-test('a cancel request survives progress, wakes the reconciler, and is fulfilled when the operation ends', async () => {
+test('a cancel request wakes the reconciler and stays pending until the operation ends', async () => {
   const { id, target } = await begin()
   await write((tx) => operations.set(tx, id, { status: 'running' }))
   await backend.engine.settle()
@@ -133,7 +133,7 @@ test('only a failed operation can be retried; a retry runs its failed steps agai
   expect(woken).toEqual([target.id])
 })
 
-test('a retry waits for another operation on the same object', async () => {
+test('a retry is refused while another operation runs on the same object', async () => {
   const target = { kind: 'server' as const, id: randomUUID() as string, name: 'x' }
   const { id } = await begin(target)
   await write((tx) => operations.set(tx, id, { status: 'failed' }))
@@ -177,7 +177,7 @@ test('the overview shows running and failed operations', async () => {
   expect(answer!.servers.total).toBe(0)
 })
 
-test('the arguments of an operation are read back typed, with defaults for arguments that an older version did not store', async () => {
+test('arguments that an older version did not store get their defaults when an operation is read', async () => {
   const target = { id: randomUUID(), name: 'calm-otter-101' }
   const reset = { kind: 'serverReset', target, steps: [], queue: 'demo', arguments: { keep_workload_disks: true } } as const
   const { id } = await write((tx) => operations.create(tx, system, reset))
@@ -205,7 +205,7 @@ test('steps can be added while an operation runs, each only once', async () => {
   expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
 })
 
-test('an error of the reconciler is shown on the operation and its step, without secrets, until the next success', async () => {
+test('an error of the reconciler is shown on the operation and its step until the next success, without secrets', async () => {
   const { id } = await begin()
   await write((tx) => operations.step(tx, id, 'ask', { status: 'running' }))
   const look = async () => {

@@ -22,7 +22,7 @@ const context: RenderContext = {
   virtualIp: '10.0.0.100',
 }
 
-test('static-system of a control plane has disk, image, certificate names, host name and virtual address', () => {
+test('the layer static-system of a control plane has disk, image, certificate names, host name and virtual address', () => {
   expect(staticSystem(server, context).body).toBe(`machine:
   install:
     disk: /dev/nvme0n1
@@ -50,14 +50,14 @@ link: eth0
 `)
 })
 
-test('static-system of a worker has no part of the control plane', () => {
+test('the layer static-system of a worker has no settings of a control plane', () => {
   const { body } = staticSystem(server, { ...context, role: 'worker' })
   expect(body).not.toContain('apiServer')
   expect(body).not.toContain('Layer2VIPConfig')
   expect(body).toContain('certSANs:\n    - 10.0.0.5\n')
 })
 
-test('default-node is empty without a VLAN', () => {
+test('the layer default-node is empty without a VLAN', () => {
   expect(defaultNode(server, {}).body).toBe('')
 })
 

@@ -81,7 +81,7 @@ test.each([
     { is: 'refused', reason: "Cilium does not use the pool: Pool conflicts since range '203.0.113.64' overlaps�" },
   ],
   ['has invalid conditions', { metadata: { generation: 2 }, status: { conditions: ['x', null, 7] } }, { is: 'waiting' }],
-])('the state of a Cilium pool that %s', (_what, live, wanted) => {
+])('Steelyard recognises the state of a Cilium pool that %s', (_what, live, wanted) => {
   expect(acceptance(cilium, live, total)).toMatchObject(wanted)
 })
 
@@ -91,7 +91,7 @@ test.each([
   ['counts from before a change', { status: { assignedIPv4: 1, availableIPv4: 9 } }, { is: 'waiting' }],
   ['counts of the other family', { status: { assignedIPv6: 7, availableIPv6: 9 } }, { is: 'accepted', used: null }],
   ['invalid counts', { status: { assignedIPv4: 'x', availableIPv4: -0.5 } }, { is: 'accepted', used: null }],
-])('the state of a MetalLB pool with %s', (_what, live, wanted) => {
+])('Steelyard recognises the state of a MetalLB pool with %s', (_what, live, wanted) => {
   expect(acceptance(metallb, live, total)).toMatchObject(wanted)
 })
 

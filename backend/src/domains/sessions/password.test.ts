@@ -9,7 +9,7 @@ test('a hash is argon2id in the PHC format, with a new salt each time', async ()
   expect(await verifyPassword('correct horse batterY', a)).toEqual({ right: false, outdated: false })
 })
 
-test('accepts a hash of the reference implementation', async () => {
+test('a hash of the reference implementation is accepted', async () => {
   // argon2 "somesalt" -id -t 2 -m 16 -p 1 -l 32, of the reference implementation's test vectors (src/test.c).
   const vector = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   expect((await verifyPassword('password', vector)).right).toBe(true)

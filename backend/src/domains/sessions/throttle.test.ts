@@ -61,7 +61,7 @@ test('a known device is slowed down by its own failures, not by those of others 
   expect((await attempt(email, password, '10.0.0.9', cookie)).status).toBe(429)
 })
 
-test('a device counts as known only for accounts that it signed in to, and a forged cookie is ignored', async () => {
+test('a device is known only for accounts that have signed in on it, and a forged cookie is ignored', async () => {
   const backend = await proxied()
   const [a, b] = [await backend.signIn(), await backend.signIn()]
   const attempt = tries(backend)

@@ -31,7 +31,7 @@ function held(limits: Partial<typeof roomy> = {}) {
   }
 }
 
-test('a source with a hundred requests waits behind a source with its first request', async () => {
+test('the first request of a source is served before further requests of a source that sent a hundred', async () => {
   const { come, open, order } = held()
   const all = [...Array.from({ length: 50 }, (_, n) => come({ source: 'a' }, `a${n}`)), come({ source: 'b' })]
   await open(all)
@@ -51,7 +51,7 @@ test('of many new sources, the oldest and the newest are served first', async ()
   expect(order.slice(0, 4).toSorted()).toEqual(['0', '1', '8', '9'])
 })
 
-test('earlier requests of a source count against it', async () => {
+test('a new source is served before a source that has sent a request already', async () => {
   const { queue, come, open, order } = held()
   const all = [come({ source: 'guesser' }, 'guess 1')]
   await open(all)

@@ -29,7 +29,7 @@ test.each([
   ['a,b\n"c"d,e\n', 2, 'Text follows a closing quote'],
   ['"1\n2",b\n"c" ,e\n', 3, 'Text follows a closing quote'],
   ['a,b\rc,d\r', 1, 'A line must end with a line feed'],
-])('%j is reported with its line, and the rows before it are read', (text, line, message) => {
+])('the error in %j is reported with its line, and the rows before that line are read', (text, line, message) => {
   const { problem, records } = parseCsv(text)
   expect(problem).toEqual({ line, message })
   expect(records.every((r) => r.line < line)).toBe(true)

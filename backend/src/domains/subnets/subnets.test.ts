@@ -114,7 +114,7 @@ test('a private range may be used once per datacenter, a public range only once'
   })
 })
 
-test('a subnet’s name is unique across all datacenters', async () => {
+test('the name of a subnet is unique across all datacenters', async () => {
   await addSubnet(operator, poznan.id, 'taken', '10.30.0.0/24')
   const other = await addSubnet(operator, warsaw.id, 'other', '10.31.0.0/24')
   const sentence = 'Subnet name already exists. Please choose a different name.'
@@ -345,7 +345,7 @@ test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can
   expect((await operator.call(subnetRemove, { params: { id: subnet.id } })).status).toBe(204)
 })
 
-test('a concurrent assignment and removal end with the subnet removed or assigned', async () => {
+test('after a concurrent assignment and removal, the subnet is either assigned or removed', async () => {
   const place = await addDatacenter(operator, 'BZG')
   const cluster = await addCluster(backend, place.id, 'delta', elsewhere)
   const { subnets } = backend.domains

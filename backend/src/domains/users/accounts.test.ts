@@ -201,7 +201,7 @@ test.each([
   expect([refused.status, refused.problem?.fields]).toEqual([422, { password: sentence }])
 })
 
-test('a password may contain a name of three letters', async () => {
+test("a password may contain the user's name if the name has only three letters", async () => {
   expect((await admin.call(userCreate, { body: { email: 'ada@example.com', name: 'Ada', role: 'viewer', password: 'a granada for you' } })).status).toBe(201)
 })
 
@@ -247,7 +247,7 @@ test('by default a session ends after 8 h without use', async () => {
   expect((await own.call(sessionList, { query: { user_id: 'all' } }, { headers: { authorization: `Bearer ${access_token}` } })).answer!.total).toBe(1)
 })
 
-test('a call counts as use of the session, stored at most once a minute; the idle limit is a setting', async () => {
+test('a call counts as use of the session, which is stored at most once a minute; the idle limit is a setting', async () => {
   const own = await startBackend({ environment: { STEELYARD_SESSION_IDLE_HOURS: '0.1' } })
   const user = await own.signIn()
   const used = async () => (await own.platform.db.selectFrom('session').select('last_used_at').executeTakeFirstOrThrow()).last_used_at.getTime()

@@ -67,7 +67,7 @@ test.each([
   ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
   ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
   ['the largest response, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
-])('other clients are served while connections with 310 requests each read no response: %s', async (_what, count, bytes) => {
+])('other clients are served while attackers send requests and read no responses: %s', async (_what, count, bytes) => {
   const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
   const { slowestMs, statuses } = await bystander(pause(800))
   for (const socket of sockets) socket.destroy()

@@ -14,7 +14,7 @@ test('a user gets no more than their share, and requests of other users overtake
   for (const taken of await Promise.all(waiting)) expect(taken).toBeTypeOf('object')
 })
 
-test("the refusal of a request tells whether all places were taken or only the user's share", async () => {
+test("the error of a refused request shows whether all places or only the user's share were in use", async () => {
   const room = shares(2)
   const taken = await room.take(of('a', 1), 0)
   expect(await room.take(of('a', 1), 1)).toBe('own')

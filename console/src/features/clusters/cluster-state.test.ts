@@ -15,7 +15,7 @@ const server = {
 }
 const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
-test('a node is Not ready if Kubernetes says so, and Unknown if the Kubernetes API does not answer', () => {
+test('a node is shown as Not ready if Kubernetes reports that, and as Unknown if the Kubernetes API does not answer', () => {
   expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({ tone: 'ok', word: 'Ready', why: null })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
   expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
@@ -23,7 +23,7 @@ test('a node is Not ready if Kubernetes says so, and Unknown if the Kubernetes A
   expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
 })
 
-test('a ready cluster that needs a person is not shown as healthy', () => {
+test("a ready cluster that needs a user's action is not shown as healthy", () => {
   const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
   expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
   expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({ tone: 'danger', word: 'Ready', why: 'locked out' })
@@ -31,7 +31,7 @@ test('a ready cluster that needs a person is not shown as healthy', () => {
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
-test('without clusters, the reason why no keys can be shown is that there are none, not that each has its offer', () => {
+test('if there are no keys to show, the reason distinguishes having no clusters from all clusters having an offer', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
   expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })

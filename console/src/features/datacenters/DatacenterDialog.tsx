@@ -57,7 +57,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
       <div className={css['three']}>
         <Text name="country_code" label="Country code" {...ofCode(country ?? 'ISO 3166, such as PL')} maxLength={2} autoCapitalize="characters" />
         <Text name="city_code" label="City code" {...ofCode('UN/LOCODE, such as POZ')} maxLength={3} autoCapitalize="characters" />
-        <Text name="index" label="Index" optional={edit === null} {...ofCode('Empty is the next of the city')} maxLength={3} inputMode="numeric" />
+        <Text name="index" label="Index" optional={edit === null} {...ofCode('Leave empty for the next index in the city')} maxLength={3} inputMode="numeric" />
       </div>
       <p className="fs13 t2" aria-live="polite">
         {code === null ? (
@@ -73,8 +73,8 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
       <div className={css['pair']}>
         <Text name="facility" label="Facility" optional hint="The building, or who runs it" maxLength={50} />
         <Text name="address" label="Address" optional maxLength={200} />
-        <Choose name="tier" label="Tier" hint="What you declare; nobody has checked it" none="Unknown" options={tiers} />
-        <Area name="certifications" label="Certifications" optional hint="One a line, or commas between" rows={2} />
+        <Choose name="tier" label="Tier" hint="As you declare it; Steelyard does not check it" none="Unknown" options={tiers} />
+        <Area name="certifications" label="Certifications" optional hint="Separated by lines or commas" rows={2} />
         <Text name="latitude" label="Latitude" optional inputMode="decimal" placeholder="52.41" />
         <Text name="longitude" label="Longitude" optional inputMode="decimal" placeholder="16.93" />
         <Text name="power_capacity_kw" label="Power" optional inputMode="decimal" unit="kW" />

@@ -52,7 +52,7 @@ test('each invalid field has its own message', () => {
       city_name: 'Enter the name of the city',
       latitude: 'Latitude is a number from -90 to 90, such as 52.41',
       power_capacity_kw: 'Power is a number of kW from 0 to 1\u202f000\u202f000',
-      rack_capacity: 'Racks are a whole number from 0 to 100\u202f000',
+      rack_capacity: 'Racks must be a whole number from 0 to 100\u202f000',
     },
   })
 })

@@ -58,7 +58,7 @@ const sentences: Partial<Record<keyof Typed, string>> = {
   longitude: 'Longitude is a number from -180 to 180, such as 16.93',
   city_name: 'Enter the name of the city',
   power_capacity_kw: `Power is a number of kW from 0 to ${count(1_000_000)}`,
-  rack_capacity: `Racks are a whole number from 0 to ${count(100_000)}`,
+  rack_capacity: `Racks must be a whole number from 0 to ${count(100_000)}`,
 }
 const both = 'Enter both latitude and longitude, or neither'
 

@@ -20,7 +20,7 @@ type State =
   | { at: 'problem'; text: string; again: boolean }
   | { at: 'done' }
 
-const incomplete = 'This link is not complete: open it again as it was sent to you.'
+const incomplete = 'This link is incomplete. Open the whole link that was sent to you.'
 
 let taken = ''
 /** Returns the token and removes it from the URL, so that it is neither on the screen nor in the history. */
@@ -71,7 +71,7 @@ export function SetPassword() {
       ) : (
         <div className={css['form']}>
           <h1>{state.at === 'done' ? 'Your password is set' : 'Choose a new password'}</h1>
-          {state.at === 'looking' && <p role="status">Looking at the link</p>}
+          {state.at === 'looking' && <p role="status">Checking the link</p>}
           {state.at === 'problem' && <Problem text={state.text} />}
           {state.at === 'problem' && state.again ? (
             <ActionButton label="Try again" size="large" run={() => lookAt(token).then(setState)} />

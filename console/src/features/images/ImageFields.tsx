@@ -115,7 +115,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           name="kernelArgs"
           label="Extra kernel arguments"
           optional
-          hint={`One a line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
+          hint={`One per line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
           mono
           rows={3}
           autoCapitalize="none"
@@ -159,9 +159,9 @@ function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
   const chosen = tokens.find((t) => t.id === draft.token)
   const hint =
     draft.token === noToken
-      ? 'Servers that boot it wait in maintenance mode and do not announce themselves: add them by their address.'
+      ? 'Servers that boot the image wait in maintenance mode and do not announce themselves: add them by their address.'
       : chosen === undefined
-        ? 'Servers that boot it announce themselves with the token.'
+        ? 'Servers that boot the image announce themselves with the token.'
         : `${stateOf(chosen)}. Servers appear in ${chosen.datacenter?.code ?? 'no datacenter yet'} by themselves.`
   return (
     <Custom name="token" label="Join token" hint={hint}>

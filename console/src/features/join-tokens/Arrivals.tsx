@@ -54,7 +54,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
   return (
     <div className={css['arrivals']}>
       <div className={css['scroll']}>
-        <PlainTable className={css['tbl']} label={`What came through ${token.name}`} columns={arrivalColumns} rows={data.items} />
+        <PlainTable className={css['tbl']} label={`Servers announced with ${token.name}`} columns={arrivalColumns} rows={data.items} />
       </div>
       {data.total > arrivalsPerPage && <Pager page={page} perPage={arrivalsPerPage} total={data.total} plural="machines" onPage={setPage} />}
     </div>

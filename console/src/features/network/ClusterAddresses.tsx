@@ -59,7 +59,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
         empty={
           <Empty
             title="No subnets"
-            text="Services of type LoadBalancer get an address once a subnet of its datacenter is assigned to the cluster."
+            text="Assign a subnet of its datacenter to the cluster, so that Services of type LoadBalancer get addresses."
             actions={assign}
           />
         }

@@ -31,7 +31,7 @@ export function FirstSteps({ data }: { data: Overview }) {
       title: 'Add a datacenter',
       done: hasSite,
       text: 'The site where your servers stand.',
-      after: 'There is a datacenter to put servers in.',
+      after: 'A datacenter has been added.',
       ways: (
         <ActionButton label="Datacenters" to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} kind={next === 1 ? 'primary' : 'plain'} />
       ),

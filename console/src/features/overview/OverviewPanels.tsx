@@ -107,7 +107,7 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
 /** The subnets with the fewest free addresses. Each links to its address map. */
 export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
   return (
-    <Panel title="Subnets nearest to full" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
+    <Panel title="Fullest subnets" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
       {subnets.length === 0 ? (
         <p className={css['quiet']}>No cluster has reported its addresses in use yet.</p>
       ) : (

@@ -205,7 +205,7 @@ function BodyState({ problem, blank, count, warned, checking, versions }: BodySt
     if (blank) return ['off', 'Nothing written yet']
     if (count > 0) return ['danger', counted(count, 'problem')]
     if (checking) return ['busy', 'Checking']
-    return warned > 0 ? ['warn', `Talos takes it, with ${counted(warned, 'warning')}`] : ['ok', `Valid for Talos ${versions}`]
+    return warned > 0 ? ['warn', `Talos accepts it, with ${counted(warned, 'warning')}`] : ['ok', `Valid for Talos ${versions}`]
   })()
   return (
     <StatusDot quiet tone={tone}>

@@ -18,20 +18,20 @@ const patch = (name: string, weight: number, more: Partial<Patch> = {}): Patch =
 })
 
 describe('the patches table', () => {
-  it('searches by name, id and label', () => {
+  it('patches are searched by name, id and label', () => {
     const jumbo = patch('jumbo-frames', 500, { labels: { net: 'storage' } })
     expect(['', 'JUMBO', 'id-j', 'net=st'].map((q) => matches(jumbo, q))).toEqual([true, true, true, true])
     expect(matches(jumbo, 'net=x')).toBe(false)
   })
 
-  it('shows the layer with the highest precedence first, or sorts by a column', () => {
+  it('the patches table shows the layer with the highest precedence first, or is sorted by a column', () => {
     const layers = [patch('static-system', -999), patch('b', 500), patch('a', 500), patch('c', 520)]
     expect(sorted(layers, undefined).map((p) => p.name)).toEqual(['c', 'a', 'b', 'static-system'])
     expect(sorted(layers, 'name').map((p) => p.name)).toEqual(['a', 'b', 'c', 'static-system'])
     expect(sorted(layers, 'colour').map((p) => p.weight)).toEqual([-999, 500, 500, 520])
   })
 
-  it('names the layer that a line of the configuration comes from', () => {
+  it('each line of the configuration shows the layer that it comes from', () => {
     expect(layerOf('id-c', [patch('c', 520)])).toEqual({ name: 'c', weight: 520 })
     expect(layerOf('default-node', [])).toEqual({ name: 'default-node', weight: -888 })
     expect(layerOf('generated', [])).toEqual({ name: 'generated', weight: null })

@@ -47,13 +47,13 @@ function at(text: string) {
 const offered = (text: string) => suggestions(schema, at(text)).map((s) => s.label)
 
 describe('the path at the cursor', () => {
-  it('consists of the keys above the cursor, by their indentation', () => {
+  it('the path at the cursor consists of the keys above it, by their indentation', () => {
     expect(at('machine:\n  network:\n    |').path).toEqual(['machine', 'network'])
     expect(at('machine:\n  network:\n  |').path).toEqual(['machine'])
     expect(at('machine:\n  sysctls:\n    a: b\n\n  # remark\n  |')).toMatchObject({ path: ['machine'], siblings: ['sysctls'], inValue: false })
   })
 
-  it('includes list elements', () => {
+  it('the path at the cursor includes list elements', () => {
     expect(at('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |').path).toEqual(['machine', 'network', 'interfaces', '[]'])
     expect(at('machine:\n  network:\n    interfaces:\n      - mt|').path).toEqual(['machine', 'network', 'interfaces', '[]'])
     expect(at('machine:\n  network:\n    interfaces:\n    - interface: eth0\n      vlans:\n      - vlanId: 5\n        |').path).toEqual([
@@ -73,7 +73,7 @@ describe('the path at the cursor', () => {
     ])
   })
 
-  it('ends at the start of the YAML document, whose kind is known', () => {
+  it('the path at the cursor starts at the beginning of its YAML document, whose kind is known', () => {
     expect(at('machine:\n  network: {}\n---\napiVersion: v1alpha1\nkind: LinkConfig\n|')).toMatchObject({
       path: [],
       kind: 'LinkConfig',
@@ -83,7 +83,7 @@ describe('the path at the cursor', () => {
 })
 
 describe('the suggestions at the cursor', () => {
-  it('are the keys that are not present yet', () => {
+  it('the suggested keys are those that are not present yet', () => {
     expect(offered('|')).toEqual(['machine', 'cluster', 'apiVersion', 'kind', 'name', 'up'])
     expect(offered('machine:\n  |')).toEqual(['sysctls', 'network', 'kubelet'])
     expect(offered('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |')).toEqual(['mtu', 'mode', 'vlans'])
@@ -92,7 +92,7 @@ describe('the suggestions at the cursor', () => {
     expect(offered('kind: LinkConfig\n|')).toEqual(['apiVersion', 'name', 'up'])
   })
 
-  it('are the values that a key allows', () => {
+  it('the suggested values are those that the key allows', () => {
     expect(offered('machine:\n  kubelet:\n    registerWithFQDN: |')).toEqual(['true', 'false'])
     expect(offered('machine:\n  network:\n    interfaces:\n      - mode: |')).toEqual(['fast', 'slow'])
     expect(offered('machine:\n  sysctls:\n    a: |')).toEqual([])
@@ -101,7 +101,7 @@ describe('the suggestions at the cursor', () => {
 })
 
 describe('the hint of a key', () => {
-  it('has the type and description of the key', () => {
+  it('the hint of a key has its type and description', () => {
     const lines = 'machine:\n  sysctls:\n    vm.nr_hugepages: "1024"\n  network:\n    interfaces:\n      - mtu: 9000'.split('\n')
     expect(hint(schema, lines, 0)).toEqual({ key: 'machine', type: 'object', text: 'The machine.', values: [] })
     expect(hint(schema, lines, 2)).toEqual({ key: 'vm.nr_hugepages', type: 'string', text: 'A kernel parameter.', values: [] })
@@ -109,7 +109,7 @@ describe('the hint of a key', () => {
     expect(hint(schema, ['nonsense:'], 0)).toBeNull()
   })
 
-  it('is found in finite time if the schema is recursive', () => {
+  it('the hint of a key is found in finite time if the schema is recursive', () => {
     expect(nodesAt({ $ref: '#' }, ['a'], null)).toEqual([])
   })
 })

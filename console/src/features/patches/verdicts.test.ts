@@ -9,18 +9,18 @@ const free = { name: 'amber-falcon-204', cluster: null }
 const member = { name: 'amber-falcon-204', cluster: { name: 'poz-edge' } }
 
 describe('saving a patch', () => {
-  it('needs no confirmation while the server is in no cluster', () => {
+  it('saving a patch needs no confirmation while the server is in no cluster', () => {
     expect(savingQuestion(free, saying('at_install'))).toBeNull()
   })
 
-  it('shows what will happen on a server of a cluster', () => {
+  it('for a server of a cluster, the effect of saving a patch is shown', () => {
     expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({ danger: false, text: expect.stringContaining('does not reboot') })
     expect(savingQuestion(member, saying('reboot', 'sysctls of the kernel'))).toMatchObject({ label: 'Save and reboot', danger: true })
     expect(savingQuestion(member, saying('unknown', 'the server did not answer.'))?.text).toContain('not known: the server did not answer.')
     expect(savingQuestion(member, undefined)?.danger).toBe(true)
   })
 
-  it('warns of what it would break, and is then marked as dangerous', () => {
+  it('if saving a patch would break something, it is marked as dangerous, with a warning', () => {
     expect(savingQuestion(member, { ...saying('no_reboot'), warnings: [cutOff] })).toMatchObject({
       danger: true,
       text: expect.stringContaining('It stops DHCP on eth0.'),

@@ -16,7 +16,7 @@ const identity: Server['identity'] = { state: 'confirmed', uuid: 'u', serial: 's
 const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null, kubernetes: null }
 
 describe('the shown state of a server', () => {
-  it('shows whether a free server can be used, and why it is not eligible', () => {
+  it('a free server shows whether it can be used, or why it is not eligible', () => {
     expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null, trouble: null })
     expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] })).toMatchObject({
       why: 'not eligible',
@@ -25,7 +25,7 @@ describe('the shown state of a server', () => {
     expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
   })
 
-  it('warns if others have changed the configuration', () => {
+  it('a server shows a warning if others have changed its configuration', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
     expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'changed outside' })
   })
@@ -33,7 +33,7 @@ describe('the shown state of a server', () => {
   const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
   const now = Date.parse('2026-11-20T13:00:00Z')
 
-  it('shows Unreachable beside the status with time and reason, in red', () => {
+  it('an unreachable server shows this in red beside the status, with time and reason', () => {
     for (const [status, word] of [
       ['ready', 'Ready'],
       ['maintenance', 'Maintenance'],
@@ -48,7 +48,7 @@ describe('the shown state of a server', () => {
     expect(contactOf({ ...server, talos: silent }, now)).toEqual({ kind: 'silent', at: talos.last_contact_at })
   })
 
-  it('shows Node NotReady if Kubernetes reports it, even if Talos answers', () => {
+  it('a server shows Node NotReady if Kubernetes reports that, even if Talos answers', () => {
     const kubernetes = { ready: false, reason: 'Kubelet stopped posting node status', since: '2026-11-20T12:00:00Z' }
     expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
       tone: 'danger',
@@ -62,19 +62,19 @@ describe('the shown state of a server', () => {
     })
   })
 
-  it('shows the stage of Talos while it is busy', () => {
+  it('a busy server shows the stage of Talos', () => {
     expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing')
     expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
   })
 
-  it('distinguishes a server that was never contacted from one that never answered', () => {
+  it('a server that was never contacted looks different from one that never answered', () => {
     const never = { ...talos, last_contact_at: null }
     expect(contactOf({ ...server, talos: { ...never, reachable: null } })).toEqual({ kind: 'never', silent: false })
     expect(contactOf({ ...server, talos: { ...never, reachable: false } })).toEqual({ kind: 'never', silent: true })
     expect(contactOf(server)).toEqual({ kind: 'answered', at: talos.last_contact_at })
   })
 
-  it('treats a silent server with an operation as away for 15 minutes, then as unreachable', () => {
+  it('a silent server with a running operation is shown as away for 15 minutes, then as unreachable', () => {
     const dark = { ...server, operation_id: 'o', talos: { ...silent, stage: 'installing' as const } }
     expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
     expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({ why: 'installing', trouble: null })

@@ -27,8 +27,8 @@ export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
     },
   })
   return (
-    <FormDialog form={form} width="36rem" title={`Import new secrets of ${cluster.name}`} submit="Import" busyText="Asking its machines">
-      <p className="fs13 t2">They are checked against the machines of the cluster before they are kept. Nothing is sent to a machine.</p>
+    <FormDialog form={form} width="36rem" title={`Import new secrets of ${cluster.name}`} submit="Import" busyText="Querying its machines">
+      <p className="fs13 t2">The secrets are checked against the machines of the cluster before they are stored. Nothing is sent to a machine.</p>
       <ProofFields form={form} />
     </FormDialog>
   )

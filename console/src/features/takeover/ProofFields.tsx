@@ -56,7 +56,7 @@ export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKu
     <>
       <div className="row">
         <Segmented<ProofKind>
-          label="What opens the cluster"
+          label="Credentials of the cluster"
           size="medium"
           value={form.values.kind}
           options={[

@@ -84,7 +84,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
               name="addresses"
               label="Control planes"
               optional={typed.kind === 'talosconfig'}
-              hint={typed.kind === 'talosconfig' ? 'Default: the endpoints of the talosconfig' : 'The address of one is enough'}
+              hint={typed.kind === 'talosconfig' ? 'Default: the endpoints of the talosconfig' : 'The address of one control plane is enough'}
               mono
               placeholder="10.0.4.11"
             />
@@ -99,7 +99,13 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
             </div>
             <Problem text={form.problem ?? taking.problem} />
             <div className={css['buttons']}>
-              <Button type="submit" kind={looked === null ? 'primary' : 'plain'} busy={busy} busyText="Asking its machines" can={allowed(clusterImportPreview)}>
+              <Button
+                type="submit"
+                kind={looked === null ? 'primary' : 'plain'}
+                busy={busy}
+                busyText="Querying its machines"
+                can={allowed(clusterImportPreview)}
+              >
                 {looked === null ? 'Look at the cluster' : 'Look again'}
               </Button>
               <AsCommand

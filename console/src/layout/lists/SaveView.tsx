@@ -13,7 +13,7 @@ export default function SaveView({ taken, onSave }: { taken: readonly string[]; 
   const { close } = useDialog()
   const form = useForm({
     initial: { name: '' },
-    read: ({ name }) => readBy(z.pick(SavedView, { name: true }), { name }, taken.includes(name) ? { name: 'You have a view of this name' } : {}),
+    read: ({ name }) => readBy(z.pick(SavedView, { name: true }), { name }, taken.includes(name) ? { name: 'You already have a view with this name' } : {}),
     send: ({ name }) => onSave(name),
     done: () => close(),
   })

@@ -7,7 +7,7 @@ const FormContext = createContext<FormFields | null>(null)
 
 function useFormFields(): FormFields {
   const fields = useContext(FormContext)
-  if (fields === null) throw new Error('A field stands outside of Form')
+  if (fields === null) throw new Error('A field must be inside a Form')
   return fields
 }
 

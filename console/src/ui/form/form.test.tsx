@@ -65,7 +65,7 @@ const save = () => userEvent.click(screen.getByRole('button', { name: 'Save' }))
 
 afterEach(cleanup)
 
-test('shows an error after the field loses focus, and hides it when the value is valid', async () => {
+test('a field shows its error after it loses focus, until the value is valid', async () => {
   render(<Example send={sending()} />)
   await userEvent.type(field('VLAN ID'), 'x')
   expect(field('VLAN ID').getAttribute('aria-invalid')).toBeNull()
@@ -76,14 +76,14 @@ test('shows an error after the field loses focus, and hides it when the value is
   expect(field('VLAN ID').getAttribute('aria-invalid')).toBeNull()
 })
 
-test('shows no error when Tab passes through an empty field', async () => {
+test('an empty field shows no error when Tab passes through it', async () => {
   render(<Example send={sending()} />)
   await userEvent.click(field('Name'))
   await userEvent.tab()
   expect(said('Name')).toBe('A short one')
 })
 
-test('does not send invalid values: shows all errors and focuses the first invalid field', async () => {
+test('a form with invalid values is not sent: it shows all errors and focuses the first invalid field', async () => {
   const send = sending()
   render(<Example send={send} />)
   await userEvent.type(field('VLAN ID'), 'x')
@@ -93,7 +93,7 @@ test('does not send invalid values: shows all errors and focuses the first inval
   expect(send).not.toHaveBeenCalled()
 })
 
-test('sends the values as the schema parses them, trimmed', async () => {
+test('a form sends the values as the schema parses them, trimmed', async () => {
   const send = sending()
   render(<Example send={send} />)
   await userEvent.type(field('Name'), ' poz ')
@@ -104,7 +104,7 @@ test('sends the values as the schema parses them, trimmed', async () => {
   await waitFor(() => expect(send).toHaveBeenCalledWith({ name: 'poz', vlan_id: 7, exclude: ['a', 'b'], first: true }, expect.any(String)))
 })
 
-test('shows an error of the API at its field, which gets the focus; the error disappears when any value changes', async () => {
+test('an error of the API is shown at its field, which gets the focus, until any value changes', async () => {
   render(<Example send={() => Promise.reject(new Refused('Not valid', 422, { 'exclude.1': 'Line 2 is no address' }))} />)
   await userEvent.type(field('Name'), 'poz')
   await save()
@@ -115,14 +115,14 @@ test('shows an error of the API at its field, which gets the focus; the error di
   expect(field('Exclude').getAttribute('aria-invalid')).toBeNull()
 })
 
-test('shows an error that names no field at the end of the form', async () => {
+test('an error that names no field is shown at the end of the form', async () => {
   render(<Example send={() => Promise.reject(new Refused('It is in use', 409, { elsewhere: 'no' }))} />)
   await userEvent.type(field('Name'), 'poz')
   await save()
   expect((await screen.findByRole('alert')).textContent).toBe('It is in use')
 })
 
-test('retries the same values with the same key, and uses a new key for other values or after a refusal', async () => {
+test('a form retries the same values with the same key, and uses a new key for other values or after a refusal', async () => {
   const keys: string[] = []
   let failure: Error | null = new Refused('No answer', 0)
   const send = (_: unknown, key: string) => {
@@ -148,7 +148,7 @@ test('retries the same values with the same key, and uses a new key for other va
   expect(new Set(keys.slice(5)).size).toBe(2)
 })
 
-test('ignores a second click while it sends', async () => {
+test('a form ignores a second click while it is being sent', async () => {
   let answer = () => undefined as void
   const send = sending().mockImplementation(() => new Promise<void>((resolve) => (answer = resolve)))
   const done = vi.fn<() => void>()
@@ -164,7 +164,7 @@ test('ignores a second click while it sends', async () => {
   expect(done).toHaveBeenCalledTimes(1)
 })
 
-test('detects changed values, and resets to the initial values', async () => {
+test('a form detects changed values, and can be reset to the initial values', async () => {
   render(<Example send={sending()} />)
   expect(state().dirty).toBe(false)
   await userEvent.type(field('Name'), 'a')

@@ -76,6 +76,6 @@ export const DialogContext = createContext<DialogScope | null>(null)
 
 export function useDialog(): DialogScope {
   const scope = useContext(DialogContext)
-  if (scope === null) throw new Error('A dialog stands outside of DialogContext')
+  if (scope === null) throw new Error('A dialog must be inside a DialogContext')
   return scope
 }

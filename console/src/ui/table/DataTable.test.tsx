@@ -44,7 +44,7 @@ const selected = () => document.querySelector('output')?.textContent
 
 afterEach(cleanup)
 
-test('a column header sorts the rows, in reverse at the second press, and announces the direction', async () => {
+test('pressing a column header sorts the rows, a second press reverses the order, and the direction is announced', async () => {
   const onSort = vi.fn<(sort: string) => void>()
   const { rerender } = render(<Example sort="cores" onSort={onSort} />)
   await userEvent.click(table().getByRole('button', { name: /^Name/ }))
@@ -76,7 +76,7 @@ test("a disabled row gives the reason and can't be selected", async () => {
   expect(selected()).toBe('a c')
 })
 
-test('deselected columns are hidden, fixed columns stay', () => {
+test('deselected columns are hidden, but fixed columns stay', () => {
   render(<Example shown={[]} />)
   expect(
     table()

@@ -62,7 +62,7 @@ export function EventTable({ noun, rows, sources = false, error, onRetry }: Even
       error={error}
       onRetry={onRetry}
       grows
-      empty={<Empty title="Nothing happened yet" text={`What is done to this ${noun}, and by whom, is written down here.`} />}
+      empty={<Empty title="No events yet" text={`Events of this ${noun} appear here, with who caused them.`} />}
     />
   )
 }

@@ -192,7 +192,7 @@ test('after an upgrade outside of Steelyard, the cluster shows the new version, 
   expect(told!.message).toContain('Talos v1.13.10')
 })
 
-test("a changed Kubernetes certificate authority is named, can't be kept as a patch, and is shown on the cluster", async () => {
+test("a changed Kubernetes certificate authority is shown on the server and the cluster, and can't be kept as a patch", async () => {
   const { parts, main } = await split()
   const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
   const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -40,7 +40,7 @@ export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
                   <Icon name="alert" className="c-danger" />
                   <span>
                     <DiskToWipe one={one} />
-                    <span className={css['about']}>It has no WWID and no serial of its own to name it by: choose another disk, or empty it first.</span>
+                    <span className={css['about']}>It has no unique WWID or serial, so it can't be confirmed: choose another disk, or empty it first.</span>
                   </span>
                 </>
               ) : (
@@ -63,7 +63,7 @@ export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks
       <DiskChecks
         disks={disks}
         {...ticks}
-        text="These disks hold something, or may. Confirm each one: what is on it is lost. The installation wipes the install disk; workload disks are wiped when their server leaves the cluster."
+        text="These disks have content, or may have. Confirm each one: its content is lost. The installation wipes the install disk; workload disks are wiped when their server leaves the cluster."
       />
     </Panel>
   )

@@ -6,7 +6,7 @@ const unwise = { check: 'warning', ok: true, message: 'With one control plane, t
 const fine = { check: 'name', ok: true, message: 'The name is free' }
 const servers = [{ node_id: 'a', name: 'web-1', config: '', warnings: ['Talos is installed on /dev/sda already; it is kept'] }]
 
-test('a failed check is an error that disables the creation and is its reason; a risky choice is only a warning', () => {
+test('a failed check disables the creation and is shown as the reason; a risky choice causes only a warning', () => {
   expect(findingsOf({ checks: [fine, taken, taken, unwise], servers })).toEqual({
     errors: [taken.message],
     warnings: [unwise.message, 'web-1: Talos is installed on /dev/sda already; it is kept'],

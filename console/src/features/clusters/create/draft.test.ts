@@ -176,7 +176,7 @@ test('an even number of control planes is refused, and a single one causes a war
   expect(canReview(filled)).toEqual({ ok: true })
 })
 
-test('the sum is unknown if the hardware of one server is unknown', () => {
+test('the total capacity is unknown if the hardware of one server is unknown', () => {
   const known = ids.map((id) => server(id))
   expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
   expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, resources: { ...s.resources, memory: [] } } : s)) as never).units).toBeNull()

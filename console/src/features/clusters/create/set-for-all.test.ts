@@ -22,7 +22,7 @@ const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), ser
 
 const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
 
-test('a choice applies to every selected server that supports it, and shows to how many', () => {
+test('a choice applies to every selected server that supports it, and its label has the number of these servers', () => {
   let chosen = taking(fleet)
   const pick = (...path: string[]) => {
     let items = setForAll(
@@ -43,7 +43,7 @@ test('a choice applies to every selected server that supports it, and shows to h
   }
   expect(pick('Role', 'Worker')).toBeUndefined()
   expect(Object.values(chosen).map((c) => [c.role, c.roleSet])).toEqual(Array.from({ length: 3 }, () => ['worker', true]))
-  pick('Role', 'As proposed: the smallest are control planes')
+  pick('Role', 'As proposed: the smallest servers are control planes')
   expect(Object.values(chosen).every((c) => c.role === 'control_plane' && !c.roleSet)).toBe(true)
   expect(pick('Workload interface', 'eth1')).toBe('1 of 3')
   expect(Object.values(chosen).map((c) => c.link)).toEqual(['eth1', '', ''])
@@ -66,14 +66,14 @@ test('a choice applies to every selected server that supports it, and shows to h
   expect(sent()).toEqual([undefined, undefined, undefined])
 })
 
-test('replacing a patch drafted for a single server is announced first', () => {
+test('before the patch of a single server is replaced, the dialog says so', () => {
   const other = { ...edge, name: 'ntp' }
   const three = [
     { name: 'a', draft: edge },
     { name: 'b', draft: other },
     { name: 'c', draft: undefined },
   ]
-  expect(replacedText(three, edge)).toBe('It replaces what is drafted so far: ntp of b.')
+  expect(replacedText(three, edge)).toBe('It replaces these drafted patches: ntp of b.')
   expect(replacedText([three[0]!, three[2]!], edge)).toBeNull()
   const items = setForAll(
     { ...taking(fleet), a: { ...taking(fleet)['a']!, patch: edge } },

@@ -40,7 +40,7 @@ export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined)
 export function replacedText(servers: readonly { name: string; draft: NewPatch | undefined }[], one: NewPatch | undefined): string | null {
   const others = servers.filter((s) => s.draft !== undefined && JSON.stringify(s.draft) !== JSON.stringify(one))
   if (others.length === 0) return null
-  return `It replaces what is drafted so far: ${others.map((s) => `${s.draft!.name} of ${s.name}`).join(', ')}.`
+  return `It replaces these drafted patches: ${others.map((s) => `${s.draft!.name} of ${s.name}`).join(', ')}.`
 }
 
 /**
@@ -67,7 +67,7 @@ export function setForAll(
         { label: 'Control plane', run: () => each(() => ({ role: 'control_plane', roleSet: true })) },
         { label: 'Worker', run: () => each(() => ({ role: 'worker', roleSet: true })) },
         'rule',
-        { label: 'As proposed: the smallest are control planes', run: () => onSet(propose(settingAll(chosen, taken, () => ({ roleSet: false })))) },
+        { label: 'As proposed: the smallest servers are control planes', run: () => onSet(propose(settingAll(chosen, taken, () => ({ roleSet: false })))) },
       ],
     },
     {
@@ -84,7 +84,7 @@ export function setForAll(
     {
       label: 'Install disk',
       items: [
-        { label: 'The smallest empty one that is large enough', run: () => each((s, now) => onDisk(firstDisk(s)?.id ?? now.installDisk, now)) },
+        { label: 'The smallest empty disk that is large enough', run: () => each((s, now) => onDisk(firstDisk(s)?.id ?? now.installDisk, now)) },
         ...disks.map(([id, n]) => ({
           label: id,
           ...some(n),

@@ -126,7 +126,7 @@ function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
   if (troubles.length === 0) return null
   return (
     <Alert tone="warn" className={css['troubles'] ?? ''}>
-      <b>Something that Steelyard does for this cluster fails.</b> Steelyard tries again by itself.
+      <b>Steelyard cannot complete a task for this cluster.</b> Steelyard tries again by itself.
       <ul>
         {troubles.map(({ node_id, message }) => (
           <li key={message}>
@@ -181,7 +181,7 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
     <Panel title="Access">
       <div className="stack stack3">
-        <p className="fs13 t2">Each download is made for you now and is valid for 24 hours. Every download is recorded in the audit log.</p>
+        <p className="fs13 t2">Each download is created for you and is valid for 24 hours. Every download is recorded in the audit log.</p>
         <div className="row wrap">
           <ActionButton {...kubeconfigAction(c)} />
           <ActionButton {...talosconfigAction(c)} />
@@ -217,14 +217,14 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
           ['Kubernetes', versionShown(c.kubernetes_version)],
           ['Talos', versionShown(c.talos_version)],
           ['API endpoint', endpointOf(c)],
-          ['Held by', c.virtual_ip ? 'The control planes together: a virtual IP' : 'A fixed address or name'],
+          ['Endpoint type', c.virtual_ip ? 'Virtual IP, shared by the control planes' : 'Fixed address or name'],
           ['VLAN ID', c.vlan_id ?? 'None, untagged'],
           ['Pod CIDR', mono(c.pod_cidr)],
           ['Service CIDR', mono(c.service_cidr)],
         ]}
       />
     </Panel>
-    <Panel title="End the cluster">
+    <Panel title="Delete the cluster">
       <div className="stack stack3">
         <p className="fs13 t2">
           Deleting resets its servers, workers first: what the cluster holds is wiped, Talos stays installed, and the servers are free again once a person has

@@ -46,7 +46,7 @@ export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen:
   const all = useQuery(operationsOf(cluster.id))
   const id = chosen ?? all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
   if (id === undefined) {
-    return all.data ? <Empty boxed title="Nothing has been done to this cluster" /> : <Pending of={all} />
+    return all.data ? <Empty boxed title="No operation has run on this cluster" /> : <Pending of={all} />
   }
   return (
     <OperationView key={id} id={id} cluster={cluster}>
@@ -243,7 +243,7 @@ function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProps) {
       <div className="row wrap">
         {children}
         <a className="fs13" href={paths.server(server.node_id, 'logs')}>
-          {failed ? 'Its log now' : 'All logs'}
+          {failed ? 'Current log' : 'All logs'}
         </a>
       </div>
     </>

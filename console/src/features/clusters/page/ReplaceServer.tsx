@@ -57,7 +57,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
       title={`Replace ${server.name}`}
       submit="Replace server"
       busyText="Replacing"
-      can={chosen === '' ? no('Choose the server that takes its place') : canWipe(disks, confirmedOf(disks, ticked))}
+      can={chosen === '' ? no('Choose the replacement server first') : canWipe(disks, confirmedOf(disks, ticked))}
       command={
         <AsCommand
           complete={chosen !== ''}
@@ -65,7 +65,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
         />
       }
     >
-      <p className="fs13 t2">The creation continues with the other server. {server.name} is reset if it got a configuration, and is free again.</p>
+      <p className="fs13 t2">The creation continues with the replacement server. {server.name} is reset if it has a configuration, and becomes free.</p>
       {data !== undefined && options.length === 0 ? (
         <Alert tone="warn">No other server of {cluster.datacenter.code} may join a cluster now.</Alert>
       ) : (

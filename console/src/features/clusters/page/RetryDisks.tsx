@@ -47,7 +47,7 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
         disks={disks}
         ticked={ticked}
         onTick={setTicked}
-        text="The content of these disks has changed since it was confirmed that they may be wiped. Confirm each disk again: what is on it is lost."
+        text="The content of these disks has changed since they were confirmed. Confirm each disk again: its content is lost."
       />
     </FormDialog>
   )

@@ -56,7 +56,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
         !body.force ||
         confirm({
           title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
-          label: 'Take away at once',
+          label: 'Unassign at once',
           text:
             losing > 0
               ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: nobody can reach them by these addresses any more.`
@@ -165,7 +165,7 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
     >
       {preview.provider === null && (
         <div className={css['note']}>
-          <Alert tone="warn">Which load balancer hands out addresses in {cluster.name} is not known. Copy the manifest for the one that is installed.</Alert>
+          <Alert tone="warn">The load balancer of {cluster.name} is not known. Copy the manifest for the one that is installed.</Alert>
         </div>
       )}
       <div className={css['diff']}>
@@ -201,10 +201,10 @@ function Losing({ preview, subnets, force, onForce }: LosingProps) {
           {force
             ? preview.losing.length > 0
               ? 'They lose their addresses at once.'
-              : 'No Service was seen with such an address. A Service that gets one meanwhile loses it at once.'
-            : 'No new address is handed out. A subnet is unassigned after none of its addresses is in use. Until then it drains, and Services keep the addresses that they have.'}
+              : 'No Service has an address of these subnets. A Service that gets one in the meantime loses it at once.'
+            : 'No new address is assigned. A subnet drains until none of its addresses is in use: Services keep the addresses that they have.'}
         </p>
-        <Checkbox label="Don't wait: take the addresses away at once" checked={force} onChange={onForce} />
+        <Checkbox label="Don't wait: Services lose their addresses at once" checked={force} onChange={onForce} />
       </div>
     </Panel>
   )

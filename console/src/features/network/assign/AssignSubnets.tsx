@@ -155,7 +155,7 @@ function ChooseCluster({ clusters, given, chosen, onChoose }: ChooseClusterProps
       <Empty
         boxed
         title="No clusters yet"
-        text="Subnets are assigned to a cluster, which hands out their addresses to its Services."
+        text="Subnets are assigned to a cluster, which assigns their addresses to its Services."
         actions={<ActionButton label="Create cluster" kind="primary" icon="add" to={paths.createCluster()} />}
       />
     )

@@ -41,7 +41,7 @@ test('only a cluster of the same datacenter can be selected; other clusters show
   expect(canChoose({ ...cluster, status: 'deleting' }, [])).toEqual({ ok: false, reason: 'The cluster is being deleted' })
 })
 
-test('the resulting subnets of the cluster are its current ones minus the removed plus the added', () => {
+test('the cluster gets its current subnets without the removed ones and with the added ones', () => {
   const choice = choiceOf(cluster, [mine, theirs, shared, free], [free.id, shared.id], [mine.id])
   expect([names(choice.wanted), names(choice.added), names(choice.removed)]).toEqual([['net-3', 'net-4'], ['net-3', 'net-4'], ['net-1']])
   expect(choice.free.map(({ subnet: s, can }) => [s.name, can.ok])).toEqual([
@@ -56,7 +56,7 @@ test('a subnet that was assigned to another cluster in the meantime is not added
   expect(choice.free[0]!.can).toEqual({ ok: false, reason: 'net-2 is assigned to poz-other' })
 })
 
-test('a reviewed choice is outdated after somebody else changes the subnets involved', () => {
+test('a choice is outdated if somebody else changes one of its subnets after the review', () => {
   const reviewed = choiceOf(cluster, [mine, free], [free.id], [])
   const now = (...all: Subnet[]) => sameWish(reviewed, choiceOf(cluster, all, [free.id], []))
   expect(now(free, mine)).toBe(true)

@@ -26,7 +26,7 @@ export function SpacePanel({ draft }: { draft: SubnetDraft }) {
     <aside className={css['space']} aria-label="The space">
       <Panel title="The space" note={space?.type}>
         {space === null || picture === null ? (
-          <p className="fs13 t2">How many addresses there are, and a picture of them, once the CIDR, gateway and exclusions are right.</p>
+          <p className="fs13 t2">The number of addresses and a map appear here when CIDR, gateway and exclusions are valid.</p>
         ) : (
           <div className="stack">
             <div aria-live="polite">

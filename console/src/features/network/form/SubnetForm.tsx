@@ -43,7 +43,7 @@ const purposes = [
   { value: 'workload', text: 'Workload' },
   { value: 'management', text: 'Management' },
 ] as const
-const purposeHints = { workload: 'A cluster hands out its addresses', management: 'Carries the addresses of servers; clusters may share it' } as const
+const purposeHints = { workload: 'A cluster assigns its addresses to Services', management: 'Carries the addresses of servers; clusters may share it' } as const
 
 interface SubnetFormProps {
   subnet: Subnet | null
@@ -157,7 +157,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                   }}
                 />
               </div>
-              <Text name="gateway" label="Gateway" optional hint="The router's address in the subnet; never handed out" mono />
+              <Text name="gateway" label="Gateway" optional hint="The router's address in the subnet; never assigned to a Service" mono />
               <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; none where it comes untagged" inputMode="numeric" className="num" />
               <Choose
                 name="purpose"
@@ -176,7 +176,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
               />
               <div className={css['wide']}>
                 <Check name="first_and_last" label="Use first and last address" />
-                <p className="t3 fs12">For space that is routed and not on a link: nothing there is a network or broadcast address.</p>
+                <p className="t3 fs12">For a range that is routed and not on a link, and so has no network or broadcast address.</p>
               </div>
             </div>
             <div className={css['buttons']}>

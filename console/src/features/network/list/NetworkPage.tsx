@@ -100,7 +100,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
         empty={
           <Empty
             title="No subnets yet"
-            text="Add the space that your network routes to the servers of a datacenter. A cluster that is given a subnet hands out its addresses to Services."
+            text="Add a range that your network routes to the servers of a datacenter. A cluster assigns the addresses of its subnets to Services."
             actions={
               <>
                 <ActionButton {...add} kind="primary" />

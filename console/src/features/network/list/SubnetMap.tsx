@@ -91,6 +91,7 @@ function aboutOf(run: MapRun, subnet: Subnet) {
       />
     )
   if (run.by !== null) return <KeyValue rows={[[run.state === 'reserved' ? 'Why' : 'By', <By key="by" run={run} />]]} />
-  if (run.state === 'free') return <p className="t2 fs12">{subnet.clusters.length > 0 ? <>Free for {clusters}</> : 'Free; no cluster has the subnet.'}</p>
+  if (run.state === 'free')
+    return <p className="t2 fs12">{subnet.clusters.length > 0 ? <>Free for {clusters}</> : 'Free; the subnet is assigned to no cluster.'}</p>
   return null
 }

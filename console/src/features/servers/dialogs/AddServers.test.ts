@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { readAddresses } from './AddServers.tsx'
 
 describe('addresses of servers to add', () => {
-  it('are separated by lines or commas, and duplicates are removed', () => {
+  it('addresses are separated by lines or commas, and duplicates are removed', () => {
     expect(readAddresses('10.0.0.1, 10.0.0.2\n10.0.0.1\n\nfd00::1')).toEqual({ ok: true, body: { addresses: ['10.0.0.1', '10.0.0.2', 'fd00::1'] }, count: 3 })
   })
 
-  it('can be given as a single CIDR, /22 at most', () => {
+  it('addresses can be entered as a single CIDR, at most a /22', () => {
     expect(readAddresses('10.0.0.0/28')).toEqual({ ok: true, body: { cidr: '10.0.0.0/28' }, count: 14 })
     expect(readAddresses('10.0.0.0/31')).toMatchObject({ count: 2 })
     expect(readAddresses('10.0.0.0/22')).toMatchObject({ ok: true, count: 1022 })
@@ -16,7 +16,7 @@ describe('addresses of servers to add', () => {
     expect(readAddresses('10.0.0.0/24, 10.1.0.1')).toEqual({ ok: false, problem: 'Give either addresses or a single CIDR' })
   })
 
-  it('are quoted in the error if they are invalid', () => {
+  it('the error quotes invalid addresses', () => {
     expect(readAddresses(' ')).toEqual({ ok: false, problem: 'Enter at least one address' })
     expect(readAddresses('10.0.0.256')).toEqual({ ok: false, problem: '"10.0.0.256" is not an IP address' })
     expect(readAddresses('10.0.0.0/33')).toEqual({ ok: false, problem: '"10.0.0.0/33" is not a CIDR' })

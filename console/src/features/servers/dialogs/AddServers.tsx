@@ -98,14 +98,14 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         />
       }
     >
-      <p className="fs13 t2">Servers that have booted Talos and wait in maintenance mode are found by asking their addresses. Nothing is changed on them.</p>
+      <p className="fs13 t2">Steelyard contacts each address and lists the servers that wait in Talos maintenance mode. Nothing is changed on them.</p>
       <Area
         name="addresses"
         label="Addresses or a CIDR"
         hint={
           wanted.ok
             ? `${counted(wanted.count, 'address', 'addresses')} will be asked.`
-            : 'One address per line or commas between, or one CIDR of at most a /22: 10.20.14.0/24'
+            : 'Addresses separated by lines or commas, or one CIDR of at most a /22: 10.20.14.0/24'
         }
         mono
         rows={5}

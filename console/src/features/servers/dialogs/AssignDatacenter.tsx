@@ -52,7 +52,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
       const code = datacenters?.items.find((d) => d.id === to)?.code
       if (moved.length > 0) {
         const them = moved.length === 1 ? moved[0]!.name : counted(moved.length, 'server')
-        toast.success(code === undefined ? `Datacenter taken off ${them}` : `${them} assigned to ${code}`, { undo: () => undo(moved) })
+        toast.success(code === undefined ? `Datacenter removed from ${them}` : `${them} assigned to ${code}`, { undo: () => undo(moved) })
       }
       done?.(all)
       close()

@@ -139,7 +139,7 @@ function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
     <Field
       label="Fingerprint on its console"
       optional
-      hint="Paste it, or all that the console shows: one boot prints up to three, and the last one counts."
+      hint="Paste the fingerprint or the whole console output. A boot prints up to three fingerprints; the last one counts."
       {...(found !== null && found.verdict !== 'same' && { error: found.text })}
     >
       <TextArea mono rows={2} value={pasted} onValue={setPasted} spellCheck={false} />

@@ -8,7 +8,7 @@ const others = [
 ]
 
 describe('renaming a server', () => {
-  it('reports each rule with the specified message', () => {
+  it('each broken rule of server names shows the specified message', () => {
     expect(nameProblem('', '1', others)).toBe('Server name must be at least 1 character')
     expect(nameProblem('   ', '1', others)).toBe('Server name must be at least 1 character')
     expect(nameProblem('a'.repeat(26), '1', others)).toBe('Server name must be no more than 25 characters')
@@ -19,12 +19,12 @@ describe('renaming a server', () => {
     expect(nameProblem('brisk-heron-077', '1', others)).toBe('Server name already exists. Please choose a different name.')
   })
 
-  it('lets a server keep its own name, and trims the input', () => {
+  it('a server may keep its name, and the entered name is trimmed', () => {
     expect(nameProblem('amber-falcon-204', '1', others)).toBeNull()
     expect(nameProblem(' brisk-heron-077 ', '1', others)).toBe('Server name already exists. Please choose a different name.')
   })
 
-  it('changes the cached page at once if the server is on that page', () => {
+  it('renaming changes the cached page at once if the server is on that page', () => {
     const page = { items: others, total: 2 }
     expect(withName(page, '2', 'oak').items[1]).toEqual({ id: '2', name: 'oak' })
     expect(withName(page, '3', 'oak')).toBe(page)

@@ -68,7 +68,7 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
         )}
       </div>
       {left !== null && <Alert tone="warn">{left}</Alert>}
-      {isReset && <Check name="keep" label="Keep what is on the workload disks" />}
+      {isReset && <Check name="keep" label="Keep the content of the workload disks" />}
       <TypeToConfirm words={s.name} />
     </FormDialog>
   )

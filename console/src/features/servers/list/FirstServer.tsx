@@ -15,7 +15,7 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
   return (
     <div className={css['first']}>
       <h2 className="h2">No servers yet</h2>
-      <p className="fs13 t2">A server is a machine that has booted Talos Linux and waits in maintenance mode. There are three ways to the first one.</p>
+      <p className="fs13 t2">A server is a machine that has booted Talos Linux and waits in maintenance mode. There are three ways to add the first one.</p>
       <ol className={css['ways']}>
         <li>
           <h3>Boot a prepared image</h3>

@@ -21,7 +21,7 @@ export function ToConfirm({ servers }: { servers: readonly Server[] }) {
     <div className="stack stack2">
       {changed.length > 0 && (
         <Alert tone="danger" action={review(changed)}>
-          <b>{alarmOf(changed)}</b> Nothing is sent there until a person has looked at it.
+          <b>{alarmOf(changed)}</b> Nothing is sent there until a user decides which machine it is.
         </Alert>
       )}
       {waiting.length > 0 && (

@@ -181,7 +181,7 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
         ))}
         {log.rest !== '' && <div>{log.rest}</div>}
       </div>
-      {log.lines.length === 0 && log.rest === '' && <div className="t3">{waiting ? slow && 'Asking the server…' : 'Nothing was written yet.'}</div>}
+      {log.lines.length === 0 && log.rest === '' && <div className="t3">{waiting ? slow && 'Requesting the log…' : 'The log is empty.'}</div>}
     </div>
   )
 }

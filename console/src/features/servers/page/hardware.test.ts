@@ -7,7 +7,7 @@ import { resourcesOf } from '../server-queries.ts'
 const GiB = 1024 ** 3
 
 describe('the hardware summary', () => {
-  it('shortens processor models to their usual names', () => {
+  it('processor models are shortened to their usual names', () => {
     expect(shortModel('AMD', 'AMD EPYC 9354 32-Core Processor')).toBe('AMD EPYC 9354')
     expect(shortModel('Intel', 'Intel(R) Xeon(R) Gold 6430 CPU @ 2.10GHz')).toBe('Intel Xeon Gold 6430')
     expect(shortModel('Intel', 'INTEL(R) XEON(R) SILVER 4510')).toBe('INTEL XEON SILVER 4510')
@@ -15,7 +15,7 @@ describe('the hardware summary', () => {
     expect(shortModel(undefined, '')).toBe('Unknown')
   })
 
-  it('shows network cards by their product names', () => {
+  it('network cards are shown by their product names', () => {
     expect([shortProduct('MT2892 Family [ConnectX-6 Dx]'), shortProduct('I350 Gigabit Network Connection')]).toEqual([
       'ConnectX-6 Dx',
       'I350 Gigabit Network Connection',
@@ -29,7 +29,7 @@ describe('the hardware summary', () => {
     ])
   })
 
-  it('groups equal processors and adds their cores', () => {
+  it('equal processors are grouped, and their cores added', () => {
     const cpu = { product_name: 'AMD EPYC 9354 32-Core Processor', cpu_cores: 32, thread_count: 64, max_speed: 3250 }
     expect(
       processorLines([
@@ -39,14 +39,14 @@ describe('the hardware summary', () => {
     ).toEqual([{ model: 'AMD EPYC 9354', units: 2, cores: 64, threads: 128, maxMhz: 3250 }])
   })
 
-  it('never shows an unknown value as 0', () => {
+  it('an unknown value is never shown as 0', () => {
     expect(sumKnown([])).toBeNull()
     expect(sumKnown([1, undefined])).toBeNull()
     expect(processorLines([{ id: '0' }])).toEqual([{ model: 'Unknown', units: 1, cores: null, threads: null, maxMhz: null }])
     expect(summaryOf(resourcesOf({}))).toEqual({ processors: null, memory: null, disks: null, links: null })
   })
 
-  it('leaves empty memory slots out', () => {
+  it('empty memory slots are left out', () => {
     expect(
       memoryLines([
         { id: 'a', size: 64 * GiB, manufacturer: 'Samsung' },
@@ -56,7 +56,7 @@ describe('the hardware summary', () => {
     ).toEqual([{ maker: 'Samsung', modules: 2, moduleBytes: 64 * GiB, totalBytes: 128 * GiB }])
   })
 
-  it("builds the line under the server's name", () => {
+  it("the line under the server's name summarises the hardware", () => {
     const told = summaryOf(
       resourcesOf({
         memory: [
@@ -78,7 +78,7 @@ describe('the hardware summary', () => {
     expect(told.links).toEqual({ text: '1 of 2 up', more: 'ConnectX-6 Dx' })
   })
 
-  it('converts between device names and device paths', () => {
+  it('device names are converted to device paths and back', () => {
     expect([devicePath('nvme0n1'), devicePath('/dev/sda'), deviceName('/dev/sda')]).toEqual(['/dev/nvme0n1', '/dev/sda', 'sda'])
     expect([diskType('nvme'), diskType('ssd'), diskType(undefined)]).toEqual(['NVMe', 'SSD', 'Unknown'])
   })

@@ -28,7 +28,7 @@ test('a confirmed or removed server needs no action', () => {
 test('a server added by address is confirmed with the hardware that it reported', () => {
   expect(identityAlarm(server({ state: 'unconfirmed', note: null, seen: null }))).toMatchObject({
     tone: 'warn',
-    title: 'This server is to be confirmed.',
+    title: 'This server has not been confirmed yet.',
     steps: [],
   })
   expect(claims(server({ state: 'announced', seen: null }))).toEqual(['u1/s1'])

@@ -29,13 +29,13 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
   if (identity.state !== 'changed') {
     return {
       tone: 'warn',
-      title: 'This server is to be confirmed.',
+      title: 'This server has not been confirmed yet.',
       text: identity.note ?? 'Compare the hardware below with the machine: the server may join a cluster only after a person has confirmed its hardware.',
       steps: [],
       claims: [known],
     }
   }
-  const text = identity.note ?? 'Nothing is sent to this server until a person has looked at it.'
+  const text = identity.note ?? 'Nothing is sent to this server until a user decides which machine it is.'
   const seen = identity.seen ?? null
   if (seen !== null && seen.uuid === identity.uuid) return twins(s, known, seen.serial, text)
   return {
@@ -81,12 +81,12 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
     text,
     steps: [
       same
-        ? 'Find both machines: they stand at the two addresses above.'
+        ? 'Find both machines: their addresses are shown above.'
         : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
       'Give one of them a UUID of its own in its firmware settings, or switch it off. Talos tells machines apart by UUID, so two can never be in one cluster.',
       same
         ? `Then confirm that what answers as ${s.name} is the right machine.`
-        : `Then say which of the two is ${s.name}; the other is added as a server of its own.`,
+        : `Then confirm which of the two is ${s.name}; the other is added as a server of its own.`,
     ],
     claims: [
       { ...known, label: same ? 'Confirm' : `It is ${called(known.serial)}` },
