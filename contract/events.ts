@@ -18,7 +18,7 @@ export const eventKinds = {
 } as const satisfies Record<string, Scope | 'signed_in'>
 export type EventKind = keyof typeof eventKinds
 const eventVerbs = ['created', 'updated', 'removed'] as const
-/** `server.contacted` is sent at most every 10 s and contains {id → time} of the contacts since the previous one. */
+/** `server.contacted` is sent at most every 10 s and contains the contacts since the previous event as {server id → time}. */
 export type EventName = `${EventKind}.${(typeof eventVerbs)[number]}` | 'server.contacted' | 'resync'
 
 export const Event = z.object({

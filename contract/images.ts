@@ -93,7 +93,7 @@ export const NewImage = z.strictObject({
   ),
   kernel_args: z._default(z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs)), []),
   format: z._default(z.enum(imageFormats), 'iso'),
-  /** The datacenter of servers that boot the image; that of the token if the token has one. */
+  /** The datacenter of servers that boot the image. Can be left out if the token has a datacenter. */
   datacenter_id: z._default(z.nullable(z.uuid()), null),
   /** null: servers do not announce themselves and are added by address. */
   token_id: z._default(z.nullable(z.uuid()), null),
@@ -108,7 +108,7 @@ export const Image = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** All arguments, including the announcement. For callers without servers:write the join token reads `…`. */
+  /** All arguments, including the announcement. The join token is shown as `…` to callers without `servers:write`. */
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
@@ -181,7 +181,7 @@ export const imageRegister = operation({
 export const imageRemove = calls.remove('Remove a prepared image. Its links keep working, because the factory keeps the schematic.', ['stale'])
 
 /**
- * The token decides the datacenter of servers, so an image can't name a different one. `datacenter`: the requested datacenter; null means that of the token.
+ * The token decides the datacenter of servers, so an image can't name a different one. `datacenter` null means the token's datacenter.
  */
 export function canPutServersIn(
   token: { readonly name: string; readonly datacenter: { readonly id: string; readonly code: string } | null },
@@ -191,5 +191,5 @@ export function canPutServersIn(
   return no(`The join token ${token.name} puts servers in ${token.datacenter?.code ?? 'no datacenter'}, not in ${datacenter.code}: choose another token`)
 }
 
-/** The kernel arguments of an image that the user wrote. */
+/** The kernel arguments that the user entered for the image, without the argument that Steelyard adds. */
 export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] => image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))

@@ -1,5 +1,5 @@
 /**
- * Join tokens let a booting server announce itself. A token is no credential: with it a server is listed, but never receives a
+ * Join tokens let a booting server announce itself. A token is not a credential: a server with a token is listed, but never receives a
  * configuration. The token is part of an image's kernel arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
@@ -103,7 +103,7 @@ export const joinTokenRevoke = operation({
 })
 
 /**
- * joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not
+ * joined: the server was registered, or recognised and read again. waiting: the server's API has not answered yet. failed: the server's API did not
  * answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't count as a use.
  */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const

@@ -25,7 +25,7 @@ export interface ListColumn<Item> {
 
 export interface ListFilter {
   readonly label: string
-  /** Help text of the form "Only …", which names the items that pass. */
+  /** Help text that names the items that pass the filter: "Only …". */
   readonly help: string
   /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
@@ -53,7 +53,7 @@ export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends F
   readonly order: Order<Sorts<C>>
   readonly perPage: number
 }
-/** Any declared list. `value` takes its item as an argument, so a list of any item is a list of `never`. */
+/** Any declared list. The item type is `never`, because functions that take an item, such as `value`, are contravariant. */
 export interface AnyList extends Omit<List<never>, 'order'> {
   readonly order: string
 }
@@ -62,7 +62,7 @@ export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, inf
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
-/** Filters without `choices`. For their menus the console needs options. */
+/** Filters without `choices`. The console's page must supply the options of their menus. */
 export type FreeFilter<L extends AnyList> = {
   [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } ? never : K
 }[FilterKey<L>]

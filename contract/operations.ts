@@ -15,7 +15,7 @@ interface KindRow {
   readonly target: 'server' | 'cluster' | 'datacenter'
   /** Scope for seeing the operation (`:read`), and for cancelling or retrying it (`:write`). */
   readonly scope: 'servers' | 'clusters'
-  /** Stored as JSON with the operation for its reconciler; never a secret. Each has a default, for operations of versions that stored none. */
+  /** Stored as JSON with the operation for its reconciler; never a secret. Every argument has a default, because older versions stored no arguments. */
   readonly arguments?: z.ZodMiniObject
   /** Titles of the operation's steps by their keys. */
   readonly steps: Readonly<Record<string, (about: never) => string>>

@@ -7,7 +7,7 @@ import { Subnet } from './network/subnet.ts'
 
 const amounts = (of: z.ZodMiniNumber) => z.object({ total: of, in_clusters: of, free: of })
 const Amount = amounts(z.int())
-/** The disks of a thousand servers exceed 2^53 bytes, so a sum may be no safe integer. */
+/** Not `z.int()`: the disks of a thousand servers exceed 2^53 bytes, the limit of safe integers. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
 /** Kinds of problems by urgency. */
@@ -38,7 +38,7 @@ export const Overview = z.object({
     maintenance: z.int(),
     ready: z.int(),
     reachable: z.int(),
-    /** Servers that don't answer, although no operation explains it. */
+    /** Servers that don't answer, without an operation as the reason. */
     unreachable: z.int(),
     /** Servers that don't answer because an operation installs or restarts them. */
     away: z.int(),

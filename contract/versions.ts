@@ -21,7 +21,7 @@ export const OfferedTalos = z.object({
   prerelease: z.boolean(),
   /** End of community support, which ends when the next minor is released. */
   support: Support,
-  /** Known patch releases, newest minor first. The first is this Talos's default. Other patch releases of these minors can be entered. */
+  /** Known patch releases, newest minor first. The first is the default for this Talos version. Other patch releases of these minors can be entered. */
   kubernetes_versions: z.array(z.string()),
   /** The same versions with their end of support. */
   kubernetes: z.array(z.object({ version: z.string(), support: Support })),

@@ -98,7 +98,7 @@ export const joiningScreens: readonly Screen[] = [
       await press(page, 'Generate')
       await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
       await page.getByText(/^Line 1: /).waitFor()
-      // The focus has scrolled the page to the first error. Scroll back to the top, so that the header covers nothing partly.
+      // The page has scrolled to the first error, which has the focus. Scroll back to the top, so that the header doesn't partly cover an element.
       await page.evaluate('scrollTo(0, 0)')
     },
   },

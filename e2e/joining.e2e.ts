@@ -218,7 +218,7 @@ describe('servers that join by themselves', () => {
     )
     const row = table('Servers announced with warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
     await row.getByText('The join token was revoked').waitFor()
-    // The machine waits in maintenance mode: with a valid token it would be registered by that time.
+    // Wait until the machine is in maintenance mode: a machine with a valid token would be registered by then.
     await until('it reached maintenance', async () =>
       (await installation.simulator<{ servers: { uuid: string; stage: string }[] }>('/servers')).servers.find(
         (s) => s.uuid === late.uuid && s.stage === 'maintenance',
@@ -244,7 +244,7 @@ describe('servers that join by themselves', () => {
     expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe('console=ttyS0,115200')
     await page.getByRole('button', { name: 'Generate' }).click()
     await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
-    // The choice outlasts a reload.
+    // The choice survives a reload.
     await page.getByRole('button', { name: 'Remove amd-ucode' }).click()
     await until('it is kept', async () => {
       const kept = await keptDrafts()
@@ -288,7 +288,7 @@ describe('servers that join by themselves', () => {
     const selection = page.getByRole('region', { name: 'Selection' })
     await selection.getByRole('button', { name: 'Remove' }).click()
     const question = dialog('Remove 2 servers?')
-    // Somebody else renames one of the servers meanwhile.
+    // Somebody else removes one of the servers meanwhile.
     await installation.call(serverRemove, { params: { id: joined[0]!.id } })
     await question.getByRole('textbox', { name: /^Type/ }).fill('remove 2 servers')
     await question.getByRole('button', { name: 'Remove' }).click()

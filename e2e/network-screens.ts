@@ -6,9 +6,9 @@ import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 
 export interface NetworkWorld {
-  /** Assigned to the ready cluster, with some addresses in use… */
+  /** A subnet that is assigned to the ready cluster and has some addresses in use. */
   subnet: { id: string; name: string }
-  /** …one that is unassigned, one of IPv6, and one of 65,536 addresses. */
+  /** An unassigned subnet, an IPv6 subnet, and a subnet of 65,536 addresses. */
   spare: { id: string; name: string }
   six: { id: string; name: string }
   wide: { id: string; name: string }

@@ -181,7 +181,7 @@ describe('the life of a subnet', () => {
     await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(address)
     await page.keyboard.press('Home')
     await page.getByRole('group', { name: 'About 198.18.7.0', exact: true }).getByText('Network address').waitFor()
-    // The table of ranges shows the same.
+    // The table of ranges shows the same states.
     const ranges = page.getByRole('region', { name: 'Ranges' })
     await ranges.getByRole('row', { name: /\.2–\.9 Excluded/ }).waitFor()
     await ranges

@@ -140,7 +140,7 @@ const stand = (dialogs: Locator, count: number) =>
     { count, height },
   )
 
-/** Waits for the next frame: by then a page has reacted to its new width. */
+/** Waits for the next frame, when the page has adapted to a new width. */
 const drawn = (page: Page) => page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
 
 /** `count`: the number of dialogs when the screen was opened. */
@@ -149,7 +149,7 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
   // On narrow screens a dialog is a sheet that slides in. Its code may still be loading; until it is visible, everything else on the page is hidden.
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
-  // Key presses may have scrolled the page. axe would check an element that the header partly covers by its visible part only.
+  // Key presses may have scrolled the page. Scroll to the top: of an element partly under the header, axe would check only the visible part.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280

@@ -8,11 +8,11 @@ import { networkScreens, type NetworkWorld } from './network-screens.ts'
 export interface World extends JoiningWorld, NetworkWorld {
   /** Path of a link to set a password. */
   passwordLink: string
-  /** A free server with a patch and with content on all disks… */
+  /** A free server with a patch and with content on all disks. */
   server: { id: string; name: string; patchId: string }
-  /** …one whose hardware is unconfirmed… */
+  /** A server whose hardware is unconfirmed. */
   unconfirmed: { id: string; name: string }
-  /** …and a removed one. */
+  /** A removed server. */
   removed: { id: string; name: string }
   /** A ready cluster, and a cluster that waits for a server that no longer answers. */
   ready: { id: string; name: string }

@@ -197,7 +197,7 @@ try {
   const url = line.slice(line.indexOf('http'))
   say(line)
   const token = await signIn(url, admin)
-  // Save the sign-in, so that it isn't needed at the next start.
+  // Saves the email and password that worked, for the next start.
   if (token !== null) keep(admin)
   say(
     token === null
@@ -220,7 +220,7 @@ try {
   }
   if (token !== null) await furnish(apiClient(url, token).call)
 } catch (error) {
-  // Calls that Ctrl-C interrupts fail; that needs no message.
+  // No message for calls that failed because of Ctrl-C.
   if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't go on: ${error instanceof Error ? error.message : String(error)}\n`)
   await stop(error instanceof NotReady ? error.code : 1)
 }

@@ -1,7 +1,7 @@
 import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cruiser'
 
 /**
- * The arrows of docs/architecture.md: which room may import which, and the layers inside a room. `imports.test.ts` enforces them.
+ * The arrows of docs/architecture.md: which room (top-level folder) may import which, and the layers inside a room. `imports.test.ts` enforces them.
  * Paths are those of resolved files, so dynamic imports and types count as well.
  */
 

@@ -14,7 +14,7 @@ const only = process.argv.slice(2)
 const rows = []
 // Failures are printed again at the very end, because sometimes only the last part of the output is kept.
 const failures = []
-// Programs that the tests start share a persistent compile cache, as at every other start.
+// The tests' programs use the persistent compile cache of `npm start`.
 const compiled = join(process.cwd(), 'node_modules/.steelyard/compiled')
 const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }

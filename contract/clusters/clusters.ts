@@ -58,7 +58,7 @@ export const Cluster = z.object({
   operation_id: z.nullable(z.uuid()),
   /** Whether a server answers on the secured Talos API, so that the talosconfig works, even while a creation hangs. */
   talos_answers: z.boolean(),
-  /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed an authority; see `clusterSecretsImport`. */
+  /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed a certificate authority; see `clusterSecretsImport`. */
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
   /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
@@ -111,7 +111,7 @@ export const NewCluster = z.strictObject({
   datacenter_id: z.uuid(),
   talos_version: z.optional(talosVersionText()),
   kubernetes_version: z.optional(kubernetesVersionText),
-  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Default: the first control plane's address, which fails with that server. */
+  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Default: the first control plane's address, which depends on that server. */
   endpoint: z.optional(
     z.string().check(
       z.trim(),
@@ -141,7 +141,7 @@ export function canHaveControlPlanes(count: number): Verdict {
 export const controlPlaneWarning = (count: number): string | null =>
   count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
 
-/** The same warning for the control planes that remain after one leaves. */
+/** Like `controlPlaneWarning`, for the number of control planes that remain after one has left the cluster. */
 export const afterLeaving = (controlPlanes: number): string | null =>
   controlPlanes % 2 === 1
     ? controlPlaneWarning(controlPlanes)

@@ -1,5 +1,5 @@
 /**
- * Takes over clusters made with other tools, and imports changed authorities. Ownership is proved by the secrets bundle (`talosctl gen secrets`), or by an
+ * Takes over clusters made with other tools, and imports changed CAs. Ownership is proved by the secrets bundle (`talosctl gen secrets`), or by an
  * admin's talosconfig; then the secrets are read from a control plane's configuration. Both are checked against the machines before anything is stored.
  */
 import * as z from 'zod/mini'

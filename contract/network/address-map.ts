@@ -21,13 +21,13 @@ export interface MapRun {
   readonly nodeId: string | null
 }
 
-/** Addresses that clusters use, in order, and at the same index the user of each. Two clusters may use one address. */
+/** Addresses that clusters use, in order. `usedBy` has the user of each address at the same index. Two clusters may use one address. */
 export interface Uses {
   readonly addresses: readonly string[]
   readonly usedBy: readonly string[]
 }
 
-/** An address of a server that lies in the subnet. */
+/** A server's address, if it is inside the subnet. */
 export interface Held {
   readonly value: bigint
   readonly by: string
@@ -46,7 +46,7 @@ export function addressValue(text: string): bigint {
   return BigInt(value * 256 + octet)
 }
 
-/** The runs that a subnet declares, in order and without gaps. Null if its CIDR or exclusions are invalid. */
+/** The runs that follow from a subnet's CIDR, gateway and exclusions, in order and without gaps. Null if its CIDR or exclusions are invalid. */
 export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] } | null {
   const cidr = parseCidr(subnet.cidr)
   const excluded = cidr && readExclusions(subnet.exclude, cidr)

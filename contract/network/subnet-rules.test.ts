@@ -32,7 +32,7 @@ const text = (more: Partial<SubnetText> = {}): SubnetText => ({
 test.each([
   ['', 'CIDR is required'],
   ['   ', 'CIDR is required'],
-  // Not exactly four octets, leading zeros (octal elsewhere), hexadecimal, no mask or an odd one.
+  // Wrong number of octets, leading zeros (octal in other programs), hexadecimal, no mask, an invalid mask.
   ['10.9/16', example],
   ['10.0.0.0', example],
   ['2001:db8::', example],
@@ -76,7 +76,7 @@ test.each([
   ['8.0.0.0/7', 'Prefix length must be between /8 and /32'],
   ['2001:db8::/129', 'Prefix length must be between /32 and /128'],
   ['2a00::/31', 'Prefix length must be between /32 and /128'],
-  // Special ranges, and networks that contain one.
+  // Special ranges, and networks that contain a special range.
   ['127.0.0.0/8', '127.0.0.0/8 is a loopback range and cannot be used'],
   ['127.8.0.0/24', '127.0.0.0/8 is a loopback range and cannot be used'],
   ['169.254.0.0/16', '169.254.0.0/16 is a link-local range and cannot be used'],
@@ -283,7 +283,7 @@ function randomSubnet(random: () => number, family: 4 | 6, widest: number): { su
     const kind = random()
     if (kind < 0.4) return spell(a)
     if (kind < 0.7) {
-      // Short enough to leave addresses.
+      // At most 16 addresses, so that the exclusions don't cover the whole subnet.
       const last = a + (b % 16n)
       return `${spell(a)}-${spell(last > lastOf(cidr) ? lastOf(cidr) : last)}`
     }
@@ -319,7 +319,7 @@ test('in 10,000 random subnets, pieces, exclusions, gateway and reserved address
       subnet,
       together: mergeRanges([...pieces, ...holes, ...ends]),
       unusable: pieces.filter((p) => p.first < usable.first || p.last > usable.last),
-      // Sorted with gaps between: disjoint, and none can be joined.
+      // Pieces that overlap or touch the previous piece.
       touching: pieces.filter((p, i) => i > 0 && p.first <= pieces[i - 1]!.last + 1n),
       inHoles: pieces.filter((p) => holes.some((h) => p.last >= h.first && p.first <= h.last)),
     }

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { changed, time } from '../page.ts'
 
-/** Active: the cluster has the wanted pool. Draining: no new addresses are assigned, and Steelyard waits until those in use are released. */
+/** Active: the cluster has the wanted pool. Draining: no new addresses are assigned, and Steelyard waits until the used addresses are released. */
 export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
 export type SubnetStatus = (typeof subnetStatuses)[number]
 export const subnetPurposes = ['workload', 'management'] as const

@@ -128,7 +128,7 @@ export const subnetAddresses = operation({
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
 })
 
-/** For programs that draw the map. If a subnet is fully used, the texts need a quarter of the bytes of runs and a fifth of the parsing time. */
+/** For programs that draw the map. For a fully used subnet, texts instead of runs take a quarter of the bytes and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary:
@@ -177,13 +177,13 @@ export const subnetImport = operation({
 })
 
 export const PoolChange = z.object({
-  /** The component that assigns addresses in the cluster; null if there is no supported one, so that the user has to apply the manifest. */
+  /** The component that assigns addresses in the cluster; null if the cluster has no supported component; the user then has to apply the manifest. */
   provider: z.nullable(z.enum(poolProviders)),
   /** The YAML manifest of the cluster's assigned subnets, now and after the change. */
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services with addresses of subnets that would be removed or are draining. They keep the addresses until they release them or the removal is forced. */
+  /** Services with addresses of subnets that would be removed or are draining. They lose these addresses only on release or if the removal is forced. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

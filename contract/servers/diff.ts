@@ -6,7 +6,7 @@ export interface DiffLine {
   text: string
 }
 
-/** Above this number of differing lines the middle counts as replaced as a whole, which keeps the comparison fast. */
+/** If more lines than this differ, everything between the common start and end counts as replaced. This keeps the comparison fast. */
 const limit = 4_000
 
 /** Compares by lines, with the fewest additions and removals (longest common subsequence). */

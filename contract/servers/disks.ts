@@ -54,7 +54,7 @@ export function mediaOf({ id, type, model, transport }: DiskFacts): string | nul
   return null
 }
 
-/** Why Talos is not installed on this disk by default; null if it may be. */
+/** Why this disk can't be the default install disk; null if it can. */
 export function notByDefault(disk: DiskFacts): string | null {
   const media = mediaOf(disk)
   if (media !== null) return media
@@ -78,7 +78,7 @@ export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
         (a.id < b.id ? -1 : 1),
     )
 
-/** The default install disk; null if no disk qualifies. `taken`: paths of disks that are used otherwise. */
+/** The default install disk; null if no disk qualifies. `taken`: paths of disks that have another use. */
 export function defaultInstallDisk<T extends DiskFacts>(disks: readonly T[], taken: readonly string[] = []): T | null {
   const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
   return first === undefined || notByDefault(first) !== null ? null : first
@@ -107,7 +107,7 @@ export const ConfirmedDisk = z
 export type ConfirmedDisk = z.infer<typeof ConfirmedDisk>
 export const ConfirmedDisks = z._default(z.array(ConfirmedDisk).check(z.maxLength(10_000)), [])
 
-/** The disks of one server and the chosen ones. */
+/** The disks of one server, and which of them are chosen. */
 export interface ChosenDisks {
   readonly server: string
   readonly disks: readonly DiskFacts[]

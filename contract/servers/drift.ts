@@ -1,6 +1,6 @@
 /**
  * Drift: a machine's configuration that was changed outside of Steelyard, for instance with `talosctl patch`. Steelyard reads the configuration
- * every few minutes and before it sends a new one, and compares it with the one that it sent last. Nothing is overwritten until a user decides.
+ * every few minutes and before sending a new one, and compares it with the configuration sent last. Nothing is overwritten until a user decides.
  */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
@@ -22,7 +22,7 @@ export const Drift = z.object({
   keep: z.nullable(
     z.object({
       /**
-       * `patch`: the difference becomes a patch of the server. `base`: no patch can express it, so the machine's whole configuration becomes the base that
+       * `patch`: the difference becomes a patch of the server. `base`: a patch can't express the difference, so the machine's configuration becomes the base that
        * patches are merged onto. `secrets`: the difference concerns keys of the cluster, which are imported for the cluster.
        */
       how: z.enum(['patch', 'base', 'secrets']),

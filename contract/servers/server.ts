@@ -24,7 +24,7 @@ const text = z.optional(z.string())
 const amount = z.optional(z.number())
 const several = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
 
-/** Its configuration was changed outside of Steelyard. */
+/** A change of the server's configuration outside of Steelyard. */
 const ServerDrift = z.object({
   /** When the change was first seen. */
   since: time,
@@ -91,7 +91,7 @@ export const Server = z.object({
   talos: z.object({
     version: z.nullable(z.string()),
     schematic: z.nullable(z.string()),
-    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if no Talos is installed or if that is unknown. */
+    /** The installed Talos. The server can join a cluster only with this version and on this disk. Null if no Talos is installed or if that is unknown. */
     installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
     stage: z.enum(stages),
     /** null until the first contact. */
@@ -126,7 +126,7 @@ export const Server = z.object({
   /** The part of the hardware data that lists show too. Null if unknown. Size of all disks together, in bytes. */
   hardware: z.object({ maker: z.nullable(z.string()), model: z.nullable(z.string()), disk_bytes: z.nullable(z.number()) }),
   eligibility: z.array(Eligibility),
-  /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */
+  /** Set while the server's configuration differs from the one sent by Steelyard and no user has decided what to do; see `serverDrift`. */
   drift: z.optional(z.nullable(ServerDrift)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),

@@ -133,7 +133,7 @@ export const serverLogs = operation({
 export const ServerEvent = z.object({
   id: z.string(),
   at: z.nullable(time),
-  /** The machine itself (Talos) or Steelyard. */
+  /** Source of the event: the machine itself (Talos) or Steelyard. */
   source: z.enum(['talos', 'steelyard']),
   type: z.string(),
   message: z.string(),
@@ -217,7 +217,7 @@ export function canResetServer(
   return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
 }
 
-/** Removal by force: Steelyard forgets the server without contacting it and ends its operation. Outside of a cluster it is an ordinary removal. */
+/** Removal by force: Steelyard forgets the server without contacting it and ends its operation. Outside of a cluster: a normal removal. */
 export function canForceRemoveServer(
   s: Known & Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
   cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
@@ -244,7 +244,7 @@ const minorOf = (version: string): number => {
   return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
 }
 
-/** Talos reads configurations of its own minor and older ones, so the machine must run at least the cluster's minor. */
+/** Talos reads configurations of its own and of older minor versions, so the machine must run at least the cluster's minor version. */
 export const canRunTalos = (runs: string, wanted: string): Verdict =>
   minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
 
@@ -254,11 +254,11 @@ export function canKeepInstalled(installed: Server['talos']['installed'], versio
   if (version !== installed.version) return no(installedElse(installed.version))
   return disk === undefined || disk === installed.disk ? yes : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
 }
-/** Why a machine with this installed Talos version can't join with another. */
+/** Why a machine on which this Talos version is installed can't join with another version. */
 export const installedElse = (version: string): string =>
   `Talos ${version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
 
-/** The first failed check gives the reason. With `talosVersion` it also checks the running and the installed Talos. */
+/** Whether a server can join; if not, the reason of the first failed check. With `talosVersion`, the running and the installed Talos are checked too. */
 export function canJoinCluster(
   s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version' | 'installed'> },
   talosVersion?: string,
@@ -270,6 +270,6 @@ export function canJoinCluster(
   return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
 }
 
-/** Allowed changes of status. Any other is refused with 409. */
+/** Whether a change of status is allowed. Other changes are refused with 409. */
 export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
   (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)

@@ -19,7 +19,7 @@ const jump = async (ms: number) => {
 writeFileSync(file, '0')
 const program = await site.start({ CLOCK_SHIFT_FILE: file, NODE_OPTIONS: `--import ${home}e2e/faults/testing/shifted-clock.mjs` })
 
-/** Fewer wrong passwords than the sign-in limit; their times under a wrong clock must not trigger the limit either. */
+/** Tries fewer wrong passwords than the sign-in limit allows. A wrong clock must not make these tries reach the limit. */
 async function mistype(): Promise<void> {
   for (let n = 0; n < 3; n++)
     await expect(apiClient(program.url).call(authorize, { body: { email: administrator.email, password: `wrong ${n} and long enough` } })).rejects.toThrow(
@@ -35,7 +35,7 @@ test.each([
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, `clock-${name}`, nodes)
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
-  // The certificates of the cluster already exist here. A clock that is wrong while they are made can't be noticed.
+  // Wait until the cluster's certificates exist: the program can't notice that the clock is wrong while it creates them.
   while ((await look()).steps.find((s) => s.key === 'secrets')?.status !== 'done') await pause(50)
   await jump(shiftMs)
   await mistype()

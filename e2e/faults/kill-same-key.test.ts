@@ -23,7 +23,7 @@ const data = `${folder}/data`
 let program: Program = await startProgram(data)
 afterAll(async () => {
   await program.kill()
-  // A last start takes over the running database, so that stopping this program also stops the database.
+  // The killed program left its database running. A new program takes the database over and stops it.
   await (await startProgram(data)).stop()
   remove()
 })

@@ -1,4 +1,4 @@
-/** Kills the creation of a cluster at each of the given points, in its own site. Each kind of point has its own test file, so that two kinds run at once. */
+/** Kills the program at given points of a cluster's creation. Each kind of point has its own test file and simulated servers, so that kinds run in parallel. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type { Caller } from '../../../tools/api-client.ts'

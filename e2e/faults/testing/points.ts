@@ -1,4 +1,4 @@
-/** Points of a creation at which the program is killed: before and after every effect, and at random moments by seed. */
+/** Points of a cluster's creation at which the program is killed: around every effect (action outside of the database), and at seeded random times. */
 import type { Server } from '#contract/servers/servers.ts'
 import { isAtLength } from './length.ts'
 
@@ -11,7 +11,7 @@ export interface KillPoint {
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
-/** Indexes of the servers at whose effects the program is killed. A creation has five servers: three control planes and two workers. */
+/** Indexes of the servers for whose effects there are points. A creation has five servers: three control planes and two workers. */
 const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>

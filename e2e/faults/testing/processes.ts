@@ -31,7 +31,7 @@ process.once('exit', () => {
       try {
         process.kill(Number.parseInt(line, 10), 'SIGKILL')
       } catch {
-        // The process has ended with its parent.
+        // The process has already ended together with its parent.
       }
     }
   }
@@ -160,7 +160,7 @@ export interface Program {
   stop(): Promise<NodeJS.Signals | number>
 }
 
-/** Private keys of authorities, made once per machine, so that no test waits for RSA-4096. For tests only. */
+/** Private keys of certificate authorities, made once per machine, so that no test waits for RSA-4096. For tests only. */
 export function keysFile(): string {
   const file = join(tmpdir(), `steelyard-fault-keys-${userInfo().uid}.json`)
   if (existsSync(file)) return file

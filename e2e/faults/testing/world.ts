@@ -75,7 +75,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
     async stop() {
       for (const each of started) await each.kill()
-      // A last start takes over the running database, so that stopping this program also stops the database.
+      // The killed program left its database running. A new program takes the database over and stops it.
       await (await startProgram(data)).stop()
       await simulator.stop()
       remove()
