@@ -157,7 +157,7 @@ test('the first user is created once by a command on the machine, and doctor the
   expect(await made.ended).toBe(0)
   expect(made.seen.out).toContain('admin@example.com can sign in now')
   expect(await add('other@example.com', 'a long password').ended).toBe(6)
-  // The first start creates keys and sealed values.
+  // The first start creates keys and encrypted values.
   const program = run(['serve'], environment)
   const url = await program.ready()
   const beside = run(['doctor', '--json'], environment)

@@ -15,7 +15,7 @@ export interface DumpCount {
   tables: number
   rows: number
   files: number
-  /** Clusters without an escrow file in this data folder: the process that created the cluster has another data folder. */
+  /** Number of clusters without an escrow file in this data folder, because a process with another data folder created them. */
   clustersWithoutEscrow: number
 }
 
@@ -25,7 +25,7 @@ interface DumpParts {
   readonly version: string
 }
 
-/** Settings that make the text of values independent of the server's configuration, and turn off timeouts. */
+/** Session settings: the text of values doesn't depend on the server's configuration, and there are no timeouts. */
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 

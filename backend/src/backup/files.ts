@@ -12,10 +12,10 @@ import { BackupRefused } from './sealed.ts'
 export type SavedFile = Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer }
 
 const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join(config.dataFolder, 'escrow')
-/** `<cluster id>.bin`: files with other names are neither read nor written, so that no name leads out of the folder. */
+/** Escrow files are named `<cluster id>.bin`. Files with other names are neither read nor written, so that no name leads out of the folder. */
 const isEscrowName = (name: string): boolean => /^[0-9a-f-]{36}\.bin$/.test(name)
 
-/** Escrow files never change after they are written, so they can be read one after another. */
+/** Escrow files never change after they are written, so reading them one after another gives a consistent copy. */
 export async function* readFiles(config: Config): AsyncGenerator<SavedFile> {
   yield { kind: 'key', name: 'key', bytes: await readFile(config.keyFile) }
   const folder = escrowFolderOf(config)
@@ -48,7 +48,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
     throw new BackupRefused(`Another escrow file of the same cluster stands at ${target}: move it away, or set STEELYARD_DATA to another folder`)
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
-  // Keys that were added after the backup do no harm.
+  // The key file may also contain keys that were added after the backup.
   if (needed.ids.every((id) => held.get(id))) return false
   throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }

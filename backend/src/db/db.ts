@@ -98,7 +98,7 @@ export function isDatabaseGone(error: unknown): boolean {
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
 
-/** Marks errors of connecting to the database, because socket errors look the same for the database and for a dialled server. */
+/** Errors of connecting to the database. Without this mark they look like socket errors of a dialled server. */
 const unconnected = new WeakSet<Error>()
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The engine wakes reconcilers, one object at a time, and lets only the run that holds the object write. It doesn't depend on any domain.
+ * The engine runs reconcilers, one object at a time. Only the run that holds an object may write. The engine doesn't depend on any domain.
  *
  * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing number against which every write of a reconciler
  * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test clock.
@@ -122,7 +122,7 @@ export class Engine {
     return subjects
   }
 
-  /** Sentences about why the last runs of objects failed, by `queue key`. Contains only objects that are currently failing. */
+  /** Why the last runs of objects failed: sentences by `queue key`. Contains only objects that are currently failing. */
   async troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>> {
     if (objects.length === 0) return new Map()
     const rows = await on
@@ -159,7 +159,7 @@ export class Engine {
     this.#troubleListeners.unshift(tell)
   }
 
-  /** Claims due objects up to the free places of each queue and increments their fences. */
+  /** Claims due objects, at most as many as each queue has free places, and increments their fencing numbers. */
   async claim(places: readonly { readonly queue: string; readonly places: number }[]): Promise<readonly Taken[]> {
     if (places.length === 0) return []
     // The subquery is materialized, because evaluating it twice would lock more rows than there are places.

@@ -27,7 +27,7 @@ export type Fence = ReturnType<typeof fenceOf>
 const fenceOf = (db: Db, taken: Taken) => ({
   number: taken.fence,
   /**
-   * Runs `change` in a transaction that commits only if this run still holds the object. Like in `inTransaction`, it may be retried.
+   * Runs `change` in a transaction that commits only if this run still holds the object. Like in `inTransaction`, `change` may be retried.
    * @throws FenceLost if another run has taken over; nothing is written
    */
   write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>

@@ -59,7 +59,7 @@ test('two processes share the work, and no object runs in both at once', async (
   const two = engineProcess(connection, reconcile('two'))
   await Promise.all([one.start(), two.start()])
   const keys = Array.from({ length: 60 }, (_, i) => `object-${i}`)
-  // Both processes wake the objects repeatedly while they run.
+  // Both processes wake the objects repeatedly while reconcilers run.
   for (let round = 0; round < 4; round++) {
     await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).wake(key)))
     await waitFor(() => inHand.size > 0)

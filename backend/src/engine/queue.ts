@@ -24,7 +24,7 @@ const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs
 export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
   const { db, owner } = core
   const shutdown = new AbortController()
-  /** This process's runs, from claim to release. */
+  /** This process's runs, from the claim of the object to its release. */
   const held = new Map<Taken, Promise<void>>()
 
   /** Reconcilers with free places. */

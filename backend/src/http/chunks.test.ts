@@ -13,7 +13,7 @@ const backend = await startBackend({ limits: { ...defaultLimits, inFlight: 4, wa
 const user = await backend.signIn()
 const { port } = new URL(await backend.listen())
 
-/** Sends each text as a packet after the server's socket got the one before. Returns all received text. */
+/** Sends each text as a packet, after the server has received the previous one. Returns all received text. */
 async function send(...packets: readonly string[]): Promise<string> {
   const socket = dial(Number(port), '127.0.0.1').setNoDelay(true)
   let seen = ''

@@ -63,7 +63,7 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
 
 const isRead = (request: FastifyRequest) => request.method === 'GET' || request.method === 'HEAD'
 
-/** Runs a call's handler while the call holds a place. The place is released when the response was passed to the socket, whether or not the client reads it. */
+/** Runs a call's handler while the call counts as in flight. The call ends when the response was passed to the socket, even if the client doesn't read it. */
 export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>) => Promise<T>
 
 declare module 'fastify' {

@@ -196,7 +196,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
   }
 
-  /** Whether a server has never answered or didn't answer the last time. It may occupy its place for long, so such servers use a separate lane. */
+  /** Whether a server has never answered or didn't answer the last time. Contacts with such servers may take long, so they use a separate lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
@@ -226,7 +226,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       stop.removeEventListener('abort', end)
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state)
-      // If the server changed or was removed during this contact, its open connection leads to the wrong machine.
+      // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
       if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
   }
@@ -238,7 +238,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     try {
       await sink(batch)
     } catch (error) {
-      // The next contacts report the state again. Full readings are rare, so they are made due again.
+      // The observations are lost, but the next contacts report the state again. Full readings are rare, so a new one is due at once.
       for (const one of batch) {
         const state = one.kind === 'seen' && one.reading !== null ? states.get(one.serverId) : undefined
         if (state) state.everythingAt = 0

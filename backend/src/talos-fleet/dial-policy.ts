@@ -1,5 +1,5 @@
 /**
- * Decides whether an address may be dialled. The checked literal is also the dialled one: no name is resolved, no redirect followed,
+ * Decides whether an address may be dialled. Exactly the checked address is dialled: no name is resolved, no redirect followed,
  * no proxy used. Addresses come from users and from machines, and both may be hostile.
  */
 import {

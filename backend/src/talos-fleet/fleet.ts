@@ -74,7 +74,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
   }
 
-  /** Checks the dialled literal again; the error reaches the caller unchanged. */
+  /** Called right before dialling: checks the address again. The error reaches the caller unchanged. */
   const dial = (host: string, port: number): void => policy.demand(host, port)
   const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
   const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>

@@ -11,7 +11,7 @@ import { addKey, checkFingerprint, KeyFileRefused, keysFor, readKeyFile } from '
 import { vault as makeVault } from './vault.ts'
 
 const backend = await startBackend()
-/** A database without any sealed value. */
+/** A database without any encrypted value. */
 const fresh = await freshDatabase()
 const empty = new Pool(fresh.connection)
 afterAll(async () => {

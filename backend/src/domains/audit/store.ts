@@ -1,4 +1,4 @@
-/** SQL for the audit log. Only the publisher writes it. */
+/** SQL for the audit log. Only the publisher writes to the log. */
 import { type Selectable, sql } from 'kysely'
 import { auditList } from '#contract/audit.ts'
 import type { Input } from '#contract/operation.ts'

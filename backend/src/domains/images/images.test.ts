@@ -263,7 +263,7 @@ test('an image warns if its servers could not reach the address in its announcem
   const made = (await user.call(imageCreate, { body: image({ token_id: join.id }) })).answer!
   expect(made.warnings[0]).toBe('Servers cannot reach http://127.0.0.1:0: set STEELYARD_PUBLIC_URL, then prepare the image again')
   expect((await user.call(imageCreate, { body: image() })).answer!.warnings.filter((w) => w.includes('reach'))).toEqual([])
-  // Requested through another address of Steelyard.
+  // The image is requested after Steelyard's address has changed.
   const seen =
     (await world.people.admin.call(imageGet, { params: { id: made.id } })).answer ??
     (await (await backend.signIn()).call(imageGet, { params: { id: made.id } })).answer

@@ -56,7 +56,7 @@ export function imageRoutes(app: FastifyInstance, domain: ReturnType<typeof imag
   on(imageRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
 }
 
-/** Callers who may create join tokens may see them. */
+/** Callers who may create join tokens may see the token of an image. */
 const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
 const targetOf = ({ id, talos_version, arch, format }: Image) => ({ kind: 'image', id, name: `Talos ${talos_version} ${arch} ${format}` })
 

@@ -1,5 +1,5 @@
 /**
- * The text of a join token. It is derived from the token's id with a key that is sealed in the database, so that an image can be shown again with its token,
+ * The text of a join token. It is derived from the token's id with a key that is encrypted in the database, so that an image can be shown again with its token,
  * although the table of tokens contains only hashes. Format: a prefix, then 128 bits of HMAC-SHA256 (RFC 2104) in base64url.
  */
 import { createHash, createHmac } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Converts operations for users, with the troubles that block them, and writes the events that announce them. */
+/** Converts operations for users, with the errors that block them, and writes events about operations. */
 import type { Operation } from '#contract/operations.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -21,7 +21,7 @@ function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, stri
   return [{ object: { queue, key }, nodeId: null }, ...nodes.map((nodeId) => ({ object: { queue: each!, key: `${key}/${nodeId}` }, nodeId }))]
 }
 
-/** The step that a trouble blocks: the running step, else the next one. */
+/** The step that a reconciler's error blocks: the running step, else the next one. */
 const stopped = (steps: readonly store.StepRow[]): store.StepRow | undefined =>
   steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
 
@@ -73,7 +73,7 @@ export function viewing({ tell, engine }: OperationParts) {
     for (const { id } of await store.openOn(tx, objects)) await announced(tx, system, 'updated', await store.update(tx, id, {}))
   })
 
-  /** Converts rows, with the current troubles of their reconcilers. */
+  /** Converts rows, with the current errors of their reconcilers. */
   const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
     const troubles = await engine.troubles(
       on,
@@ -86,7 +86,7 @@ export function viewing({ tell, engine }: OperationParts) {
     announced,
     shown,
     whole: async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!,
-    /** Converts rows without troubles, for reconcilers. */
+    /** Converts rows for reconcilers, without errors. */
     plain: (found: store.Found): Operation => present(found, perServer, new Map()),
     wake: async (tx: Tx, { queue, queue_key }: store.OperationRow): Promise<void> => {
       if (queue !== null && queue_key !== null) await engine.wake(tx, queue, queue_key)

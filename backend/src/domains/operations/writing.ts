@@ -101,7 +101,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       return whole(tx, row.id)
     },
 
-    /** Records an operation that the caller's transaction completes. The caller writes its audit entry. */
+    /** Records an operation that the caller's transaction completes. The caller writes the audit entry. */
     async done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation> {
       const [key, title] = Object.entries(operationTable[kind].steps)[0]!
       const step = { key, title: title(target), ...(operationTable[kind].target === 'server' && { node_id: target.id }) }
@@ -112,7 +112,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       return whole(tx, id)
     },
 
-    /** Appends steps that became known later. Existing keys don't change. */
+    /** Appends steps that became known later. Steps whose keys exist already are skipped. */
     async addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void> {
       const { steps: before } = (await store.get(tx, id))!
       const added = steps.filter(({ key }) => !before.some((step) => step.key === key))

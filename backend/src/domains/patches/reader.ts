@@ -99,7 +99,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
     settle(({ reject }) => reject(new Problem('unavailable', 'Reading the patch took too long. Please try again.')))
   }
 
-  /** Only the thread's processor time counts, because on a busy machine even a harmless text takes long. */
+  /** Limits the thread's processor time, because on a busy machine even a harmless text takes long. */
   const watch = async (worker: Worker, waiting: Waiting): Promise<void> => {
     const limit = merges.has(waiting.asked.name) ? mergeMs : limitMs
     const until = performance.now() + longestMs

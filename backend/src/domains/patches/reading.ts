@@ -73,7 +73,7 @@ export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { s
     factsOf,
     /**
      * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `more` are patches that aren't stored yet (in the preview of a creation). The result has plaintext secrets: seal it before storing it.
+     * `more` are patches that aren't stored yet (in the preview of a creation). The result has plaintext secrets: encrypt it before storing it.
      * @throws Problem `invalid` naming the layer, if Talos would refuse the result
      */
     render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> => {

@@ -8,7 +8,7 @@ import type { Vault } from '../../vault/vault.ts'
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
 export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
 
-/** A patch may contain registry passwords and WireGuard keys, so the whole body is sealed, bound to its server. */
+/** A patch may contain registry passwords and WireGuard keys, so the whole body is encrypted, and can be decrypted only for its server. */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
 
 export function patchStore({ vault }: { vault: Vault }) {

@@ -105,7 +105,7 @@ export function passing(parts: PoolParts) {
   const lookAt = async (job: Job, { cluster, pool, held }: State): Promise<Look | typeof moved> => {
     const client = await parts.clusters.api(cluster.id)
     const api = await discover(client, pool.provider, job.signal)
-    // An API server that has just started may not serve everything yet, so the load balancer counts as missing only after several looks.
+    // An API server that has just started may not serve everything yet, so the load balancer counts as missing only after several attempts.
     if (!api && pool.provider !== null && pool.misses < 2) throw new KubernetesError(`the pools of ${pool.provider} are not served any more`)
     if (!api) {
       const services = await servicesOf(client, job.signal)
@@ -155,7 +155,7 @@ export function passing(parts: PoolParts) {
     if ('refused' in result) return isGoing ? { is: 'draining', reason: result.refused } : { is: 'error', reason: result.refused, held: false }
     if (!isGoing) return verdictOf(job, held, manifest, result)
     const uses = usesIn(services, cidrOf(held.subnet))
-    // Somebody has deleted the pool; addresses that Services still show are in use.
+    // Somebody has deleted the pool. Addresses that Services still show count as in use.
     if (result.live === null) return held.row.forced || uses.length === 0 ? { is: 'gone' } : { is: 'draining', reason: inUse(uses) }
     if (held.row.forced) return remove(job, client, held, manifest)
     const still = differences(manifest.object, result.live)

@@ -1,4 +1,4 @@
-/** Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and operation. The reconciler carries it out. */
+/** Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and an operation, which the reconciler carries out. */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -48,7 +48,7 @@ export function pools(parts: PoolParts) {
   const begin = async (tx: Tx, caller: Caller, cluster: PoolCluster, changed: Changed, force: boolean): Promise<Operation> => {
     const { coming, going } = changed
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
-    // An operation that is being cancelled is already reverting its changes, so it can't be returned.
+    // An operation that is being cancelled isn't returned, because it is already reverting its changes.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
     if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets continues this one' })
     const operation = await operations.create(tx, caller, {
@@ -79,7 +79,7 @@ export function pools(parts: PoolParts) {
       return shownPools(parts, cluster)
     },
 
-    /** Queries the cluster's state, or shows the last known state if it doesn't answer. @throws Problem not_found, subnet_assigned, conflict */
+    /** Queries the cluster's state, or shows the last known state if the cluster doesn't answer. @throws Problem not_found, subnet_assigned, conflict */
     preview: (clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange> => preview(parts, clusterId, subnetIds, signal),
 
     /**

@@ -23,7 +23,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   const pass = passing(parts)
   const write = writing(parts)
   const followRequests = cancelAndRetry(parts, write)
-  /** Varies a delay at random, so that looks at different clusters don't coincide. */
+  /** Varies a delay at random, so that clusters aren't all read at the same time. */
   const spread = (ms: number): number => Math.round(ms * (0.85 + 0.3 * random()))
 
   /** The cluster is being deleted; `release` frees its subnets at the end. */
@@ -65,7 +65,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   }
 }
 
-/** Delay until the next look: short while something changes, long if a Service keeps an address for a long time. */
+/** Delay until the cluster is read again: short while something changes, long if a Service keeps an address for a long time. */
 function nextMs(job: Job, look: Look): number {
   const open = look.findings.filter((f) => f.verdict.is === 'applying' || f.verdict.is === 'draining')
   if (look.provider === null && open.every((f) => f.verdict.is === 'applying')) return open.length > 0 ? errorMs : watchMs

@@ -1,4 +1,4 @@
-/** The stored state of a cluster's pools, and the findings of a look at the cluster for each subnet. */
+/** The stored state of a cluster's pools, and what was found in the cluster for each subnet. */
 import { parseCidr } from '#contract/network/addresses.ts'
 import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
@@ -45,7 +45,7 @@ export async function load(parts: PoolParts, on: Db, clusterId: string): Promise
 export const cidrOf = (subnet: Subnet) => parseCidr(subnet.cidr)!
 export const addressesOf = (subnet: Subnet): bigint => totalOf(subnet)
 
-/** The result of a look for one subnet. */
+/** What was found in the cluster for one subnet. */
 export type Verdict =
   /** The pool was read back as wanted, and the load balancer has accepted it. */
   | { readonly is: 'active'; readonly hash: string }

@@ -45,7 +45,7 @@ export const removeAssignments = (tx: Tx, clusterId: string, subnetIds: readonly
     .where('subnet_id', 'in', [...subnetIds])
     .execute()
 
-/** Marks assignments of changed subnets. Writes every row, so that a concurrent look notices the change. Returns the clusters. */
+/** Marks assignments of changed subnets. Writes every row, so that a concurrent reconciliation notices the change. Returns the clusters. */
 export const reapply = async (tx: Tx, subnetIds: readonly string[]): Promise<string[]> => {
   const rows = await tx
     .updateTable('subnet_assignment')

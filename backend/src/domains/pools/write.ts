@@ -1,4 +1,4 @@
-/** Writes the result of a look at a cluster in one fenced transaction: states, addresses in use, audit entries, events, and the operation's steps. */
+/** Writes what was found in a cluster, in one transaction: states, addresses in use, audit entries, events, and the operation's steps. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
@@ -30,7 +30,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
     await operations.set(tx, operationId, end ?? { status: waits ? 'waiting' : 'running', reason: waits?.reason ?? null })
   }
 
-  /** Whether the row is unchanged since the look. */
+  /** Whether the row is unchanged since the cluster was read. */
   const isCurrent = (now: store.AssignmentRow | undefined, { row }: Held) => now !== undefined && now.state === row.state && now.forced === row.forced
 
   const audit = async (tx: Tx, state: State, f: Finding, before: store.AssignmentRow): Promise<void> => {
@@ -47,7 +47,7 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
       await record(tx, system, { action: 'subnet.drift_corrected', target, after: { cluster: state.cluster.name, cidr, found: f.found } })
   }
 
-  /** Records findings. Returns false if the wanted state has changed, so that the cluster must be looked at again. */
+  /** Records findings. Returns false if the wanted state has changed, so that the cluster must be read again. */
   const found = (job: Job, state: State, look: Look): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)

@@ -25,7 +25,7 @@ export const clusterExists = async (on: Db | Tx, id: string): Promise<boolean> =
 export const serversOf = (on: Db | Tx, clusterId: string) =>
   on.selectFrom('server').select(['name', 'reachable']).where('cluster_id', '=', clusterId).where('status', '<>', 'deleted').orderBy('name').execute()
 
-/** The cluster whose hold also holds an operation. */
+/** The held cluster because of which an operation is held; undefined if there is none. */
 export async function clusterOf(on: Db | Tx, operationId: string): Promise<string | undefined> {
   const row = await on
     .selectFrom('operation')

@@ -32,7 +32,7 @@ export type OpenSessions = ReturnType<typeof openSessions>
 export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & OpenSessionParts) {
   const { db, clock, record, listener, idleMs, onRevoked } = parts
   const cache = new Map<string, { at: number; session: Row }>()
-  /** Number of received notifications. A session isn't cached if a notification came in while it was read, because the read may be older. */
+  /** Number of received notifications. A session isn't cached if a notification arrived while it was read, because the read data may be outdated. */
   let ends = 0
   const forget = (id: string) => {
     ends++

@@ -22,7 +22,7 @@ test('a hash with weaker parameters is accepted and marked as outdated', async (
 
 test('no password matches the placeholder or a broken hash', async () => {
   expect((await verifyPassword('', nobodysHash)).right).toBe(false)
-  // It costs as much as a real hash, so an unknown email takes as long as a wrong password.
+  // The placeholder has the parameters of a real hash, so an unknown email takes as long as a wrong password.
   expect(nobodysHash.split('$').slice(0, 4)).toEqual((await hashNow('x')).split('$').slice(0, 4))
   expect(await verifyPassword('x', 'plain text')).toEqual({ right: false, outdated: false })
 })

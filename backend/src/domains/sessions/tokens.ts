@@ -1,4 +1,4 @@
-/** Access tokens: JWTs signed with EdDSA (RFC 8037). The keys are sealed in the database and change every 30 days. */
+/** Access tokens: JWTs signed with EdDSA (RFC 8037). The keys are stored encrypted in the database and change every 30 days. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import * as z from 'zod/mini'

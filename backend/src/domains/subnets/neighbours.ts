@@ -88,7 +88,7 @@ export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'pl
   return [...found].map(([line, message]) => ({ line, message }))
 }
 
-/** Order by family, first address, size (larger first). Of equal CIDRs that of an unchanged subnet comes first, then those of rows by line. */
+/** Order by family, first address, size (larger first). Of equal CIDRs, an unchanged subnet comes first, then the rows by line. */
 const inOrder = (a: Spaced, b: Spaced): number =>
   a.cidr.family - b.cidr.family ||
   (a.cidr.base < b.cidr.base ? -1 : a.cidr.base > b.cidr.base ? 1 : a.cidr.prefix - b.cidr.prefix || (a.line ?? 0) - (b.line ?? 0))

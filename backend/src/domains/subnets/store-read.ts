@@ -44,7 +44,7 @@ const excluded = sql`unnest(subnet.exclude) as e (entry) cross join lateral (
   offset 0) as r`
 
 /**
- * Number of addresses that the clusters use, of those that may be assigned. Excluded addresses are counted separately, each range by the primary key:
+ * Number of assignable addresses that the clusters use. Excluded addresses are counted separately, each range by the primary key:
  * comparing every address with every exclusion would take seconds if there are thousands.
  */
 const byClusters = sql`(

@@ -44,7 +44,7 @@ export async function addCluster(
 export interface Assigned {
   readonly state?: 'applying' | 'active' | 'draining' | 'error'
   readonly reason?: string
-  /** What uses an address, by address; null if the cluster hasn't reported. */
+  /** Used address → its user; null if the cluster hasn't reported. */
   readonly uses?: Readonly<Record<string, string>> | null
 }
 

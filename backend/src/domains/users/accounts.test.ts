@@ -20,7 +20,7 @@ async function audited(userId: string): Promise<string[]> {
   return answer!.items.map(({ action }) => action).toReversed()
 }
 
-/** Opens the live stream. Resolves when it has ended. */
+/** Opens the live stream. `ended` resolves when the stream has ended. */
 async function openStream(url: string, { accessToken }: SignedIn) {
   const response = await fetch(`${url}${eventStream.path}`, { headers: { authorization: `Bearer ${accessToken}` } })
   const began = performance.now()
