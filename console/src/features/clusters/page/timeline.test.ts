@@ -1,24 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Step } from '#contract/operations.ts'
+import { members, step } from '../../../lib/testing/steps.ts'
 import { clock } from '../../../lib/time.ts'
 import { logLine, matricesOf } from './timeline.ts'
-
-const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
-  key,
-  title: key,
-  node_id: key.includes('/') ? key.split('/')[1]! : null,
-  status,
-  attempt: status === 'todo' ? 0 : 1,
-  started_at: status === 'todo' ? null : '2026-11-20T10:00:00.000Z',
-  ended_at: status === 'done' ? '2026-11-20T10:00:05.000Z' : null,
-  reason: null,
-  ...more,
-})
-const members = [
-  { node_id: 'a', name: 'copper-lynx-402', role: 'control_plane' as const },
-  { node_id: 'b', name: 'dusty-plover-519', role: 'control_plane' as const },
-  { node_id: 'w', name: 'quiet-otter-118', role: 'worker' as const },
-]
 
 test('a worker has no cell for etcd', () => {
   const [{ columns, rows } = { columns: [], rows: [] }] = matricesOf(
