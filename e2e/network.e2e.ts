@@ -320,7 +320,7 @@ describe('many subnets', () => {
     await page.getByRole('group', { name: 'About 10.9.200.64/26' }).waitFor()
   })
 
-  test('the two lists work by keyboard alone', async () => {
+  test('subnets can be moved between the two lists by keyboard alone', async () => {
     await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&step=subnets`)
     const there = page.getByRole('listbox', { name: `In ${site.code}` })
     await there.focus()
@@ -369,7 +369,7 @@ describe('many subnets', () => {
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
-  test('a viewer sees the list, and the reason why nothing can be changed', async () => {
+  test('a viewer sees the list of subnets, and the reason why nothing can be changed', async () => {
     await installation.call(subnetCreate, { body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id } })
     const viewer = { email: 'viewer@network.demo', password: 'only looking at networks' }
     await installation.call(userCreate, { body: { ...viewer, name: 'Viewer', role: 'viewer' } })

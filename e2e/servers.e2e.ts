@@ -49,7 +49,7 @@ async function act(server: string, item: string): Promise<void> {
 }
 
 describe('the list', () => {
-  test('a change between the loading of a page and the start of its live events shows', async () => {
+  test('a change made between the loading of a page and the start of its live events is shown', async () => {
     const stream = Promise.withResolvers<void>()
     await page.route('**/v1/events', async (route) => {
       await stream.promise

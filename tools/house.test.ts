@@ -51,7 +51,7 @@ test('the lockfile has no download addresses and a hash for every package', () =
   expect(packages.filter(([, p]) => !p.integrity && !p.link).map(([name]) => name)).toEqual([])
 })
 
-test('dependencies are exact', () => {
+test('dependencies have exact versions', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>
   const all = { ...manifest['dependencies'], ...manifest['devDependencies'], ...manifest['optionalDependencies'] }
   expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])

@@ -359,7 +359,7 @@ function bruteForce(subnet: SubnetText, cidr: Cidr): bigint[] {
   return left
 }
 
-test('totals and pieces agree with an address-by-address count from /24 to /32', () => {
+test('the numbers of addresses agree with an address-by-address count from /24 to /32', () => {
   const random = seeded(7)
   for (let n = 0; n < 400; n++) {
     const { subnet, cidr } = randomSubnet(random, random() < 0.8 ? 4 : 6, 24)

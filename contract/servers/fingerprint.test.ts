@@ -11,7 +11,7 @@ test('of several fingerprints in a log, the last one counts', () => {
   expect(lastFingerprint('')).toBeNull()
 })
 
-test('the result of comparing fingerprints is a sentence', () => {
+test('the result of comparing fingerprints is shown as a sentence', () => {
   const boot = [first, second].map(line).join('\n')
   expect(compareFingerprint(boot, second)).toMatchObject({ verdict: 'same' })
   expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`after that, ${second}`) as string })

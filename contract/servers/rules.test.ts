@@ -81,7 +81,7 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })
 
-  test('the only control plane can’t leave, nor can one whose address is the endpoint, unless the endpoint is a virtual IP', () => {
+  test('a control plane can’t leave if it is the only one, or if the endpoint is its own address', () => {
     const alone = { ...cluster, servers: [two!, worker] }
     for (const verdict of [canResetServer(server, alone), canForceRemoveServer(dark, alone)])
       expect(verdict).toEqual({ ok: false, reason: 'web-2 is the only control plane of prod: delete the cluster instead' })

@@ -55,7 +55,7 @@ test('a wake-up during a run causes another run after it', async () => {
   expect(await backend.engine.settle()).toBe(3)
 })
 
-test('a reconciler is woken again at the time that it returned', async () => {
+test('a reconciler runs again at the time that its last run returned', async () => {
   const times: number[] = []
   const backend = await withReconciler(async ({ now }) => {
     times.push(now())
@@ -87,7 +87,7 @@ test('a failed run is recorded with its reason and retried with growing delays',
   expect(await backend.row('a')).toMatchObject({ failures: 0, last_error: null, due_at: null })
 })
 
-test('the delay stops growing at two minutes', () => {
+test('the delay between retries grows to at most two minutes', () => {
   expect(retryDelayMs(50, () => 1)).toBe(120_000)
   expect(retryDelayMs(50, () => 0)).toBe(60_000)
 })
@@ -145,7 +145,7 @@ test('a run interrupted by the database does not count as a failure and is repea
   expect(await backend.row('a')).toMatchObject({ failures: 0, last_error: null })
 })
 
-test('a refused connection to a server counts as a failure, unlike one to the database', async () => {
+test('a refused connection to a server counts as a failure; a refused connection to the database does not', async () => {
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1

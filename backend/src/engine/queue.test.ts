@@ -140,7 +140,7 @@ test('the work of a killed process continues at once after its restart', async (
   await again.stop()
 })
 
-test("another process takes over within 30 s, and the first one can't write when it comes back", async () => {
+test("if a process is paused, another takes over within 30 s, and the paused process can't write when it continues", async () => {
   const connection = await database()
   let goOn: () => void = () => undefined
   const paused = new Promise<void>((resolve) => (goOn = resolve))

@@ -346,7 +346,7 @@ test.each([
     expect(head).toContain(header)
 })
 
-test('an unknown Expect header is ignored, and an unserved method gets 405', async () => {
+test('an unknown Expect header is ignored, and an unsupported method gets 405', async () => {
   const port = Number(new URL(await listening()).port)
   const ask = (text: string) =>
     new Promise<string>((resolve, reject) => {

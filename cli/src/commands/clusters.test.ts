@@ -44,7 +44,7 @@ test('an unreadable log, a server that never failed, and a server of another clu
   expect(unknown.exit).not.toBe(0)
 })
 
-test("cluster resume prints what continues, that nothing was held, or why the cluster can't be resumed yet", async () => {
+test("cluster resume prints what continues, or why the cluster can't be resumed", async () => {
   const { api, cli, cluster } = await signedIn()
   api.on(clusterResume, () => ({ operations: [anOperation({ status: 'running' })] }))
   expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })

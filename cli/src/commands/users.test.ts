@@ -30,7 +30,7 @@ async function signedIn() {
   return { api, cli }
 }
 
-test('a user can be named by the full email, and changed', async () => {
+test('a user is selected by email and changed', async () => {
   const { api, cli } = await signedIn()
   expect((await cli.run('user role Grace@example.com operator')).out).toBe('grace@example.com is operator now\n')
   expect((await cli.run(['user', 'rename', 'grace@example.com', 'Grace Hopper'])).out).toBe('grace@example.com is called Grace Hopper now\n')

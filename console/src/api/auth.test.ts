@@ -157,7 +157,7 @@ test('logging out finishes within 5 s even if the server never answers, and othe
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
 })
 
-test("the user's role is given as the reason only while the scopes are known", async () => {
+test("a disabled action gives the user's role as the reason only while the user is signed in", async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
@@ -190,7 +190,7 @@ test('a failed sign-in without a message of the server shows the specified messa
   }
 })
 
-test('queries retry once after no answer, 5xx or 429, and never after a refusal', async () => {
+test('queries are retried once after no response, 5xx or 429, and never after a refusal', async () => {
   const { retryQuery } = await import('./query.ts')
   const { CallError } = await import('./http.ts')
   const retried = (failures: number, status: number) => retryQuery(failures, new CallError('x', { status }))

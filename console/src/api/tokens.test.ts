@@ -33,7 +33,7 @@ test('tokens of a server whose clock is ten minutes off keep their full lifetime
   }
 })
 
-test('a new refresh token expires no later than the first', () => {
+test('a new refresh token expires no later than the first one of its session', () => {
   box.signIn(user, access(600), 'one', 0)
   box.refreshed(access(1200), 'two', 500_000)
   expect(box.refresh()).toMatchObject({ value: 'two', expiresAt: refreshLifetimeMs, sessionId: 's1', userId: 'u1' })

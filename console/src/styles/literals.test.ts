@@ -12,7 +12,7 @@ test('the check finds style sheets', () => {
   expect(modules.length).toBeGreaterThan(20)
 })
 
-test('colours are literal in the tokens only (and in flags, which are the countries’)', () => {
+test('literal colours are allowed only in the tokens and in flags', () => {
   const literal = /#[0-9a-f]{6}\b|#[0-9a-f]{3}\b(?=['"; ])|\b(?:rgb|hsl|oklch|oklab)a?\(/i
   const found = files
     .filter(([name]) => !/tokens\.|\.test\.|flags/i.test(name))

@@ -177,7 +177,7 @@ test('the lock of a dead process can be acquired, even if its process id belongs
   expect(take()).toBe(false)
 })
 
-test('as root the database runs as an account without privileges', () => {
+test('if Steelyard runs as root, the database runs under an account without privileges', () => {
   const found = unprivilegedAccount(0)
   expect(found!.uid).toBeGreaterThan(0)
   expect(unprivilegedAccount(1000)).toBeUndefined()

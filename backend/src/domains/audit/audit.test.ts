@@ -55,7 +55,7 @@ test('the audit log is searched for literal text, and is paged', async () => {
   expect((await admin.call(auditList, { query: { q: 'PL-POZ-3' } })).answer!.total).toBe(1)
 })
 
-test('the chain is valid after concurrent writes', async () => {
+test('the hash chain of the audit log is valid after concurrent writes', async () => {
   const backend = await withEntries()
   const admin = await backend.signIn()
   await Promise.all(Array.from({ length: 20 }, () => admin.call(datacenterCreate, { body: place })))
@@ -113,7 +113,7 @@ async function rewritten(backend: Backend, first: number) {
   await sql`alter table audit_entry enable trigger all`.execute(backend.platform.db)
 }
 
-test('verification detects a chain that was rewritten without the key, even if the key was removed or replaced', async () => {
+test('verification detects a hash chain that was rewritten without the key, even if the key was removed or replaced', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
@@ -127,7 +127,7 @@ test('verification detects a chain that was rewritten without the key, even if t
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
 })
 
-test("entries older than the introduction of the key stay verifiable, and can't be rewritten or moved undetected", async () => {
+test("entries from before the key was introduced stay verifiable, and can't be rewritten or moved undetected", async () => {
   const backend = await withEntries()
   const { db } = backend.platform
   // The state left behind by an older version.
@@ -156,7 +156,7 @@ test('after the key was removed, the next write adds an audit entry about a new 
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1 })
 })
 
-test('a truncated audit log is detected by comparing it with a head noted elsewhere', async () => {
+test('a truncated audit log is detected by comparing its head hash with one noted elsewhere', async () => {
   const backend = await withEntries()
   const { audit } = backend.domains
   const { db } = backend.platform

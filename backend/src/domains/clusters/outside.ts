@@ -33,7 +33,7 @@ export type Outside = ReturnType<typeof outside>
 /** The configurations of a server, for comparison with what others have changed. */
 export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
 
-/** For the detection of drift and for users' decisions about it. */
+/** Functions for the detection of drift (changes made by others), and for users' decisions about drift. */
 export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())

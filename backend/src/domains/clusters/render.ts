@@ -1,5 +1,5 @@
 /**
- * Renders the configurations of a cluster's servers: generated, patched, sealed. Each generation of a server is rendered once: the stored bytes are
+ * Renders the configurations of a cluster's servers: generated, patched, sealed. Each generation is rendered once: the stored bytes are
  * the validated bytes and the sent bytes. Only an operation renders again.
  */
 import { createHash } from 'node:crypto'

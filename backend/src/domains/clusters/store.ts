@@ -286,7 +286,7 @@ export const noteBootstrapCall = (tx: Tx, clusterId: string, at: Date) =>
 export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
   tx.updateTable('cluster_bootstrap').set({ confirmed_at: at }).where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
 
-/** Clusters that the reconciler is responsible for, to find missing wake-ups at start. */
+/** Ids of all clusters that have a reconciler, to schedule them at start. */
 export const livingIds = async (on: On): Promise<string[]> =>
   (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
 
@@ -299,7 +299,7 @@ export interface State {
 }
 
 /**
- * Undefined if the cluster doesn't exist. With `nodeId`, for a joining server, it loads only that server and the server chosen for the
+ * Undefined if the cluster doesn't exist. `nodeId`, of a joining server: loads only that server and the server chosen for the
  * bootstrap, so that a large cluster is not read once per server.
  */
 export async function load(on: On, clusterId: string, nodeId?: string): Promise<State | undefined> {

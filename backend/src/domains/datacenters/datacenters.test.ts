@@ -42,7 +42,7 @@ test('the code of a removed datacenter is not used again', async () => {
   expect((await operator.call(datacenterGet, { params: { id: first.answer!.id } })).problem).toMatchObject({ code: 'not_found' })
 })
 
-test('an unused index can be set, and the numbering continues after it', async () => {
+test('an unused index can be set, and the numbering continues after that index', async () => {
   expect((await create('KRK', { index: 7 })).answer!.code).toBe('PL-KRK-7')
   expect((await create('KRK')).answer!.code).toBe('PL-KRK-8')
   expect((await create('KRK', { index: 3 })).answer!.code).toBe('PL-KRK-3')
@@ -259,7 +259,7 @@ test('removed servers, deleted clusters, ended operations and ended tokens do no
   expect((await operator.call(joinTokenGet, { params: { id: token.id } })).answer!.datacenter).toBeNull()
 })
 
-test('the list is searched for literal text and sorted by any column, codes by number', async () => {
+test('the list of datacenters is searched for literal text and can be sorted by any column', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   for (const city of ['BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'BER', 'AMS']) {

@@ -59,7 +59,7 @@ const json = (value: unknown, headers: Record<string, string> = {}): RequestList
 }
 
 describe('lists from the image factory', () => {
-  test('versions come newest first by number, a prerelease before its release', async () => {
+  test('versions are listed newest first, compared by number', async () => {
     const { client } = await simulated()
     const { items, simulated: isSimulated, reason } = await client.versions()
     expect({ isSimulated, reason }).toEqual({ isSimulated: true, reason: null })
@@ -68,7 +68,7 @@ describe('lists from the image factory', () => {
     expect(items.indexOf('v1.12.11')).toBeLessThan(items.indexOf('v1.12.9'))
   })
 
-  test('the tier and line breaks are removed from a description', async () => {
+  test('the tier and line breaks are removed from the description of an extension', async () => {
     const { client } = await simulated()
     const { items } = await client.extensions('v1.13.9')
     const gvisor = items.find((e) => e.name === 'siderolabs/gvisor')!

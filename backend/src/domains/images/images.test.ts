@@ -161,7 +161,7 @@ test('images are found by their settings, and never by the text of a token', asy
   expect(await found('%needle')).toBe(0)
 })
 
-test('the list is sorted newest first, or by version number', async () => {
+test('the list of images is sorted newest first, or by version number', async () => {
   const own = await startBackend({ environment: { IMAGE_FACTORY_URL: simulated.url } })
   const user = await own.signIn()
   for (const version of ['1.12.9', 'v1.13.9', 'v1.12.11']) {

@@ -119,7 +119,7 @@ async function factoryThat(knows: (text: string) => string): Promise<{ url: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
 }
 
-test('if the factory quotes a text differently, its id of the schematic is used', async () => {
+test("if the factory quotes a YAML text differently, the factory's id of the schematic is used", async () => {
   const quoting = await factoryThat((given) => stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }))
   const domain = imagesOf(quoting.url, usualLimits)
   const made = await domain.create(system, read({ kernel_args: ['on', 'a=1'] }))

@@ -155,7 +155,7 @@ test("a viewer can read operations but not change them; operations outside of th
   expect([await seen(admin), await seen(viewer)]).toEqual([true, false])
 })
 
-test('the list is filtered by status, kind and target', async () => {
+test('the list of operations is filtered by status, kind and target', async () => {
   const target = { kind: 'server' as const, id: randomUUID() as string, name: 'filtered' }
   const { id } = await begin(target)
   const ids = async (query: object) => (await viewer.call(operationList, { query: { ...query, target: target.id } })).answer!.items.map((o) => o.id)

@@ -59,7 +59,7 @@ test('a server that is silent because of an operation counts as away, not as unr
   expect([...(await found('false')), ...(await found('true'))]).toEqual([])
 })
 
-test('the overview lists ten unreachable servers and their total number', async () => {
+test('the overview lists the first ten unreachable servers and their total number', async () => {
   for (let n = 0; n < 12; n++) await buildServer(backend, { name: `dark-${n}`, address: `10.0.1.${n}`, reachable: false, unreachable_since: since })
   const { attention } = await overview()
   expect(attention.items).toHaveLength(10)

@@ -46,7 +46,7 @@ test('if a WireGuard peer is removed, its secret is not assigned to the next pee
   expect(back).not.toContain('c2VjcmV0LW9uZQ==')
 })
 
-test('a new secret is accepted; a mask that stands for no stored secret is refused with its line', () => {
+test('a new secret is accepted; a mask without a stored secret is refused with its line number', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
   expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(

@@ -76,7 +76,7 @@ test('merged configurations, previews and the audit log show no secret to anybod
   expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).not.toMatch(/hunter|swordfish/)
 })
 
-test('an operator’s edit of the shown text keeps what was masked', async () => {
+test('an operator’s edit of the shown text keeps the masked secrets', async () => {
   const id = await build()
   const made = await create(id)
   const params = { id, patchId: made.patch_id }
@@ -87,7 +87,7 @@ test('an operator’s edit of the shown text keeps what was masked', async () =>
   expect(stored.toString()).toBe(body.replace('hunter3', 'hunter5'))
 })
 
-test('a preview shows users with access to secrets that a secret would change; other users can’t guess secrets through previews', async () => {
+test('a preview shows a changed secret only to users with access to secrets, so other users can’t guess secrets through previews', async () => {
   const id = await build()
   await create(id, { weight: 1 })
   const changed = async (who: typeof viewer, value: string) => {

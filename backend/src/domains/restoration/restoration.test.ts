@@ -1,4 +1,4 @@
-// An installation with running operations is backed up, lost and restored, while its simulated servers continue. Nothing may be sent to them before a person resumes.
+// An installation with running operations is backed up, lost and restored while its simulated servers continue. Nothing may be sent to them before a user resumes.
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -99,7 +99,7 @@ beforeAll(async () => {
 const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
 const held = async () => (await admin.call(restorationGet)).answer!
 
-test("a held cluster can't be resumed before its servers were contacted", async () => {
+test('a cluster that is held after a restore can be resumed only after its servers were contacted', async () => {
   expect(await held()).toMatchObject({
     restored: { backup_made_at: expect.any(String) as string },
     clusters: [
@@ -116,7 +116,7 @@ test("a held cluster can't be resumed before its servers were contacted", async 
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
 })
 
-test('held servers are only read: nothing is sent to them, even if changes are due or requested', async () => {
+test('servers that are held after a restore are only read; nothing is sent to them, even if changes are due or requested', async () => {
   for (const domain of restored.domains.all) {
     if (domain.name !== 'servers') {
       await domain.start?.()
@@ -160,7 +160,7 @@ test('no operation starts on a held cluster; a cancel is accepted and waits unti
   expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
 })
 
-test('doctor lists what is held and how to resume', async () => {
+test('doctor lists the held clusters and servers, and how to resume them', async () => {
   const { out } = await runCommand((around) => doctor(['--json'], around), environment)
   const findings = JSON.parse(out) as { check: string; verdict: string; text: string }[]
   expect(findings.find((f) => f.check === 'restore')).toEqual({

@@ -84,7 +84,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
 
     /**
      * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two concurrent calls one waits and is refused.
-     * The role becomes the server's type, and its name is fixed. For a server that is in the cluster already, only the role changes.
+     * The role becomes the server's type, and the server can't be renamed any more. For a server that is in the cluster already, only the role changes.
      * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
      */
     async reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void> {

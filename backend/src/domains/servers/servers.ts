@@ -92,7 +92,7 @@ export function servers(parts: ServerParts) {
         return { operation }
       }),
 
-    /** A talosconfig for the server, minted for one download and its user. @throws Problem not_found, server_not_in_cluster */
+    /** A talosconfig for the server, issued for one download by one user. @throws Problem not_found, server_not_in_cluster */
     async talosconfig(caller: Caller, id: string): Promise<{ name: string; yaml: string }> {
       const row = store.existing(await store.byId(db, id), id)
       demand(canControlServer(present(row, null)), 'server_not_in_cluster')

@@ -107,7 +107,7 @@ test('fifty concurrent guesses are counted one by one', async () => {
   expect(all.filter((a) => a.status === 429)).toHaveLength(45)
 })
 
-test('sign-ins with an unknown email are slowed down in the same way', async () => {
+test('sign-ins with an unknown email are slowed down like those with a known one', async () => {
   const backend = await startBackend()
   const statuses = []
   for (let i = 0; i < 7; i++) statuses.push((await backend.call(authorize, { body: { email: 'nobody@example.com', password: wrong } })).status)

@@ -214,7 +214,7 @@ test('unlocking clears the failures of an account from all addresses', async () 
   expect(await audited(user.userId)).toContain('user.unlocked')
 })
 
-test('users can list and end their own sessions; those of others need users:manage', async () => {
+test('users can list and end their own sessions; for the sessions of others they need users:manage', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const second = (await signIn(user.email, user.password)).answer!
   const own = (await user.call(sessionList)).answer!

@@ -36,7 +36,7 @@ test('the first user is created only if there is no user, and only once, even by
   expect(await backend.domains.users.createFirst({ email: 'late@example.com', password: 'a long password' })).toBeUndefined()
 })
 
-test('a search matches the text literally', async () => {
+test('a search for users matches the text literally', async () => {
   const total = async (q: string) => (await admin.call(userList, { query: { q } })).answer!.total
   expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
 })

@@ -4,7 +4,7 @@ import { shares, type Taken } from './shares.ts'
 const of = (key: string, most: number) => [{ key, most }]
 const give = (taken: Taken) => typeof taken === 'object' && taken.give()
 
-test('a user gets no more than their share, and requests of other users overtake those that wait for it', async () => {
+test("a user gets no more than their share, and requests of other users are served before that user's waiting requests", async () => {
   const room = shares(4)
   const greedy = [await room.take(of('a', 2), 0), await room.take(of('a', 2), 0)]
   const waiting = [room.take(of('a', 2), 5_000), room.take(of('a', 2), 5_000)]

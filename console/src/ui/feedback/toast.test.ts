@@ -10,7 +10,7 @@ beforeEach(() => {
   toast.hearErrors()
 })
 
-test('after an exclusive error, further errors are not shown until hearErrors is called', async () => {
+test('after an error that suppresses others, further errors are not shown until hearErrors is called', async () => {
   toast.lastError('Session expired. Please sign in again.', 'session')
   toast.error('Your preferences could not be saved: Session expired. Please sign in again.', { id: 'preferences' })
   toast.success('Server name was updated successfully')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// Exactly one etcd per cluster, whatever happens around the bootstrap call.
+// Each test expects exactly one etcd per cluster, whatever fails around the bootstrap call.
 const world = await clusterWorld({ servers: 9 })
 const { db } = world.backend.platform
 const controlPlanes = (nodes: readonly { id: string }[]) => ({ servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' as const })) })

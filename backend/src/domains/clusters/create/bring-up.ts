@@ -54,9 +54,9 @@ async function hasMembers({ parts, job, state }: ClusterTurn): Promise<boolean> 
 }
 
 /**
- * Bootstraps etcd exactly once per cluster. Talos refuses a second bootstrap on the same server, but not on another control plane. A row written before
- * the call selects the server and doesn't change while the result is unknown. The proof that etcd exists is etcd's own member list, because a restart of the
- * server can undo a call that was answered successfully.
+ * Bootstraps etcd exactly once per cluster. Talos refuses a second bootstrap on the same server, but not on another control plane. So the chosen server is
+ * stored before the call and isn't changed while the result is unknown. Only etcd's own member list proves that etcd exists, because a restart of the
+ * server can undo a successful call.
  */
 export async function bootstrap(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn

@@ -26,7 +26,7 @@ export function addressOf(privateKey: Uint8Array): string {
   return checksummed(Buffer.from(keccak_256(publicKey.subarray(1)).subarray(-20)).toString('hex'))
 }
 
-/** EIP-55: a hex letter is upper case if the hash of the lower-case text has a digit of 8 or more at its position. */
+/** EIP-55: a hex letter is upper case if the hash of the lower-case text has a digit of 8 or more at the letter's position. */
 export function checksummed(hex: string): string {
   const lower = hex.replace(/^0x/i, '').toLowerCase()
   const hash = Buffer.from(keccak_256(new TextEncoder().encode(lower))).toString('hex')

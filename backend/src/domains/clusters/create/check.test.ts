@@ -118,7 +118,7 @@ test('if a server is in another cluster, the conflict names the server and that 
   expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
 })
 
-test('a server that is listed twice, unknown, in another datacenter or without a disk is refused, and the error names it', () => {
+test('a server that is listed twice, unknown, in another datacenter or without a disk is refused by name', () => {
   const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
   expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
   expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
@@ -212,7 +212,7 @@ test('a virtual IP must be an unused address in the network of every control pla
   ])
 })
 
-test('an endpoint that another server has is refused; a name or a free address causes a warning', () => {
+test('an endpoint with the address of another server is refused; a name or a free address causes a warning', () => {
   const other = { address: '10.1.2.9', by: 'server db-1' }
   const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
   expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])

@@ -160,7 +160,7 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
 
 type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
-/** The Talos and Kubernetes versions for a request that names at most one of them; by default the newest pair. */
+/** Completes a requested Talos or Kubernetes version to a pair of both. Without a requested version, returns the newest pair. */
 function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
   const pairs = versions.pairs()
   const talos = talos_version && talosTag(talos_version)
@@ -194,7 +194,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     let isWithoutDisk = false
     if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
-      // A missing disk is an invalid request, which is reported below.
+      // If the requested disk doesn't exist, `diskProblem` reports that below, as an invalid request.
       const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
       const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
       for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
@@ -322,7 +322,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** Warns if the endpoint is the address of a single server: it fails with that server and, unless a patch configures the link, with its DHCP lease. */
+/** Warns if the endpoint is the address of a single server: the endpoint fails with that server, or with its DHCP lease unless a patch configures the link. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls =

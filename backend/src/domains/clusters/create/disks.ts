@@ -50,7 +50,7 @@ const found = (chosen: Chosen, device: string, now: readonly Present[]): string 
   return disk && `/dev/${disk.id}`
 }
 
-/** Why Talos must not be installed now, or null. The problem: another disk has the install disk's name. (`wipeProblem` reports missing disks.) */
+/** Returns why Talos must not be installed now (another disk has the install disk's name), else null. `wipeProblem` reports missing disks. */
 export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
@@ -92,7 +92,7 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
   })
 }
 
-/** Why the chosen disks must not be wiped now, or null. The problem: a disk is missing or was replaced, or its content isn't the confirmed content. */
+/** Returns why the chosen disks must not be wiped now (one is missing or was replaced, or its content isn't the confirmed content), else null. */
 export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)

@@ -1,4 +1,4 @@
-/** Decides which failed operations can be retried (the current one of a cluster or of a leaving server), and which disks a retry would wipe. */
+/** Decides which failed operations can be retried (only the current operation of a cluster or of a leaving server), and which disks a retry would wipe. */
 import type { ChosenDisks } from '#contract/servers/disks.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { readDisks } from '#talos/client/inventory.ts'

@@ -131,7 +131,7 @@ export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m
   return verdict.ok ? null : verdict.reason
 }
 
-/** Control planes leave one at a time, and the last one never does. */
+/** Returns why a control plane can't leave now, or null: control planes leave one at a time, and the last one never leaves. */
 export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: string): string | null {
   if (m.role !== 'control_plane') return null
   const others = members.filter((other) => other.role === 'control_plane' && other.released_at === null && other.node_id !== m.node_id)

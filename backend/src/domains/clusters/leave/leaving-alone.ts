@@ -18,7 +18,7 @@ async function changeLeaving({ parts, job, m }: MemberTurn, tx: Tx, operationId:
   await parts.engine.wake(tx, clusterQueue, m.cluster_id)
 }
 
-/** Cancels the leaving: nothing was wiped, so the server stays in its cluster. */
+/** Cancels the removal from the cluster: nothing was wiped, so the server stays. */
 const cancel = (turn: MemberTurn, operationId: string): Promise<void> =>
   turn.job.fence.write(async (tx) => {
     if (!(await holdMember(tx, turn.m))) return

@@ -154,7 +154,7 @@ describe.concurrent('leaving a cluster', () => {
       60_000,
     )
     expect(degraded.reason).toContain(nodes[1]!.name)
-    // The status also depends on Kubernetes: a server whose node is dead there is not Ready.
+    // The server's status also depends on Kubernetes: if its node is dead, the server is not Ready.
     expect(await world.server(nodes[1]!.id)).toMatchObject({
       status: 'ready',
       kubernetes: { ready: false, reason: expect.stringContaining('NodeStatusUnknown') },

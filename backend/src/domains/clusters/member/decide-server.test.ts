@@ -41,7 +41,7 @@ test('a server in maintenance gets its configuration', () => {
   expect(decideServer(fresh, around, maintenance)).toEqual({ act: 'apply', at: 'apply', reason: null })
 })
 
-test('after a crash between intent and answer the same bytes are sent again at once', () => {
+test('after a crash before the response, the same configuration is sent again at once', () => {
   expect(decideServer({ ...sent, sent_at: null }, around, maintenance)).toMatchObject({ act: 'apply' })
 })
 

@@ -62,9 +62,9 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
     controlPlaneAt: row.control_plane_at,
     /** The server chosen for the bootstrap, and since when etcd runs there. */
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
-    /** Leaving: why the server has to wait, or null. */
+    /** Why a leaving server has to wait, or null. */
     waitTurn: waitTurn(m, { row, members, bootstrap }),
-    /** Leaving: whether other control planes stay for now, so that the server must leave etcd gracefully. */
+    /** Whether other control planes stay for now, so that a leaving server must leave etcd gracefully. */
     othersStay: members.some((other) => other.role === 'control_plane' && other.node_id !== m.node_id && other.released_at === null && other.etcd_at !== null),
     /** Whether the cluster itself stays. If so, a leaving server has its own operation or was replaced. */
     clusterStays: row.wanted === 'ready',
@@ -104,17 +104,17 @@ export const patienceMs: Partial<Record<Place, number>> = {
 }
 /** A server in maintenance applies a configuration within a second. After this time, in ms, the configuration is sent again. */
 export const settleMs = 10_000
-/** A server that returns to maintenance this often can't be installed. */
+/** After this many configurations, a server that is in maintenance again fails: Talos can't be installed on it. */
 export const mostSends = 5
 /** A reset starts at once. If a server still runs after this time, in ms, the reset is sent again. */
 export const resetAgainMs = 90_000
 /** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
 
-/** The server was replaced during the creation: nothing waits for it and no retry reaches it later, so its reset has no time limit. */
+/** Whether the server was replaced during the creation. Its reset has no time limit: nothing waits for the server, and a user can't retry the reset. */
 const isReplaced = (server: MemberRow, around: Around): boolean => server.wanted === 'released' && server.operation_id === null && around.clusterStays
 
-/** The next action if it can be decided without a look at the server, else null. `isRendered`: the server has a rendered configuration. */
+/** The next action if it can be decided without querying the server, else null. `isRendered`: the server has a rendered configuration. */
 export function decideBlind(server: MemberRow, around: Around, isRendered: boolean): ServerAct | null {
   if (server.at === 'done') return { act: 'rest', at: 'done' }
   if (server.wanted === 'released') {
@@ -215,7 +215,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
   if (stage !== 'maintenance') return wait('install', `Taking its configuration: ${stage}`)
-  // If it is unknown whether the server accepted the configuration, the same bytes are sent again. If it did, the installation failed or hasn't started.
+  // If it is unknown whether the server accepted the configuration, send the same bytes again. If accepted, the installation failed or hasn't started.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)

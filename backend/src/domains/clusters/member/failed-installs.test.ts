@@ -81,7 +81,7 @@ test("if an installation does not finish, its step shows Talos's error message w
   await clearFaults(world.machine(node))
   world.simulator.world.clock.setSpeed(100)
   expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
-  // The test waits only for the boot: the backend's clock is ahead, so the machine would refuse its certificates as not valid yet.
+  // The test waits only for the boot: the backend's clock is ahead, so the machine refuses the backend's certificates as not valid yet.
   await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
   // The server runs its configuration, whatever Kubernetes reports.
   expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })

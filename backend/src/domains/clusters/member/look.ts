@@ -47,7 +47,7 @@ export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn
 }
 
 interface Expected {
-  /** The server has a configuration, so the secured API is tried first. */
+  /** Whether the server has a configuration. If so, its secured API is tried first. */
   readonly expectSecured: boolean
   /** Whether to query the log for a failure, at a given Talos stage. */
   readonly askTrouble?: (stage: string) => boolean

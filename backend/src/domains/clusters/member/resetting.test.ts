@@ -84,7 +84,7 @@ describe.concurrent('removing a server from a cluster', () => {
     expect(world.nodeNames(first)).not.toContain(third.name)
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
 
-    // One of two members is dead. The living one can't leave, and the dead one can't be removed by force.
+    // One of two members is dead. The healthy one can't leave, and the dead one can't be removed by force.
     await dark(second)
     const costly = await reset(first)
     expect(costly.problem).toMatchObject({

@@ -28,7 +28,7 @@ const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at',
 /** The columns that an observation changes. */
 export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberChange {
   const change: MemberChange = {}
-  // A missing answer proves nothing.
+  // A missing answer doesn't prove that the server has left maintenance.
   if (m.sent_at !== null && m.left_at === null && (seen.kind === 'secured' || seen.kind === 'foreign')) change.left_at = new Date(now)
   if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return change
   if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
@@ -49,7 +49,7 @@ export const reread = async (turn: MemberTurn): Promise<MemberTurn> => ({
   m: (await store.member(turn.parts.db, turn.m.cluster_id, turn.m.node_id))!,
 })
 
-/** The operation whose steps show the server. */
+/** The operation that shows the server's steps. */
 export const operationOf = ({ state, m }: MemberTurn): string | null => m.operation_id ?? state.row.operation_id
 
 /**
@@ -77,7 +77,7 @@ export function note(turn: MemberTurn, at: Place, shown: Shown, change: MemberCh
   return job.fence.write(async (tx) => {
     const now = await holdMember(tx, m)
     if (!now) return false
-    // The configuration was sent again: the server was in maintenance right before.
+    // If the configuration is sent again, the server was in maintenance right before.
     if (change.secured_at || change.sends !== undefined) await parts.servers.noteRunning(tx, m.node_id, Boolean(change.secured_at))
     if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
     const isJoined = at === 'join' && now.node_ready_at !== null

@@ -268,7 +268,7 @@ test('if others rotate the certificate authority, Steelyard reports the lost acc
   await backend.publish()
   const events = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.type)
   expect(events).toEqual(expect.arrayContaining(['cluster.imported', 'cluster.locked_out', 'cluster.secrets_imported']))
-  // The cluster was ready before, so it doesn't become ready now.
+  // No `cluster.ready` event, because the cluster was ready before.
   expect(events).not.toContain('cluster.ready')
   const known = (await admin.call(serverList, { query: {} })).answer!.items
   await world.until(

@@ -7,7 +7,7 @@ export const clusterRow = (id: string): RawBuilder<unknown> => sql`select 1 from
 export const serverRow = (id: string): RawBuilder<unknown> => sql`select 1 from server where id = ${id} for update`
 
 /**
- * Locks the row until both `first` and then `second` wait for it, and unlocks it. PostgreSQL gives a row lock to waiters in the order of their requests.
+ * Locks the row, starts `first` and then `second`, and unlocks the row when both wait for it. PostgreSQL grants a row lock in the order of the requests.
  * @returns the results of both calls
  */
 export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {

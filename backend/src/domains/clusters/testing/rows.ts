@@ -1,4 +1,4 @@
-/** Rows of clusters and their servers for tests of decisions. */
+/** Rows of clusters and their servers, for tests of the decision functions. */
 import type { ClusterRow, MemberRow } from '../store.ts'
 
 const at = new Date(Date.UTC(2026, 0, 15, 14))

@@ -36,7 +36,7 @@ test('a server that dies during its installation is shown by name, times out and
   const joined = await world.until(() => read(second.id), hasEnded)
   expect(joined).toMatchObject({ status: 'done' })
   expect(world.etcds(cluster.name)).toBe(1)
-  // The dead server has a configuration, so it stays reserved until it is seen without one.
+  // The dead server has a configuration, so it stays reserved until a contact shows that it has none.
   expect((await admin.call(serverGet, { params: { id: dead.id } })).answer).toMatchObject({ cluster: { name: cluster.name } })
   world.machine(dead).lifecycle.powerOn()
   await world.until(

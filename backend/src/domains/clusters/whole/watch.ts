@@ -17,7 +17,7 @@ export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
-/** Kubernetes' state of each wanted server; unknown for the reason `problem` if Kubernetes didn't answer. */
+/** The state of each wanted server in Kubernetes; unknown, with the reason `problem`, if Kubernetes didn't answer. */
 const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | null) =>
   state.members.filter(store.isWanted).map((m) => {
     if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }

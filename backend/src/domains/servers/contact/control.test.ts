@@ -320,7 +320,7 @@ test('a reboot with unknown result fails if the server is not seen to restart', 
 test('a single contact without a response does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
-  // The request is lost too, so the machine never restarts.
+  // Both the request and its response are lost, so the machine never restarts.
   await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
   const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }

@@ -10,7 +10,7 @@ interface Seen {
   readonly address: string
   readonly identity: Identity
   /**
-   * `address`: the address at which the same hardware was known when this one was probed, if different; else null. `answers`: whether a machine
+   * `address`: the address at which the same hardware was known before, if different; else null. `answers`: whether a machine
    * with a different key answers at that address, which means that there are two machines.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }

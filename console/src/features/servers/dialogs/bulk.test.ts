@@ -6,7 +6,7 @@ import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
 const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
 
-test('servers that do not allow the action are listed with the reason before it starts', () => {
+test('before a bulk action starts, servers that do not allow the action are listed with the reason', () => {
   const { able, unable } = sorted(servers, judge)
   expect(able.map((s) => s.id)).toEqual(['a', 'c', 'd', 'e', 'f'])
   expect(unable).toEqual([{ id: 'b', name: 'n-b', ok: false, reason: 'It is in a cluster' }])
