@@ -11,8 +11,8 @@ const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ aud
 >
 
 /**
- * The text for each action of the audit log in the events of a server or cluster.
- * `{name}` is a field of the entry's `after`; for a list it is the number of items. `{field?yes:no}` is a choice. Text in brackets is
+ * Texts of the audit log's actions, as the list of a server's or cluster's events shows them.
+ * `{name}` is a field of the entry's `after`; for a list, the number of items. `{field?yes:no}` is `yes` if the field is true, else `no`. Text in brackets is
  * left out if its field is missing.
  */
 const sentences = {

@@ -75,7 +75,7 @@ const kernelArg = z.string().check(
   z.minLength(1),
   z.maxLength(imageLimits.kernelArgLength, 'A kernel argument has at most 1024 characters'),
   z.regex(/^[\x21-\x7e]+$/, 'A kernel argument has no spaces and only ASCII characters'),
-  // The kernel removes quotes around an argument.
+  // Compared without quotes, because the kernel removes quotes around an argument.
   z.refine((arg) => !/^-?(?:talos\.config(?:\.[\w.-]+)?|siderolink\.api|talos\.platform)(?:=|$)/.test(arg.replaceAll('"', '')), {
     error: 'This argument is set by Steelyard: it is how a server announces itself',
   }),

@@ -126,7 +126,7 @@ export type PreviewWarning = z.infer<typeof PreviewWarning>
 export const Preview = z.object({
   /** Merged configuration without and with the patch. Secrets and fields that may contain a secret are masked for everybody. Empty if the merge fails. */
   diff: z.object({ before: z.string(), after: z.string() }),
-  /** The layer of each line of `after`. Lines count from 1; those of the generated configuration are left out. */
+  /** The layer of each line of `after`. Lines count from 1; lines of the generated configuration are left out. */
   sources: z.array(z.object({ line: z.int(), layer: z.string() })),
   errors: z.array(PatchProblem),
   /** Problems that saving would cause although Talos accepts the configuration. */

@@ -1,6 +1,6 @@
 /**
- * Default messages of schemas: "Required", "Expected string, received number". Each begins with "Required" or "Expected", so
- * that callers can distinguish it from the contract's own sentences, which name their field.
+ * Default messages of schemas: "Required", "Unknown field", "Expected string, received number". By these beginnings
+ * callers can distinguish them from the contract's own sentences, which name their field.
  */
 import * as z from 'zod/mini'
 

@@ -1,4 +1,4 @@
-/** A proxy in front of an installation that can hold traffic back. To the browser, the server then accepts connections but never answers. */
+/** A proxy in front of an installation that can hold traffic back. The browser then sees a server that accepts connections but never answers. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {

@@ -77,7 +77,7 @@ class NotReady extends Error {
   }
 }
 
-/** Starts a child process and waits for its line that reports it is ready. The child writes to our standard error. */
+/** Starts a child process and waits for the line with which it reports that it is ready. The child writes to our standard error. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
   const child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -151,7 +151,7 @@ async function furnish(call: Caller): Promise<void> {
 
 const children: { child: ChildProcess; ended: Promise<number> }[] = []
 let stopping: Promise<void> | null = null
-/** Stops the children, the program first, so that it doesn't see its servers vanish. */
+/** Stops the children, the program first, so that the program doesn't see its servers vanish. */
 const stop = (code: number) =>
   (stopping ??= (async () => {
     for (const { child, ended } of children.toReversed()) {

@@ -1,5 +1,5 @@
 /**
- * `npm run faults`: the fault tests in full. Every effect point of a creation, kills at moments of many seeds, and each of the other fault tests
+ * `npm run faults`: runs the fault tests in full: every effect point of a creation, kills at moments of many seeds, and each of the other fault tests
  * (two processes, the database, signals, …) once. Seeds are printed; a seed is replayed with `npm run faults -- --seeds 7 --rounds 0 --others 0`.
  */
 import { spawnSync } from 'node:child_process'

@@ -12,7 +12,7 @@ const locked = (
 ).packages
 
 /**
- * Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` its code that
+ * Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` the code in it that
  * detects the feature.
  */
 const newer = [{ what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" }]

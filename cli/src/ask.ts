@@ -65,7 +65,7 @@ export async function readPassword({ terminal }: Context, { fromStdin, isNew = f
 /** The option with which a script confirms an action that can't be undone. */
 export const sureOption = { yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' } } as const
 
-/** Asks the user to type the name of the object that would be lost. Throws CliError for another name, or if there is no terminal. */
+/** Asks the user to type the name of the object that would be lost. Throws CliError if the user types another name, or if there is no terminal. */
 export async function beSure(terminal: Terminal, what: string, name: string, yes: boolean): Promise<void> {
   if (yes) return
   const answer = await terminal.ask(`${what} Type ${oneLine(name)} to continue: `, { secret: false })

@@ -109,7 +109,7 @@ export const globalOptions = {
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** A column that the table shows differently from its declaration, or that only the CLI has. */
+/** A column that only the CLI has, or whose cells the CLI shows in its own way. */
 interface Cell<Item> {
   readonly title?: string
   readonly text?: (item: Item, now: number) => string
@@ -234,7 +234,7 @@ export interface Noun extends Operand {
 }
 
 interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<Command, 'name'> {
-  /** The kind of object that the command is about, named by the first operand. */
+  /** The kind of object that the first operand names. */
   readonly of: Noun
   /** The call, whose path parameter is the object's id. */
   readonly operation: O
@@ -242,7 +242,7 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   readonly summary?: string
   /** Default: the command with an example of the object. */
   readonly examples?: Command['examples']
-  /** Operands after that of the object. */
+  /** Operands after the operand that names the object. */
   readonly operands?: P
   readonly options?: Q
   /** Returns query and body of the call. Asks the user first if the action can't be undone. */

@@ -9,7 +9,7 @@ export const readText = (path: string): Promise<string> =>
   })
 
 /**
- * Writes credentials to a file that only this user can read. Keeps an existing file unless `replace` is set. Then the file is deleted and created again,
+ * Writes credentials to a file that only this user can read. Keeps an existing file unless `replace` is set. With `replace` it is deleted and created again,
  * because others may be able to read it.
  */
 export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {

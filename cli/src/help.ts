@@ -33,7 +33,7 @@ export function helpOf(command: Command): string {
   ].join('')
 }
 
-/** Help on all commands, or on those that begin with the words. */
+/** Help on all commands, or on the commands that begin with `words`. */
 export function overview(commands: readonly Command[], words: readonly string[]): string {
   const shown = commands.filter((c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `))
   const codes = Object.entries(exitCodes).map(([name, code]) => `${code} ${name.replaceAll('_', ' ')}`)

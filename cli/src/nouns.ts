@@ -101,7 +101,7 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** Id of a server of the cluster, or of a server that has left the cluster. The cluster knows the former server by its old name. */
+/** Id of a server of the cluster, or of a server that has left the cluster. Another server may have the name of a former server now. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id

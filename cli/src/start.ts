@@ -1,4 +1,4 @@
-/** The only file of the CLI that reads arguments, environment, standard streams and signals. The others get them as a Terminal. */
+/** The only file of the CLI that reads arguments, environment, standard streams and signals. Other files get them as a Terminal. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
@@ -36,7 +36,7 @@ const programAt =
   (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit' })
-      // The terminal sends Ctrl-C to both processes. This one waits for the program to shut down.
+      // The terminal sends Ctrl-C to both processes. This process waits for the program to shut down.
       const pass = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
       process.on('SIGINT', pass).on('SIGTERM', pass)
       child.once('error', reject)

@@ -13,7 +13,7 @@ const gap = 2
 const least = 6
 
 /**
- * Column widths that fit the terminal. The widest column shrinks first, none below `least` or its title. A line that is still
+ * Column widths that fit the terminal. The widest column shrinks first; no column gets narrower than `least` or its title. A line that is still
  * too long wraps, because dropping a column would hide data.
  */
 export function fit(widths: readonly number[], titles: readonly number[], columns: number | null): number[] {

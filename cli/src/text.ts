@@ -9,7 +9,7 @@ const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff
 /** One line that is safe to print: white space becomes a space, any other unsafe character becomes U+FFFD. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '\ufffd')
 
-/** Several lines, each safe. */
+/** Several lines that are safe to print. */
 export const manyLines = (text: string): string =>
   text
     .replaceAll('\r\n', '\n')

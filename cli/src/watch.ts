@@ -17,7 +17,7 @@ const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
   skipped: 'dim',
 }
 
-/** State of a step. A line is printed when it changes. */
+/** State of a step. A line is printed when the state changes. */
 const stepText = (s: Step) =>
   `${words(s.status)}${s.attempt > 1 && s.status !== 'done' ? ` (attempt ${s.attempt})` : ''}\u0000${s.title}${s.reason ? `: ${s.reason}` : ''}`
 

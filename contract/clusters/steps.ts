@@ -35,7 +35,7 @@ export const wholeSteps = {
   forget: () => 'Forget the cluster',
 }
 
-/** Steps of a subnet that is assigned to a cluster or taken back. */
+/** Steps of a subnet that is assigned to a cluster or removed from a cluster. */
 export const subnetSteps = {
   apply: (s: { readonly name: string }) => `Give ${s.name} to the load balancer`,
   'read-back': (s: { readonly name: string }) => `Check that the cluster uses ${s.name}`,

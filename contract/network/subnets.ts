@@ -128,7 +128,7 @@ export const subnetAddresses = operation({
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
 })
 
-/** For programs that draw the map. For a fully used subnet, texts instead of runs take a quarter of the bytes and a fifth of the parsing time. */
+/** For programs that draw the map. For a fully used subnet, text takes a quarter of the bytes of runs and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary:
@@ -183,7 +183,7 @@ export const PoolChange = z.object({
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services with addresses of subnets that would be removed or are draining. They lose these addresses only on release or if the removal is forced. */
+  /** Services with addresses of subnets that would be removed or are draining. Each Service keeps the address until it is released or the removal is forced. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

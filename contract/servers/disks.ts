@@ -1,5 +1,5 @@
 /**
- * Disks of servers: on which of them Talos may be installed by default, and which ones are wiped only after a user has confirmed their name and content.
+ * Rules for servers' disks: where Talos is installed by default, and which disks are wiped only after a user has confirmed their name and content.
  * The rule covers the install disk and the workload disks, which a reset wipes.
  */
 import * as z from 'zod/mini'

@@ -22,7 +22,7 @@ export const Drift = z.object({
   keep: z.nullable(
     z.object({
       /**
-       * `patch`: the difference becomes a patch of the server. `base`: a patch can't express the difference, so the machine's configuration becomes the base that
+       * `patch`: the difference becomes a patch of the server. `base`: no patch can express it, so the machine's configuration becomes the base that
        * patches are merged onto. `secrets`: the difference concerns keys of the cluster, which are imported for the cluster.
        */
       how: z.enum(['patch', 'base', 'secrets']),

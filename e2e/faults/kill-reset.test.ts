@@ -13,7 +13,7 @@ let program: Program = await site.start()
 let call: Caller = await signIn(program.url)
 let nodes: readonly Server[] = []
 let cluster: Cluster
-/** Control planes and workers that are still in the cluster; every case removes one. */
+/** Numbers of control planes and workers that are still in the cluster. Every case removes one server. */
 const left = { control_planes: 3, workers: 5 }
 
 beforeAll(async () => {

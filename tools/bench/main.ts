@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures everything that has a budget. Where absolute numbers depend on the machine, it measures a ratio within the same run.
+ * `npm run bench`: measures everything that has a budget. The result is a ratio within one run if a ratio is more meaningful than a number.
  * `npm run bench -- api console start` runs the named parts only.
  */
 import autocannon from 'autocannon'

@@ -111,7 +111,7 @@ function refusal(url: string, status: number, text: string): CliError {
   })
 }
 
-/** Milliseconds to wait before a retry, or null if a retry is useless or too far off. */
+/** Milliseconds to wait before a retry, or null if a retry is useless or would come too late. */
 function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   if (![409, 429, 503].includes(answer.status)) return null
   const seconds = answer.headers.get('retry-after')
@@ -171,7 +171,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
         const error = unreachable(base, e)
-        // Only a broken connection is worth a retry, not a refused one or an unknown host.
+        // Retries only after a broken connection, not after a refused connection or for an unknown host.
         if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut')) throw error
         await terminal.sleep(200 * attempt, signal)
       }

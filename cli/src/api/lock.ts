@@ -65,7 +65,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } finally {
-    // Removes only its own lock, because another process may have taken over the lock while this one was suspended.
+    // Removes only its own lock, because another process may have taken over the lock while this process was suspended.
     if ((await readFile(path, 'utf8').catch(() => null)) === text) await rm(path, { force: true })
   }
 }

@@ -52,7 +52,7 @@ async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promi
 
 /**
  * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet. Returns all confirmations, or null if there is no terminal or a
- * disk has neither serial nor WWID. Throws CliError for another name.
+ * disk has neither serial nor WWID. Throws CliError if the user types something else.
  */
 async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
   const confirmed = [...given]

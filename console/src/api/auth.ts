@@ -113,7 +113,7 @@ export async function accessToken(refused: string | null = null, budget: Budget 
   return refresh(refused ?? stored?.value ?? null, budget)
 }
 
-/** Whether an error of `accessToken` means that the session is over. A DOMException does not: leaving a page aborts its lock requests. */
+/** Whether an error of `accessToken` means that the session is over. A DOMException doesn't: leaving a page aborts the page's lock requests. */
 export const endsSession = (error: unknown): boolean => !(error instanceof DOMException)
 
 /** Called when a session ends, for instance to clear the query cache. `explicit`: the user logged out. */

@@ -98,7 +98,7 @@ export function followEvents(client: QueryClient): () => void {
             pass({ type: 'message', message })
           },
         })
-        // The stream ends when its access token expires. The next one opens with a new token.
+        // The stream ends when its access token expires. The next stream opens with a new token.
         if (Date.now() - begun > 5_000) continue
       } catch {
         if (stopped.signal.aborted) return

@@ -113,7 +113,7 @@ function cleanSpan(span: Bag): Bag {
   }
 }
 
-/** Element attributes that a replay needs for layout. Other attributes hold names, values and labels. */
+/** Element attributes that a replay needs for layout. Other attributes contain names, values and labels. */
 const drawnBy =
   /^(?:class|style|type|role|tabindex|rel|media|rowspan|colspan|width|height|hidden|disabled|checked|selected|open|dir|lang|inert|d|viewBox|fill|stroke.*|cx|cy|r|x\d?|y\d?|points|transform|_cssText|rr_\w+|data-state|aria-(?:hidden|expanded|selected|checked|disabled|current|sort|busy|pressed))$/
 

@@ -5,7 +5,7 @@ import { cleanEnvelope } from './report-clean.ts'
 let begun = false
 
 /**
- * The sampling rates are specified: every trace, no session replays, replays of a tenth of the sessions with an error.
+ * The sampling rates are specified: all traces, replays of a tenth of the sessions with an error, no other replays.
  * `report-clean.ts` alone decides what a report contains;
  * the settings here keep the library from collecting more, and from doing what the content security policy forbids.
  */

@@ -11,7 +11,7 @@ export interface KillPoint {
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
-/** Indexes of the servers for whose effects there are points. A creation has five servers: three control planes and two workers. */
+/** Indexes of the servers whose effects are tested. A creation has five servers: three control planes and two workers. */
 const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>

@@ -39,7 +39,7 @@ export const draftOf = (image: Image): Draft => ({
 
 type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** A join token decides the datacenter of its servers, so choosing a token or a datacenter sets or clears the other. */
+/** A join token decides the datacenter of its servers, so a chosen token may set the datacenter, and a chosen datacenter may clear the token. */
 export const withToken = (draft: Draft, token: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
   const site = tokens.find((t) => t.id === token)?.datacenter?.id
   return { token, ...(draft.datacenter === '' && site !== undefined && { datacenter: site }) }

@@ -12,7 +12,7 @@ export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: s
 
 const readers: SortReaders<typeof patchList.list, Patch> = { name: (p) => p.name, weight: (p) => p.weight, created_at: (p) => p.created_at ?? '' }
 
-/** Sorts by a column; by default the highest weight first. Equal weights keep their merge order, in the same direction. */
+/** Sorts by a column; by default the highest weight first. Patches of equal weight are in merge order, or in reverse order if the sort is descending. */
 export function sorted(patches: readonly Patch[], sort: string | undefined): Patch[] {
   const { list } = patchList
   const by = sort ?? list.order

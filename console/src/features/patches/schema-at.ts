@@ -32,7 +32,7 @@ export interface Place {
 
 interface Line {
   indent: number
-  /** Columns of the dashes before the key; each starts a list item. */
+  /** Columns of the dashes before the key; each dash starts a list item. */
   dashes: readonly number[]
   key: string | null
 }
@@ -145,7 +145,7 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-/** All schema nodes of a path. The `kind` selects the document; without one it is the machine configuration. */
+/** All schema nodes of a path. The `kind` selects the document; without `kind` the document is the machine configuration. */
 export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)

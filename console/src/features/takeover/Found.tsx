@@ -36,7 +36,7 @@ const serverColumns = columns<TakeoverServer>([
   },
 ])
 
-/** What the survey of a cluster before its takeover found. */
+/** Shows what the survey found in a cluster that could be taken over. */
 export function Found({ takeover, children }: { takeover: Takeover; children: ReactNode }) {
   const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks } = takeover
   return (

@@ -14,7 +14,7 @@ interface PendingProps {
 export const Pending = ({ of: { error, refetch }, rows = 8, boxed = true, ...shape }: PendingProps) =>
   error ? <ErrorState boxed={boxed} error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={rows} {...shape} />
 
-/** Shown in place of a page about an object that does not exist. `noun` is the kind of object, `back` leads to the list of such objects. */
+/** Shown in place of a page about an object that does not exist. `noun` is the kind of object, `back` leads to the list of these objects. */
 export const NotFound = ({ noun, title, text, back }: { noun: string; title: string; text: string; back: Action }) => (
   <>
     <h1 className="sr">{noun} not found</h1>

@@ -26,7 +26,7 @@ export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonE
   can?: Verdict | undefined
 }
 
-/** A button. Disabled ones stay focusable and say why: `aria-disabled`, never `disabled`. */
+/** A button. A disabled button stays focusable and shows the reason: `aria-disabled`, never `disabled`. */
 export function Button({ kind, size, icon, iconAfter, busy = false, busyText, can, className, children, onClick, type = 'button', ...rest }: ButtonProps) {
   const reason = reasonAgainst(can)
   const button = (

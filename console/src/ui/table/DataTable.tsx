@@ -75,9 +75,9 @@ export interface DataTableProps<Row> {
   /** Why a row is disabled and can't be selected; null if it is enabled. */
   disabled?: (row: Row) => string | null
   empty: ReactNode
-  /** Goes to the first page. Set if the list has rows, so that an empty response means a page past the end. */
+  /** Goes to the first page. Set if the list has rows: an empty response then means that the page is past the end. */
   onFirstPage?: (() => void) | false
-  /** Filters are set, so that an empty response means "no match". */
+  /** Whether filters are set: an empty response then means "no match". */
   filtered?: boolean
   onReset?: () => void
   error?: unknown

@@ -14,7 +14,7 @@ export interface OneFilter {
   value: string
   options: readonly { value: string; text: string; hint?: string }[]
   onValue: (value: string) => void
-  /** Behind a button until a value is picked. */
+  /** The filter is hidden behind a button until a value is picked. */
   tucked?: boolean
 }
 

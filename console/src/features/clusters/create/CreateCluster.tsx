@@ -94,7 +94,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
       return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed) } : { ok: false, fields }
     },
     complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
-    // The button goes to the next step; on the last one it creates the cluster.
+    // The button goes to the next step; in the last step it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
       if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
       go(shown === 'cluster' ? 'servers' : 'review')
@@ -138,7 +138,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     last.current = shown
   }, [shown])
 
-  /** Asks about servers without a user's patch before creating, because such patches often configure the network. Undefined if the user cancels. */
+  /** Before creating, asks about servers without a user's patch, because users' patches often configure the network. Undefined if the user cancels. */
   async function create(send: () => Promise<Made>): Promise<Made | undefined> {
     const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
     const patches = await Promise.all(chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))))
@@ -203,7 +203,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The CLI command reads patches from files. A patch in the draft has no file, so no command is shown if there is one.
+                // The CLI command reads patches from files. A patch in the draft has no file, so no command is shown if the draft contains a patch.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}

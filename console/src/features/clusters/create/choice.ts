@@ -55,7 +55,7 @@ function firstChoice(s: Machine): Chosen {
 
 type Known = Machine & Pick<Server, 'id' | 'name'>
 
-/** Three control planes if there are at least three servers, so that etcd survives the loss of one; otherwise one. */
+/** Three control planes if there are at least three servers, so that etcd survives the loss of one of them; otherwise one control plane. */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
 /** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or whose hardware is unknown come last. */

@@ -126,7 +126,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {/* Shows the reason unless the page's header or a phase shows the same one. */}
+      {/* Shows the reason unless the page's header or a phase already shows it. */}
       {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}

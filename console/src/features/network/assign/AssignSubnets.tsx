@@ -45,7 +45,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
     last.current = at
   }, [at])
 
-  // Waits for the given subnets: they decide which clusters can be chosen.
+  // Waits for the subnets to be assigned: they decide which clusters can be chosen.
   if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search.operation !== undefined && cluster !== undefined)

@@ -25,7 +25,7 @@ export function nameProblem(entered: string, id: string, others: readonly Pick<S
   return others.some((s) => s.id !== id && s.name === read.data) ? nameSentences('Server').taken : null
 }
 
-/** Changes a server's name in a cached page. Returns the same object if the server is not on it. */
+/** Changes a server's name in a cached page. Returns the same object if the page doesn't contain the server. */
 export function withName<P extends { items: Pick<Server, 'id' | 'name'>[] }>(page: P, id: string, name: string): P {
   if (!page.items.some((s) => s.id === id && s.name !== name)) return page
   return { ...page, items: page.items.map((s) => (s.id === id ? { ...s, name } : s)) }

@@ -43,7 +43,7 @@ export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict
   return { able, unable }
 }
 
-/** Runs an action on each server, a few at a time, and reports each result. Failures don't stop the others. */
+/** Runs an action on each server, a few at a time, and reports each result. A failure doesn't stop the actions on other servers. */
 export async function toEach(
   servers: readonly Server[],
   act: (s: Server) => Promise<unknown>,
