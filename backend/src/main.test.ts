@@ -176,7 +176,7 @@ test('a request that is running when the shutdown begins gets its response', asy
   const url = await program.ready()
   // Ten sign-ins wait for their hashes.
   const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
-  // When the first is answered, the others have arrived.
+  // When the first sign-in is answered, the others have arrived.
   await Promise.race(answers)
   program.child.kill('SIGTERM')
   expect(await program.ended).toBe(0)

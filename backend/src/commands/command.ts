@@ -23,7 +23,7 @@ export async function withSettings(
   }
 }
 
-/** Opens the database for `work` and closes it afterwards; by default another Steelyard may be using the same database. */
+/** Opens the database, runs `work` and closes the database. By default another Steelyard may use the database at the same time. */
 export async function withDatabase<T>(
   config: Config,
   { machine }: Surroundings,

@@ -43,7 +43,7 @@ export interface Agreed {
   readonly wwid: string | null
   readonly content: string
 }
-/** Confirmed content by device path. */
+/** Device path → disk that the user agreed to wipe. */
 export type AgreedDisks = Readonly<Record<string, Agreed>>
 
 type Values = Record<string, unknown>

@@ -1,5 +1,5 @@
 /**
- * One connection per process that listens for the database's notifications. After a break it is reopened and every listener is called once,
+ * One connection per process that listens for the database's notifications. If the connection breaks, it is reopened and every listener is called once,
  * because notifications may have been missed.
  */
 import { Client, type ClientConfig, escapeIdentifier } from 'pg'

@@ -19,7 +19,7 @@ interface OpenOptions {
   readonly config: Config
   readonly machine: Machine
   readonly log: Log
-  /** A short command beside a running Steelyard uses its server; `serve` refuses to run beside another. */
+  /** Whether another Steelyard may be running: a short command then uses its server. `serve` refuses to run. */
   readonly beside?: boolean
   /** How long to wait for an external database. */
   readonly waitMs?: number
@@ -84,7 +84,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
   }
 }
 
-/** Connecting to a name with several addresses fails with one error per address and no message of its own. */
+/** If a host name has several addresses, the connection error has no message itself, but contains one error per address. */
 const sentenceOf = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(sentenceOf).join('; ') : error instanceof Error ? error.message : String(error)
 

@@ -41,7 +41,7 @@ export interface Reconciler {
 export const leaseMs = 15_000
 /** Notification channel. The payload is the number of ms until an object is due. */
 export const wakeChannel = 'steelyard_wake'
-/** Every process checks the queue at least this often. Later wake-ups are not announced, because NOTIFY takes a server-wide lock at commit. */
+/** Every process checks the queue at least this often. Wake-ups due later than that aren't announced, because NOTIFY takes a server-wide lock at commit. */
 export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000

@@ -76,9 +76,9 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     failures,
     /** Milliseconds since 1970, by the engine's clock. */
     now: () => clock.now(),
-    /** Time since which the engine's clock has run without a jump. */
+    /** Time of the last jump of the engine's clock; 0 if there was none. */
     steadySince: () => clock.steadySince(),
-    /** Milliseconds since a time, counting only those without a clock jump. */
+    /** Milliseconds since a time, without clock jumps. */
     elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 
     /**

@@ -68,7 +68,7 @@ export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** See `countedSource`. */
+    /** Source address for limits; undefined if many users share the address (see `countedSource`). */
     source: string | undefined
   }
   interface FastifyInstance {
@@ -142,7 +142,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     const waitMs = writes.take(caller.userId)
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
   })
-  // `setImmediate`, because by then the response has been passed to the socket.
+  // `setImmediate` runs after the response was passed to the socket.
   app.addHook('onSend', async (_request, reply) => void setImmediate(() => cutWhereStalled(reply.raw, limits.stalledMs)))
   app.addHook('onClose', async () => {
     clearInterval(look)

@@ -26,7 +26,7 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
         }
         signal?.addEventListener('abort', abort, { once: true })
       }),
-    /** Advances the time and wakes sleepers that are due. */
+    /** Advances the time and resolves calls of `sleep` that are due. */
     advance(ms: number): void {
       passed += ms
       for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= passed) sleeper.wake()

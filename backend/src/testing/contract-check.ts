@@ -1,4 +1,4 @@
-/** Compares answers of the app with the contract. Only in tests: at run time the types and `serve` ensure it. */
+/** Compares answers of the app with the contract. Used only in tests: at run time the types and `serve` ensure that answers match. */
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, relatedKinds } from '#contract/errors.ts'

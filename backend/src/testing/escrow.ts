@@ -2,7 +2,7 @@
 import { decrypt, SealBroken } from '../vault/cipher.ts'
 import type { KeyRing } from '../vault/key-file.ts'
 
-/** @throws SealBroken where the file was changed or the key file lacks its key */
+/** @throws SealBroken if the file was changed or the key file lacks the file's key */
 export function openEscrow(keys: KeyRing, text: Uint8Array): { cluster: string; bytes: Buffer } {
   const file = JSON.parse(Buffer.from(text).toString('utf8')) as Record<'cluster' | 'wrapping_key' | 'wrapped' | 'sealed', string>
   const wrapping = keys.get(file.wrapping_key)

@@ -39,7 +39,7 @@ const checkMs = 1_000
 const lifeCheckMs = 100
 /** How often to check whether a starting server answers. Each check costs the server a process. */
 const answerCheckMs = 40
-/** Time from the signal for a fast shutdown to that for an immediate one. The checkpoint takes long on a busy disk. */
+/** How long to wait for a fast shutdown before requesting an immediate one. The checkpoint takes long on a busy disk. */
 const fastStopMs = 20_000
 const immediateStopMs = 10_000
 const largestLogBytes = 8 * 1024 ** 2

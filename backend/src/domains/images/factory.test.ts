@@ -27,7 +27,7 @@ async function simulated(limits: CallLimits = patient) {
   return { server, clock, client: factory({ url: server.url, clock, log: silent, limits }) }
 }
 
-/** A factory with one answer to all requests, and the number of requests. */
+/** A factory that answers all requests with `listener`, and counts them. */
 async function answering(listener: RequestListener, limits: CallLimits = patient) {
   const calls: string[] = []
   const server = createServer((request, response) => {

@@ -68,7 +68,7 @@ test('Steelyard and the image factory serialise a schematic to the same text, so
   })
 })
 
-// Versions of the factory's library differ in how they quote texts that YAML could read as a number, date or sign.
+// Versions of the factory's YAML library differ in how they quote texts that YAML could read as a number, a date or a special character.
 test('for any kernel argument, Steelyard recognises its schematic in the text that the factory returns', () => {
   forAll(any, (ours, read) => expect(knownAs(ours, read)).toBe(read.id))
 })

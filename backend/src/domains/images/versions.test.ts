@@ -14,7 +14,7 @@ const at = Date.UTC(2026, 10, 21)
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
-/** The versions offered with a factory that answers like this. */
+/** The versions that are offered if the factory gives this answer. */
 async function beside(answer: RequestListener | readonly unknown[], now = at) {
   const state = { answer }
   const server = createServer((request, response) => {

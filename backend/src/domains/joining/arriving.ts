@@ -170,7 +170,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const write = oneByOne(job.fence)
     const began = clock.now()
     const inFlight = new Map<string, { readonly isSilent: boolean; readonly done: Promise<void> }>()
-    /** Machines that were dialled to the end after `waiting` was read; their rows in `waiting` are outdated. */
+    /** Machines whose dial ended after `waiting` was read; their rows in `waiting` are outdated. */
     const ended = new Set<string>()
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []

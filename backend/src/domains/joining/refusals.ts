@@ -39,7 +39,7 @@ interface Entry {
 }
 
 export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
-  /** In the open window: the number of refusals of each source after its first. `others` counts all sources past the limit. */
+  /** Refusals in the current window: their number per source, without the first one. `others` counts all sources past the limit. */
   let open: Map<string, { last: Refusal; more: number }> | undefined
   let others: { last: Refusal; more: number } | undefined
   const stop = new AbortController()

@@ -1,4 +1,4 @@
-/** Writes of operations, in the transactions of the domains that they belong to. */
+/** Creates and updates operations, in the transactions of the domains that own them. */
 import { Problem } from '#contract/errors.ts'
 import {
   type ArgumentsOf,

@@ -1,4 +1,4 @@
-/** Sends hostile texts while another client reads /healthz. Runs alone, on a real socket. */
+/** Sends hostile texts while another client reads /healthz. Uses a real socket. Runs alone, not in parallel with other tests. */
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -71,7 +71,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
   expect(waits.length).toBeGreaterThan(5)
   expect(Math.max(...waits)).toBeLessThan(longestHealthMs)
   expect(statuses.get(200)).toBeGreaterThan(bodies.length)
-  // Two dozen texts that each may take half a second of processor time, on a shared machine.
+  // Enough for two dozen texts that each take half a second of processor time on a shared machine.
 }, 60_000)
 
 test('one user’s flood of previews is refused beyond their share, while another user’s preview is answered', async () => {

@@ -6,8 +6,9 @@ import { announcementCollection, type LinkGroup, type Manifest, pathOf, type Poo
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
 /**
- * `before`: hash of the last read state. Returns `hash`, of the cluster's current announcements (null: none); `refused`: why the cluster doesn't have the
- * announcements; and `found`: the reverted change by others, or null. @throws KubernetesError if the cluster does not answer
+ * `before`: hash of the announcements that were read last. Returns `hash`: that of the current announcements, null if there are none; `refused`: why the
+ * cluster doesn't have the announcements; `found`: the change by others that was reverted, or null.
+ * @throws KubernetesError if the cluster does not answer
  */
 export async function announce(job: Job, client: Kubernetes, api: PoolApi, subnets: readonly PoolSubnet[], links: readonly LinkGroup[], before: string | null) {
   const collection = announcementCollection(api)

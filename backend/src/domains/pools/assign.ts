@@ -1,4 +1,4 @@
-/** Assigns subnets to a cluster and removes them: rules and rows. The reconciler then changes the cluster. */
+/** Assigns subnets to a cluster and removes them: checks the rules and writes the rows. The reconciler then changes the cluster. */
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'

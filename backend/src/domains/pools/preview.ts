@@ -15,7 +15,7 @@ import * as store from './store.ts'
 /** Time limit for querying the cluster, because a user is waiting in a form. */
 const patienceMs = 10_000
 
-/** The form of a subnet for rendering. */
+/** Converts a subnet for rendering. */
 export const poolSubnet = (subnet: Subnet, draining: boolean): PoolSubnet => ({ ...subnet, draining })
 
 const isPool = (s: Subnet) => s.purpose === 'workload'

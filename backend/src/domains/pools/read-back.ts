@@ -61,7 +61,7 @@ export function differences(wanted: KubernetesObject, live: unknown): readonly s
   return changed.length === 0 ? null : changed
 }
 
-/** The load balancer's view of a pool. `seen`: it has processed the pool's current state. `used`: number of assigned addresses, if reported. */
+/** The load balancer's view of a pool. `seen`: the load balancer has processed the pool's current state. `used`: number of assigned addresses, if reported. */
 export type Acceptance =
   | { readonly is: 'accepted'; readonly used: number | null }
   | { readonly is: 'waiting'; readonly reason: string }

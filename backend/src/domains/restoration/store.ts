@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 
-/** The last restore, while any object is still held after it. */
+/** The last restore; undefined if no object is held any more. */
 export const restored = (on: Db | Tx) =>
   on
     .selectFrom('restoration')

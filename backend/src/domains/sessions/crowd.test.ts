@@ -1,4 +1,4 @@
-/** Sign-in during an attack. Runs alone. */
+/** Sign-in during an attack. Runs alone, not in parallel with other tests. */
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { defaultLimits } from '../../http/limits.ts'
@@ -71,6 +71,6 @@ test('while 210 addresses guess passwords at once, the right password from an un
   expect(Math.max(...found.map(({ ms }) => ms))).toBeLessThan(2_000 * slower)
   expect(health.length).toBeGreaterThan(10)
   expect(Math.max(...health)).toBeLessThan(longestHealthMs * slower)
-  // Wrong password, too many tries, or more than 8 s in the queue.
+  // Guesses are refused: wrong password, too many tries, or more than 8 s in the queue.
   expect([...new Set(answered)].filter((status) => ![401, 429, 503].includes(status))).toEqual([])
 })

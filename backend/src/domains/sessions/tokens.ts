@@ -60,7 +60,7 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   const newest = () => [...known.values()].toSorted((a, b) => b.createdAt - a.createdAt)[0]
   const fresh = (key: Key | undefined): key is Key => key !== undefined && clock.now() - key.createdAt < keyLifeMs
 
-  /** Generates a new key in one process; the other processes read it. */
+  /** One process generates a new key; the other processes read that key. */
   const signingKey = async (): Promise<Key> => {
     if (clock.monotonic() - readAt > lookAgainMs || !fresh(newest())) await readKeys()
     if (!fresh(newest())) {

@@ -280,7 +280,7 @@ test("an import can't make changes that assigned subnets do not allow", async ()
   expect(await problems('name,cidr,datacenter', `rack,10.51.0.0/24,${poznan.code}`)).toEqual([
     '2 cidr: Contains 10.51.0.9, the address of server calm-otter-9. Exclude it first',
   ])
-  // A change of assignable addresses reaches the cluster; a VLAN doesn't.
+  // A change of assignable addresses reaches the cluster; a change of the VLAN doesn't.
   const status = async () => {
     const { answer } = await operator.call(subnetGet, { params: { id: subnet.id } })
     await sql`update subnet_assignment set state = 'active'`.execute(backend.platform.db)
@@ -363,7 +363,7 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   ])
   expect(removed.status).toBe(204)
   const { problems: wrong, rows, written } = again.answer!
-  // Either the row was changed before the removal, or the removal is reported.
+  // Either the import changed the row before the subnet was removed, or the import reports the removal.
   expect([
     { written: true, updated: [2], wrong: [] },
     { written: false, updated: [], wrong: ['2 id'] },

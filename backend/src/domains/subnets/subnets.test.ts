@@ -49,7 +49,7 @@ test('a subnet is returned in canonical notation, with the number of its address
   expect(wide.answer).toMatchObject({ type: 'IPv6', cidr: '2001:db8::/64', gateway: '2001:db8::1', exclude: ['2001:db8::-2001:db8::ff'], total: null, used: 0 })
 })
 
-/** One error per field through the API. The contract's tests have all sentences. */
+/** Tests one error per field through the API. The contract's tests check all messages. */
 test.each([
   ['no CIDR', { cidr: '' }, { cidr: 'CIDR is required' }],
   ['a CIDR that is a number', { cidr: 7 }, { cidr: 'CIDR is required' }],
@@ -256,7 +256,7 @@ test('a workload subnet must not contain the address of a server unless that add
   expect(made.status).toBe(201)
   expect((await change(made.answer!.id, { exclude: [] })).problem!.error).toBe(sentence)
   expect((await change(made.answer!.id, { exclude: ['10.70.0.9'] })).status).toBe(200)
-  // A server that was added since doesn't block a rename.
+  // A server that was added later doesn't block a rename.
   await addServer(backend, place.id, 'calm-otter-102', '10.70.0.77')
   expect((await change(made.answer!.id, { vlan_id: 7 })).status).toBe(200)
   expect((await change(made.answer!.id, { first_and_last: true })).status).toBe(200)

@@ -68,7 +68,7 @@ export function subnets(parts: Platform & SubnetParts) {
 
   const written = (caller: Caller) => ({ updated_at: now(), updated_by: callerName(caller) })
 
-  /** Explains a violated constraint. The conflicting row has been committed by that time. */
+  /** Explains a violated constraint by the conflicting row, which has already been committed. */
   const explained = async (error: unknown, wanted: Wanted, id: string | null): Promise<unknown> => {
     const constraint = violatedConstraint(error)
     if (constraint === 'subnet_name') return asProblem(nameTaken)

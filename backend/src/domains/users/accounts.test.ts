@@ -28,7 +28,7 @@ async function openStream(url: string, { accessToken }: SignedIn) {
     try {
       for await (const part of response.body!) void part
     } catch {
-      // Cut.
+      // The server cut the connection.
     }
     return performance.now() - began
   })()

@@ -71,13 +71,13 @@ export function oneAtATime(server: Server): void {
   })
 }
 
-/** How long a response or a live event may wait without the peer reading a byte. */
+/** How long a response or a live event may wait while the peer doesn't read a byte. */
 export const stalledMs = 10_000
 
 /** Number of checks within `stalledMs`. */
 const looks = 10
 
-/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows its progress; Node's socket timeout uses it too. */
+/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows how much was sent, as in Node's socket timeout. */
 const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
 
 /**

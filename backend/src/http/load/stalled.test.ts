@@ -15,7 +15,7 @@ const backend = await startBackend({ beside: first, limits: { ...defaultLimits, 
 const port = Number(new URL(await backend.listen()).port)
 const large = 'GET /large.txt HTTP/1.1\r\nHost:x\r\nConnection: close\r\n\r\n'
 
-/** A connection, and the time at which the server closed its end. */
+/** Opens a connection. `closed` resolves when the server has closed its end. */
 async function open(bytes: string): Promise<{ socket: Socket; closed: Promise<void> }> {
   const accepted = new Promise<Socket>((resolve) => backend.app.server.once('connection', resolve))
   const socket = connect({ port, host: '127.0.0.1' })
