@@ -1,8 +1,9 @@
 /** Calls with a deadline, the caller's abort signal, errors as TalosError, and a limit on the size of responses. */
 import { setImmediate } from 'node:timers/promises'
-import { Code, ConnectError, type CallOptions as ConnectCallOptions } from '@connectrpc/connect'
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
-import { TalosError, talosError, tooLate } from './errors.ts'
+import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
+import { callOnce, callStream, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
@@ -11,8 +12,6 @@ import { messageText } from './text.ts'
 export const maxItems = 1024
 /** Maximum number of elements of a list that are examined for those to keep: pods can add thousands of links. */
 export const maxScanned = 65_536
-/** Maximum bytes of one message. Talos itself allows 32 MiB; the messages that we read are far smaller than this limit. */
-export const maxMessageBytes = 4 * 1024 * 1024
 /** Maximum bytes of all messages of one list. */
 export const maxListBytes = 1024 * 1024
 
@@ -31,6 +30,7 @@ export interface CallOptions {
 
 /** The connection of a call. */
 export interface CallContext {
+  open: OpenStream
   deadlineMs: number
   signal: AbortSignal | undefined
   /** Why the connection ended, or undefined. */
@@ -40,10 +40,15 @@ export interface CallContext {
 }
 
 /** Makes one call with a single response. */
-export async function unary<T>(context: CallContext, options: CallOptions, call: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
+export async function unary<I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  options: CallOptions,
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+): Promise<MessageShape<O>> {
   const timeoutMs = options.deadlineMs ?? context.deadlineMs
   try {
-    return await call({ timeoutMs, signal: options.signal === undefined ? context.ended : AbortSignal.any([context.ended, options.signal]) })
+    return await callOnce(context.open, method, request, { timeoutMs, signals: signalsOf(context, options) })
   } catch (error) {
     throw await failureOf(error, context, options)
   }
@@ -60,14 +65,14 @@ export interface StreamBounds {
  * The messages of a stream. Leaving the loop over them ends the call. Only the current message is in memory; a slow reader slows the server
  * down.
  */
-export async function* stream<T>(
+export async function* stream<I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   options: CallOptions,
   bounds: StreamBounds,
-  call: (options: ConnectCallOptions) => AsyncIterable<T>,
-): AsyncGenerator<T, void, undefined> {
+  method: DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+): AsyncGenerator<MessageShape<O>, void, undefined> {
   const own = new AbortController()
-  const signal = AbortSignal.any([own.signal, context.ended, ...(options.signal === undefined ? [] : [options.signal])])
   let late: TalosError | undefined
   const first =
     bounds.firstWithinMs === undefined
@@ -77,8 +82,10 @@ export async function* stream<T>(
           own.abort()
         }, bounds.firstWithinMs)
   try {
-    // For the library, 0 means no deadline.
-    for await (const message of call({ signal, timeoutMs: bounds.untilMs ?? 0 })) {
+    for await (const message of callStream(context.open, method, request, {
+      timeoutMs: bounds.untilMs,
+      signals: [...signalsOf(context, options), own.signal],
+    })) {
       clearTimeout(first)
       yield message
     }
@@ -86,15 +93,15 @@ export async function* stream<T>(
     throw late ?? (await failureOf(error, context, { ...options, deadlineMs: bounds.untilMs }))
   } finally {
     clearTimeout(first)
-    own.abort()
   }
 }
+
+const signalsOf = (context: CallContext, { signal }: CallOptions): AbortSignal[] => (signal === undefined ? [context.ended] : [context.ended, signal])
 
 async function failureOf(error: unknown, context: CallContext, options: CallOptions): Promise<TalosError> {
   const timeoutMs = options.deadlineMs ?? context.deadlineMs
   if (options.signal?.aborted === true) return talosError(error, timeoutMs, options.signal)
-  const answered = error instanceof ConnectError && (error.metadata.has('grpc-status') || error.code === Code.DeadlineExceeded)
-  if (answered || error instanceof TalosError) return talosError(error, timeoutMs, context.signal)
+  if (error instanceof GrpcStatus || error instanceof TalosError) return talosError(error, timeoutMs, context.signal)
   // A stream fails before its connection does. Wait for the connection's error, which is more specific (such as a TLS alert).
   await setImmediate()
   return talosError(context.failure() ?? error, timeoutMs, context.signal)

@@ -1,10 +1,10 @@
 /**
  * Talos's API as an object of functions. Every function throws TalosError only.
  */
-import { create } from '@bufbuild/protobuf'
+import { create, type DescMessage, type DescMethodServerStreaming, type DescMethodUnary, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import type { GenMessage } from '@bufbuild/protobuf/codegenv2'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { createClient, type CallOptions as ConnectCallOptions, type Transport } from '@connectrpc/connect'
-import type { Data, Metadata } from '../proto/gen/common/common_pb.ts'
+import type { DataSchema, Metadata } from '../proto/gen/common/common_pb.ts'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
@@ -40,30 +40,32 @@ export interface ResetOptions {
 
 export interface TalosClient extends ReturnType<typeof talosClient> {}
 
+const machine = proto.MachineService.method
+const storage = StorageService.method
+
 /** Deadline for calls that do real work on the machine: they take longer than reads. */
 const workDeadlineMs = 60_000
 
-export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
-  const machine = createClient(proto.MachineService, connection.transport)
-  const storage = createClient(StorageService, connection.transport)
+export function talosClient(connection: CallContext & { close: () => void; target: { host: string; port: number } }) {
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
   /** The response of a call to one machine. */
-  const ask = async <T extends { metadata?: Metadata | undefined }>(
-    name: string,
+  const ask = async <I extends DescMessage, T extends { metadata?: Metadata | undefined }>(
+    method: DescMethodUnary<I, GenMessage<Message & { messages: T[] }>>,
+    request: MessageInitShape<I>,
     options: CallOptions,
-    call: (options: ConnectCallOptions) => Promise<{ messages: T[] }>,
-  ) => one((await unary(connection, options, call)).messages, name)
+  ): Promise<T> => one((await unary(connection, options, method, request)).messages, method.name)
 
   /** Raw bytes of a stream: within the deadline, or without time limit if the stream is followed. */
-  async function* bytes(
+  async function* bytes<I extends DescMessage>(
     options: CallOptions,
     bounds: { followed: boolean; maxBytes: number },
-    call: Parameters<typeof stream<Data>>[3],
+    method: DescMethodServerStreaming<I, typeof DataSchema>,
+    request: MessageInitShape<I>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     let total = 0
     const untilMs = bounds.followed ? undefined : (options.deadlineMs ?? Math.max(workDeadlineMs, connection.deadlineMs))
-    for await (const message of stream(connection, options, { untilMs }, call)) {
+    for await (const message of stream(connection, options, { untilMs }, method, request)) {
       refuseError(message.metadata)
       total += message.bytes.length
       if (!bounds.followed && total > bounds.maxBytes) throw new TalosError('invalid_data', `server sent more than ${bounds.maxBytes / 1024 ** 2} MiB`)
@@ -79,7 +81,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 
     /** In maintenance before Talos 1.13 this call fails with `unimplemented`: read the resource `version` instead. */
     async version(options: CallOptions = {}) {
-      const { version, platform } = await ask('Version', options, (o) => machine.version({}, o))
+      const { version, platform } = await ask(machine.version, {}, options)
       return {
         tag: text(version?.tag ?? ''),
         sha: text(version?.sha ?? ''),
@@ -90,7 +92,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     async services(options: CallOptions = {}) {
-      const { services } = await ask('ServiceList', options, (o) => machine.serviceList({}, o))
+      const { services } = await ask(machine.serviceList, {}, options)
       return services.slice(0, maxItems).map((s) => {
         const last = s.events?.events.at(-1)
         return {
@@ -114,7 +116,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
       const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
       const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
-      const answer = await ask('ApplyConfiguration', work(options), (o) => machine.applyConfiguration(request, o))
+      const answer = await ask(machine.applyConfiguration, request, work(options))
       return {
         mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
         warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),
@@ -127,22 +129,22 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
      * plane Talos would make a second cluster.
      */
     async bootstrap(options: CallOptions = {}): Promise<void> {
-      await ask('Bootstrap', work(options), (o) => machine.bootstrap({}, o))
+      await ask(machine.bootstrap, {}, work(options))
     },
 
     async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
       const mode = proto.RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof proto.RebootRequest_Mode]
-      const { actorId } = await ask('Reboot', options, (o) => machine.reboot({ mode }, o))
+      const { actorId } = await ask(machine.reboot, { mode }, options)
       return { actorId: text(actorId) }
     },
 
     /** Stops a service and starts it again. Talos allows this only for the kubelet and for services of extensions. */
     async restartService(id: string, options: CallOptions = {}) {
-      await ask('ServiceRestart', work(options), (o) => machine.serviceRestart({ id }, o))
+      await ask(machine.serviceRestart, { id }, work(options))
     },
 
     async shutdown(options: CallOptions & { force?: boolean } = {}) {
-      const { actorId } = await ask('Shutdown', options, (o) => machine.shutdown({ force: options.force ?? false }, o))
+      const { actorId } = await ask(machine.shutdown, { force: options.force ?? false }, options)
       return { actorId: text(actorId) }
     },
 
@@ -155,7 +157,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
         systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(proto.ResetPartitionSpecSchema, { label, wipe: true })),
         userDisksToWipe: [...(how.userDisks ?? [])],
       }
-      const { actorId } = await ask('Reset', work(options), (o) => machine.reset(request, o))
+      const { actorId } = await ask(machine.reset, request, work(options))
       return { actorId: text(actorId) }
     },
 
@@ -166,11 +168,11 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
       const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
-      await ask('BlockDeviceWipe', work(options), (o) => storage.blockDeviceWipe({ devices }, o))
+      await ask(storage.blockDeviceWipe, { devices }, work(options))
     },
 
     async etcdMembers(options: CallOptions = {}) {
-      const { members } = await ask('EtcdMemberList', options, (o) => machine.etcdMemberList({}, o))
+      const { members } = await ask(machine.etcdMemberList, {}, options)
       return members.slice(0, maxItems).map((m) => ({
         /** Decimal text, because the 64-bit value doesn't fit in a JavaScript number. */
         id: m.id.toString(),
@@ -182,7 +184,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
     },
 
     async etcdStatus(options: CallOptions = {}) {
-      const status = (await ask('EtcdStatus', options, (o) => machine.etcdStatus({}, o))).memberStatus
+      const status = (await ask(machine.etcdStatus, {}, options)).memberStatus
       if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
       return {
         memberId: status.memberId.toString(),
@@ -195,42 +197,42 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 
     /** The machine leaves etcd and deletes its data. Refused for the last member. */
     async etcdLeave(options: CallOptions = {}): Promise<void> {
-      await ask('EtcdLeaveCluster', work(options), (o) => machine.etcdLeaveCluster({}, o))
+      await ask(machine.etcdLeaveCluster, {}, work(options))
     },
 
     /** Removes another member that is dead. `id` is the one from `etcdMembers`. */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
-      await ask('EtcdRemoveMemberByID', work(options), (o) => machine.etcdRemoveMemberByID({ memberId: BigInt(id) }, o))
+      await ask(machine.etcdRemoveMemberByID, { memberId: BigInt(id) }, work(options))
     },
 
     /** The whole database of etcd, as consecutive chunks of one file. Up to 8 GiB, etcd's maximum. */
     etcdSnapshot(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-      return bytes({ deadlineMs: 3_600_000, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, (o) => machine.etcdSnapshot({}, o))
+      return bytes({ deadlineMs: 3_600_000, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, machine.etcdSnapshot, {})
     },
 
     /** An admin's kubeconfig, from a control plane. */
     async kubeconfig(options: CallOptions = {}): Promise<string> {
-      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 1024 ** 2 }, (o) => machine.kubeconfig({}, o)))
+      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 1024 ** 2 }, machine.kubeconfig, {}))
       return unpackKubeconfig(Buffer.concat(parts))
     },
 
     /** A service's log. `tail`: number of past lines; all of them by default. */
     logs(how: { service: string; follow?: boolean; tail?: number }, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
       const request = { namespace: 'system', id: how.service, follow: how.follow ?? false, tailLines: how.tail ?? -1 }
-      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.logs(request, o))
+      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, machine.logs, request)
     },
 
     /** The kernel's log, a message per line. */
     dmesg(how: { follow?: boolean; tail?: boolean } = {}, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
       const request = { follow: how.follow ?? false, tail: how.tail ?? false }
-      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.dmesg(request, o))
+      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, machine.dmesg, request)
     },
 
     /** The last `tail` past events (−1: all that the machine keeps), then new events as they happen. Ends only with the connection. */
     async *events(how: { tail?: number; afterId?: string; actorId?: string } = {}, options: CallOptions = {}): AsyncGenerator<TalosEvent, void, undefined> {
       const request = { tailEvents: how.tail ?? 0, tailId: how.afterId ?? '', withActorId: how.actorId ?? '' }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const message of stream(connection, options, bounds, (o) => machine.events(request, o))) {
+      for await (const message of stream(connection, options, bounds, machine.events, request)) {
         refuseError(message.metadata)
         const event = readEvent(message)
         if (event !== undefined) yield event

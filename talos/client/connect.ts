@@ -7,13 +7,11 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
 import { isIP } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, createSecureContext, type TLSSocket } from 'node:tls'
-import { createGrpcTransport, type GrpcTransportOptions } from '@connectrpc/connect-node'
 import type { Credentials } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
-import { maxMessageBytes } from './calls.ts'
-import { readWholeAnswer } from './call-stream.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
+import type { OpenStream } from './grpc.ts'
 import { demandSigned, refusalOf } from './skew.ts'
 
 /** Address of Talos's API. `host` is an IP literal, so dialling needs no name lookup. */
@@ -92,22 +90,17 @@ type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
-/** A client for a machine in maintenance that presents exactly the certificate `pem`. Throws TalosError, of kind `certificate` for any other certificate. */
+/**
+ * A client for a machine in maintenance that presents exactly the certificate `pem`. Throws TalosError, of kind `certificate` for any other certificate.
+ * The handshake proves that the machine has the key of the certificate that it shows. Nothing else is verified: the authority that signed the certificate
+ * exists only inside the machine, and the clock of a machine without NTP may be wrong.
+ */
 export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
   const expected = new X509Certificate(pinned.pem)
-  // Trust the leaf itself: the authority that signed the leaf exists only inside the machine and isn't sent.
-  const tls = { ca: pinned.pem, allowPartialTrustChain: true, rejectUnauthorized: false }
-  const check = (socket: TLSSocket) => {
-    // The clock of a machine without NTP may be wrong. Only the key matters.
-    const verdict: unknown = socket.authorizationError
-    const reason = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
-    const trusted = socket.authorized || reason === 'CERT_NOT_YET_VALID' || reason === 'CERT_HAS_EXPIRED' || reason === 'ERR_TLS_CERT_ALTNAME_INVALID'
-    if (!trusted || !peerCertificate(socket).raw.equals(expected.raw)) {
-      throw new TalosError('certificate', 'the server shows another certificate than before')
-    }
+  return open(target, unbelieving, options, (socket) => {
+    if (!peerCertificate(socket).raw.equals(expected.raw)) throw new TalosError('certificate', 'the server shows another certificate than before')
     return lost
-  }
-  return open(target, tls, options, check)
+  })
 }
 
 /**
@@ -143,21 +136,13 @@ async function open(target: Target, tls: ConnectionOptions, options: ConnectOpti
 function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, refusal: Refusal): TalosClient {
   if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
   const session = startSession(target, socket, refusal)
-  const transport = createGrpcTransport({
-    baseUrl: session.authority,
-    sessionManager: session,
-    // No decompression: a few bytes could become gigabytes.
-    acceptCompression: [],
-    readMaxBytes: maxMessageBytes,
-    binaryOptions: { readUnknownFields: false },
-  })
   const close = () => {
     options.signal?.removeEventListener('abort', close)
     session.close()
   }
   options.signal?.addEventListener('abort', close)
   return talosClient({
-    transport,
+    open: session.open,
     close,
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     failure: session.failure,
@@ -209,8 +194,6 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
   })
 }
 
-type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
-
 /** One HTTP/2 session on a connected socket. The session isn't reopened: after its end, calls fail. `refusal` explains an end before the first response. */
 function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
@@ -249,18 +232,12 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     fail(isServed ? closing : (refusal(closing) ?? closing))
   })
   return {
-    authority,
-    request: async (method, path, headers, options) => {
+    open: ((headers) => {
       if (failure !== undefined) throw failure
-      const stream = session.request({ ...headers, ':method': method, ':path': path }, options)
-      readWholeAnswer(stream)
-      let answered = false
-      stream.once('response', () => (answered = isServed = true))
-      // The library waits forever for a stream that ends without an error and without a response.
-      stream.once('close', () => answered || stream.emit('error', new TalosError('unavailable', 'the server ended the call without an answer')))
+      const stream = session.request(headers)
+      stream.once('response', () => (isServed = true))
       return stream
-    },
-    notifyResponseByteRead: () => {},
+    }) satisfies OpenStream,
     /** Why the connection ended, or undefined. */
     failure: () => failure,
     /** Aborted when the connection has ended. */
@@ -270,7 +247,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
       ended.abort()
       tearDown()
     },
-  } satisfies SessionManager & Record<string, unknown>
+  }
 }
 
 function peerCertificate(socket: TLSSocket): X509Certificate {

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { messageText } from './text.ts'
 
 export type TalosErrorKind =
@@ -36,16 +35,30 @@ export class TalosError extends Error {
   }
 }
 
-const codes: Partial<Record<Code, TalosErrorKind>> = {
-  [Code.PermissionDenied]: 'permission_denied',
-  [Code.Unauthenticated]: 'permission_denied',
-  [Code.Unimplemented]: 'unimplemented',
-  [Code.InvalidArgument]: 'invalid_argument',
-  [Code.FailedPrecondition]: 'failed_precondition',
-  [Code.AlreadyExists]: 'already_exists',
-  [Code.NotFound]: 'not_found',
-  [Code.Unavailable]: 'unavailable',
-  [Code.DeadlineExceeded]: 'timeout',
+/** A server's own report that a call failed: the `grpc-status` and `grpc-message` of its response. */
+export class GrpcStatus extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.name = 'GrpcStatus'
+    this.code = code
+  }
+}
+
+/** Codes of gRPC (google/rpc/code.proto). */
+const unknown = 2
+const deadlineExceeded = 4
+const codes: Readonly<Record<number, TalosErrorKind>> = {
+  3: 'invalid_argument',
+  5: 'not_found',
+  6: 'already_exists',
+  7: 'permission_denied',
+  9: 'failed_precondition',
+  12: 'unimplemented',
+  14: 'unavailable',
+  // UNAUTHENTICATED
+  16: 'permission_denied',
 }
 
 /** Converts any error of a call or a connection to a TalosError. `timeoutMs` is the deadline, for the message. */
@@ -53,20 +66,14 @@ export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSig
   if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
   const transport = transportError(reason)
   if (transport !== undefined) return transport
-  if (!(reason instanceof ConnectError)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
-  if (reason.code === Code.DeadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
-  // Only errors from the server have the status header, errors of the library don't.
-  if (!reason.metadata.has('grpc-status')) {
-    if (reason.code === Code.Canceled) return new TalosError('unavailable', 'the connection was closed', { cause: reason })
-    if (reason.code === Code.Unavailable) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
-    return new TalosError('invalid_data', `server sent invalid data (${sentence(reason.rawMessage)})`, { cause: reason })
-  }
-  return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.rawMessage), { cause: reason })
+  if (!(reason instanceof GrpcStatus)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
+  if (reason.code === deadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
+  return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.message), { cause: reason })
 }
 
 /** Many of Talos's errors are plain Go errors, which gRPC sends as Unknown. Only the text distinguishes them (Talos `logging/circular.go`). */
-const kindOfPlainError = ({ code, rawMessage }: ConnectError): TalosErrorKind =>
-  code === Code.Unknown && /\blog "[^"]*" was not registered$/.test(rawMessage.trimEnd().slice(-300)) ? 'not_found' : 'other'
+const kindOfPlainError = ({ code, message }: GrpcStatus): TalosErrorKind =>
+  code === unknown && /\blog "[^"]*" was not registered$/.test(message.trimEnd().slice(-300)) ? 'not_found' : 'other'
 
 export function tooLate(timeoutMs: number): string {
   return `did not answer within ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 100) / 10} s`}`

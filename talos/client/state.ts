@@ -1,6 +1,5 @@
 /** Resources of a machine and their changes (the COSI state service). */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
-import { createClient, type Transport } from '@connectrpc/connect'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
 import { maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unary } from './calls.ts'
@@ -22,13 +21,12 @@ export interface WatchEvent<Spec> {
   resource: Resource<Spec> | undefined
 }
 
-export function stateCalls(connection: CallContext & { transport: Transport }) {
-  const state = createClient(State, connection.transport)
+export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
     async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
-        const { resource } = await unary(connection, options, (o) => state.get({ namespace: kind.namespace, type: kind.type, id }, o))
+        const { resource } = await unary(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
         if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
         return readResource(kind, resource)
       } catch (error) {
@@ -49,7 +47,7 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
       let total = 0
       let scanned = 0
       const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { resource } of stream(connection, options, bounds, (o) => state.list({ namespace: kind.namespace, type: kind.type }, o))) {
+      for await (const { resource } of stream(connection, options, bounds, State.method.list, { namespace: kind.namespace, type: kind.type })) {
         if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
         const bytes = (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
         if (++scanned > maxScanned || bytes > maxListBytes) return { items, truncated: true }
@@ -81,7 +79,7 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
         apiVersion: 1,
       }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { event: events } of stream(connection, options, bounds, (o) => state.watch(request, o))) {
+      for await (const { event: events } of stream(connection, options, bounds, State.method.watch, request)) {
         for (const event of events) {
           const exists = event.resource?.spec !== undefined && event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
           switch (event.eventType) {
