@@ -56,7 +56,7 @@ const declared = z.strictObject({
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** Country, city and index form the code. They may change while the datacenter is empty. After a change of city, the default index is the city's next one. */
+/** Country, city and index form the code. They may change while the datacenter is empty. After a change of city, the default index is the next index in that city. */
 const change = z.extend(z.partial(declared), { country_code: z.optional(countryCode), index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {
@@ -73,7 +73,7 @@ export type Datacenter = z.infer<typeof Datacenter>
 export type DatacenterInput = z.infer<typeof creation>
 export type DatacenterChange = z.infer<typeof change>
 
-/** The index is optional: by default it is the city's next one. The code of a removed datacenter is never used again. */
+/** The index is optional. Default: the next index in the city. The code of a removed datacenter is never used again. */
 const creation = z
   .extend(declared, {
     country_code: countryCode,

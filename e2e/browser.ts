@@ -70,7 +70,7 @@ export async function write(page: Page, text: string): Promise<void> {
 /** The minified axe for pages. `AxeBuilder` would send twice as much code, and twice per check. */
 const axe = readFileSync(createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Fails on violations of WCAG 2.2 AA that axe finds, or only of the given rules (for a second theme, which changes only colours). */
+/** Fails on violations of WCAG 2.2 AA that axe finds. `rules` limits the check to some rules, for a second theme, which changes only colours. */
 export async function expectAccessible(page: Page, what: string, rules?: string[]): Promise<void> {
   if (!(await page.evaluate<boolean>(`typeof axe === 'object'`))) await page.evaluate(axe)
   // Legacy mode runs axe in the page itself instead of in a blank page; our pages have no frames. axe is loaded already, so the source is empty.

@@ -91,7 +91,7 @@ function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { ch
   return { child, ready: line, ended }
 }
 
-/** The last port of the simulated image factory, so that links to it keep working; another port if that one is in use. */
+/** The last port of the simulated image factory, so that links to the factory keep working; another port if the last one is in use. */
 async function portOfFactory(file: string): Promise<number> {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { port: number }).port : 0
   return kept > 0 && (await isFree(kept)) ? kept : freePort()

@@ -229,7 +229,7 @@ export interface Found {
 export interface Noun extends Operand {
   /** An example operand for the help. */
   readonly example: string
-  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id of another form. */
+  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id in a wrong format. */
   readonly find: (api: Api, text: string) => Promise<Found>
 }
 

@@ -71,7 +71,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   return { cidr, runs: runs.toSorted((a, b) => (a.first < b.first ? -1 : 1)) }
 }
 
-/** Adds uses to declared runs. A cluster's use takes precedence over the server with the address. `servers` is in order. */
+/** Adds uses to declared runs. If a cluster uses a server's address, the cluster's use takes precedence. `servers` is in order. */
 export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Uses, servers: readonly Held[]): MapRun[] {
   const runs: MapRun[] = []
   const none = 1n << 129n
@@ -102,7 +102,7 @@ export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Use
   return runs
 }
 
-/** The parts in which the API returns a map (`subnetMap`): addresses in order, separated by spaces, and what uses each, one per line. */
+/** The parts in which the API returns a map (`subnetMap`): addresses in order, separated by spaces, and the user of each address, one per line. */
 export interface MapParts {
   readonly runs: readonly { first: string; last: string; state: AddressState; by: string | null }[]
   readonly used: { addresses: string; by: string }

@@ -18,7 +18,7 @@ export const Subnet = z.object({
   vlan_id: z.nullable(z.int()),
   /** Addresses and `a-b` ranges in canonical spelling, sorted and disjoint. */
   exclude: z.array(z.string()),
-  /** Network and broadcast address are assigned too, for routed space that is not on a link. */
+  /** Whether the first and last address may be assigned too, for routed space that is not on a link. */
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
   datacenter: z.object({ id: z.uuid(), code: z.string() }),

@@ -120,7 +120,7 @@ export const Server = z.object({
     since: time,
     /** In state `changed`: the other hardware that answered at the server's address, which the user may confirm instead. */
     seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
-    /** A note about the identity, such as other hardware at this address, or the removed server that this machine was before. */
+    /** A note about the identity, such as other hardware at this address, or that this machine was a server that has been removed. */
     note: z.nullable(z.string()),
   }),
   /** The part of the hardware data that lists show too. Null if unknown. Size of all disks together, in bytes. */

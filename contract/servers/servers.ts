@@ -20,7 +20,7 @@ export const serverGet = calls.get('One server with its hardware.')
 
 /** Maximum number of addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024
-/** Maximum number of entries of a list, as for every list in a body. */
+/** Maximum number of entries of the list of addresses. Every list in a request body has this limit. */
 export const addressesListed = 1000
 
 export const serverAdd = operation({

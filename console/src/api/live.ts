@@ -84,7 +84,7 @@ export function followEvents(client: QueryClient): () => void {
         await readStream(stopped.signal, lastId, {
           onOpen: () => {
             misses = 0
-            // Retry queries that failed while the server was silent: no event announces them.
+            // Retry queries that failed while the server was silent: no event would cause a retry.
             void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
             // Data fetched before the stream opened may be out of date, so it is fetched again. Nearly always it hasn't changed, and the response is a 304.
             if (lastId === null) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })

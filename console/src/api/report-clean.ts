@@ -83,7 +83,7 @@ function cleanEvent(event: Bag): Bag {
   }
 }
 
-/** Span attributes whose text may be sent. Numbers and booleans always may. */
+/** Span attributes whose text may be sent. Numbers and booleans may always be sent. */
 const spanTexts = new Set([
   'sentry.op',
   'sentry.origin',

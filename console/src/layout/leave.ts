@@ -16,7 +16,7 @@ export async function askAndLogOut(): Promise<void> {
   await logOut()
 }
 
-/** Asks before the user leaves a page while `dirty`. The returned function allows leaving, for instance after saving, or forbids it again. */
+/** Asks before the user leaves a page while `dirty`. The returned function allows leaving, for instance after saving, or forbids leaving again. */
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {
   const free = useRef(false)
   const id = useId()

@@ -1,6 +1,6 @@
 /**
- * Groups the steps of an operation for display: a step that each server of a cluster passes is one phase. Progress counts
- * phases everywhere.
+ * Groups the steps of an operation for display: a step that each server of a cluster passes is one phase. Every display
+ * of progress counts phases.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
@@ -101,9 +101,9 @@ export const phaseCount = (list: readonly Phase[]): { at: number; of: number } =
   of: list.length,
 })
 
-/** What an operation is doing: why it is held, or its current step and what the step waits for. */
+/** What an operation is doing: why it is on hold, or its current step and what the step waits for. */
 export function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
-  // The operation is held since a restore: no step continues, whatever the step waited for before.
+  // The operation has been on hold since a restore: no step continues, whatever the step waited for before.
   if (status === 'waiting' && reason !== null) return reason
   const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
   return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)

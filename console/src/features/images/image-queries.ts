@@ -4,7 +4,7 @@ import { joinTokenList } from '#contract/join-tokens.ts'
 import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
 
-/** Every join token, for the choice and for the state of earlier images. */
+/** Every join token, to choose one and to show the state of earlier images. */
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
 /** Refetched on every visit, to show whether the image factory responds. */
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }

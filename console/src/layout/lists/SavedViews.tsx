@@ -13,7 +13,7 @@ import { useCommands } from '../search/commands.ts'
 
 const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => void }>(() => import('./SaveView.tsx'))
 
-/** The saved views of a list: open one, save the current one, delete one. */
+/** Opens, saves and deletes the saved views of a list. */
 export function SavedViews({ list, search, setSearch }: { list: AnyList; search: ListSearch; setSearch: SetSearch<ListSearch> }) {
   const { views, setViews } = useTablePreferences(tableOf(list))
   const now = viewOf(list, search)

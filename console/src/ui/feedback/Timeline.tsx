@@ -24,7 +24,7 @@ export interface TimelineStep {
   more?: ReactNode
 }
 
-/** Steps of an operation, live: start, duration, attempt, and what each waits for. */
+/** Steps of an operation, live: start, duration, attempt, and what each step waits for. */
 export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; label: string }) {
   const now = useNow(steps.some((s) => s.state === 'running' || s.state === 'waiting'))
   return (

@@ -37,7 +37,7 @@ export interface CodeEditorProps {
 }
 
 export interface CodeEditorViewProps extends CodeEditorProps {
-  /** Selection in the plain text area if that has the focus. The editor takes over the selection and the focus. */
+  /** Selection in the plain text area if the area has the focus. The editor takes over the selection and the focus. */
   selected: RefObject<readonly [from: number, to: number] | null>
 }
 
@@ -45,7 +45,7 @@ const View = lazy(() => import('./CodeEditorView.tsx'))
 
 /**
  * YAML editor with highlighting, completion, explanations and problems by line. Until the editor's code has loaded,
- * a plain text area. Tab leaves the editor, after Escape if a list is open.
+ * a plain text area is shown. Tab leaves the editor; if a list is open, Escape closes the list first.
  */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)

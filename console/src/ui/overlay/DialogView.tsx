@@ -24,7 +24,7 @@ const begin = (sheet: boolean) => (event: Event) => {
   if (first instanceof HTMLInputElement) first.select()
 }
 
-/** An open popover in the dialog, such as a form shown as a command. */
+/** A popover that is open in the dialog, such as the one that shows a form as a command. */
 const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popover-open')
 
 /** A pointer or key event that would close the dialog, from React or a library. */

@@ -6,7 +6,7 @@ import { Icon } from '../pictures/Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
 
-/** Menus are at least 208 px wide, so a strip of the parent menu stays visible. */
+/** Overlap of a submenu and its parent menu. Menus are at least 208 px wide, so a strip of the parent stays visible. */
 const overlapPx = 196
 
 /** The click that closes a menu does nothing else, as in native menus. */

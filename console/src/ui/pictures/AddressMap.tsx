@@ -185,7 +185,7 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   )
 }
 
-/** Grid position of the ring. Both lines of each axis are needed, because an absolutely placed item would extend to the end of the grid. */
+/** Grid position of the ring. Sets start and end of each axis, because an absolutely placed item would otherwise extend to the end of the grid. */
 function ringAt(index: number, columns: number): React.CSSProperties {
   const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
   return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }

@@ -28,7 +28,7 @@ export const installDisks = ({ resources, talos: { installed } }: Machine): Disk
 export const firstDisk = (s: Machine): Disk | undefined =>
   s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
 
-/** Whether a server may join a cluster with this Talos version and, if it is selected, with the choices made for it. */
+/** Whether a server may join a cluster with this Talos version and, if the server is selected, with its choices. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
   all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 

@@ -92,7 +92,7 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
         actions={subnetActions}
         detail={(s) => mapOf(s, searched)}
         opened={opened}
-        // Only one row's map is open at a time: that of the last click.
+        // Only one map is open at a time: the map of the row that was clicked last.
         onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
         selection={selection}
         grows

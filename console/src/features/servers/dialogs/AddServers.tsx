@@ -132,7 +132,7 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Not added' },
 }
-/** Whether the probed address belongs to a server that is already listed, which is no failure. */
+/** Whether the probed address belongs to a server that is already listed, which is not a failure. */
 const isListed = (step: Step): boolean => step.status === 'skipped' && step.node_id !== null
 const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status])
 /** The probed address, from the step's key. */

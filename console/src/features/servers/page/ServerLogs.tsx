@@ -37,7 +37,7 @@ export function appended(log: LogText, piece: string, most = mostLines): LogText
 }
 
 /**
- * Available even before Talos reports its services. The kernel's log contains messages of Talos, its installer and the hardware.
+ * These two logs are available even before Talos reports its services. The kernel's log contains messages of Talos, its installer and the hardware.
  * The log of machined contains a line per API call.
  */
 const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }
@@ -146,7 +146,7 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-/** Log lines. Stays scrolled to the end while the user is at the end. */
+/** Log lines. If the view is at the end, it follows new lines. */
 function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean; waiting: boolean; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
