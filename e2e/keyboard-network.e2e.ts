@@ -260,7 +260,7 @@ describe('by keyboard alone', () => {
     await keys.enter(button('Assign 1 subnet'))
     await page.getByRole('heading', { level: 1, name: /subnet/i }).waitFor()
     await keys.focusedIn(main())
-    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are as asked.`).waitFor({ timeout: 60_000 })
+    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are changed as requested.`).waitFor({ timeout: 60_000 })
     await page
       .getByRole('list', { name: `Subnets of ${cluster.name}` })
       .getByRole('listitem')
@@ -287,7 +287,7 @@ describe('by keyboard alone', () => {
     await keys.type(cluster.name)
     await keys.key('Enter')
     await question.waitFor({ state: 'detached' })
-    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are as asked.`).waitFor({ timeout: 60_000 })
+    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are changed as requested.`).waitFor({ timeout: 60_000 })
     await keys.focusedIn(main())
     await keys.enter(section('Network'), 'Shift+Tab')
     await row(own).getByText('Unassigned').waitFor()

@@ -130,7 +130,7 @@ describe('the life of a subnet', () => {
 
   test('the draft of a new subnet is restored, and can be discarded', async () => {
     await page.goto('/infra/network/add-subnet')
-    await page.getByText(/^A draft of .* was put back/).waitFor()
+    await page.getByText(/^A draft of .* was restored/).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
     await press('Discard the draft')
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
@@ -154,7 +154,7 @@ describe('the life of a subnet', () => {
     // Exactly the addresses that may be assigned.
     expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual(['198.18.7.10', '198.18.7.19', '198.18.7.21', '198.18.7.62'])
     await press('Assign 1 subnet')
-    await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
+    await page.getByText('Done: the subnets of poz-render-01 are changed as requested.').waitFor({ timeout: 60_000 })
     await page.getByRole('list', { name: 'Subnets of poz-render-01' }).getByRole('listitem').filter({ hasText: own.name }).getByText('Active').waitFor()
     await page.getByRole('link', { name: 'Back to Network' }).click()
     await row(own.name).getByText('Active').waitFor()
@@ -237,7 +237,7 @@ describe('the life of a subnet', () => {
     expect(await question.getByRole('button', { name: 'Unassign at once' }).getAttribute('aria-disabled')).toBe('true')
     await question.getByLabel(/to confirm/).fill('poz-render-01')
     await question.getByRole('button', { name: 'Unassign at once' }).click()
-    await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
+    await page.getByText('Done: the subnets of poz-render-01 are changed as requested.').waitFor({ timeout: 60_000 })
     await page.goto('/infra/network')
     await row(own.name).getByText('Unassigned').waitFor()
   })

@@ -300,20 +300,20 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-drift',
     path: (world) => `/infra/servers/${world.drifted.id}`,
-    ready: (page) => page.getByRole('button', { name: 'Keep their changes' }).waitFor(),
+    ready: (page) => page.getByRole('button', { name: 'Keep the changes' }).waitFor(),
   },
   {
     name: 'server-drift-overwrite',
     path: (world) => `/infra/servers/${world.drifted.id}`,
     async ready(page, { drifted }) {
-      await press(page, 'Overwrite with ours')
+      await press(page, 'Overwrite the changes')
       await dialog(page, `Overwrite the configuration of ${drifted.name}?`)
     },
   },
   {
     name: 'cluster-drift',
     path: (world) => `/infra/clusters/${world.ready.id}`,
-    ready: (page) => page.getByRole('button', { name: 'Keep their changes' }).waitFor(),
+    ready: (page) => page.getByRole('button', { name: 'Keep the changes' }).waitFor(),
   },
   { name: 'cluster-import', path: '/infra/clusters/import', ready: (page) => page.getByRole('button', { name: 'Look at the cluster' }).waitFor() },
   {

@@ -1,4 +1,4 @@
-// An installation with running operations is backed up, lost and restored while its simulated servers continue. Nothing may be sent to them before a user resumes.
+// An installation with running operations is backed up, lost and restored while its simulated servers continue. Nothing is sent to them before a user resumes.
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'

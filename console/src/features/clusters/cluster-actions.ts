@@ -44,7 +44,7 @@ const removal = (c: Cluster, force: boolean): Promise<boolean> =>
     label: force ? 'Forget cluster' : 'Delete cluster',
     text: force
       ? `Steelyard forgets the ${counted(c.servers.length, 'server')} of the cluster without resetting them: nothing is wiped, and what runs on them continues without Steelyard. The secrets of the cluster are kept in escrow only.`
-      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: everything that the cluster holds is wiped. Talos stays installed, and the servers are free again once a person has confirmed each.`,
+      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: all data of the cluster is wiped. Talos stays installed, and each server is free again after a user has confirmed it.`,
     danger: true,
     typed: c.name,
     act: async () => {

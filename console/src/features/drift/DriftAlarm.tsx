@@ -82,7 +82,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   return (
     <>
       <div className={css['diff']}>
-        <DiffView before={diff.before} after={diff.after} label={`What was changed on ${server.name}`} />
+        <DiffView before={diff.before} after={diff.after} label={`Changes on ${server.name}`} />
       </div>
       {keep && (
         <p className="fs13 t2" id={why}>
@@ -92,16 +92,16 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
       <Problem text={problem} />
       <div className="row wrap">
         <ActionButton
-          label="Keep their changes"
+          label="Keep the changes"
           size="small"
           kind="primary"
           busy={busy}
           busyText="Loading"
           can={both(allowed(serverDriftKeep), canKeep)}
-          run={() => act(() => send(serverDriftKeep)).then((done) => done && toast.success(`What was changed on ${server.name} is kept`))}
+          run={() => act(() => send(serverDriftKeep)).then((done) => done && toast.success(`The changes on ${server.name} are kept`))}
         />
         <ActionButton
-          label="Overwrite with ours"
+          label="Overwrite the changes"
           size="small"
           can={busy ? no('Wait until the current request has finished') : allowed(serverDriftOverwrite)}
           run={() => overwrite()}

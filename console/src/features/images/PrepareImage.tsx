@@ -204,7 +204,7 @@ function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFac
           <b>
             The image factory at <span className="mono">{factory.url}</span> does not answer.
           </b>{' '}
-          {factory.reason ?? ''} You can continue: schematic and id are made here and kept, and the links work once the factory has confirmed them.
+          {factory.reason ?? ''} You can continue: schematic and id are made here and kept, and the links work after the factory has confirmed them.
         </Alert>
       )}
     </>

@@ -180,7 +180,7 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
         error={error}
         onRetry={() => void refetch()}
         empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
-        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
+        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. If two patches set the same field, the higher weight wins.</p>}
       />
     </>
   )

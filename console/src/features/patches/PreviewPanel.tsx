@@ -105,9 +105,9 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
       </div>
       <div className={css['diff']}>
         {blank ? (
-          <p className={css['nothing']}>The resulting configuration appears here once you write a patch.</p>
+          <p className={css['nothing']}>The resulting configuration appears here after you write a patch.</p>
         ) : broken ? (
-          <p className={css['nothing']}>Nothing to compare until it can be merged.</p>
+          <p className={css['nothing']}>Nothing to compare until the patch can be merged.</p>
         ) : preview === null ? (
           error === null && <SkeletonRows rows={6} widths={[60, 180]} />
         ) : (

@@ -48,8 +48,8 @@ export default function Restored() {
       text: (
         <div className="stack">
           <p>
-            Steelyard then brings {c.name} to what this backup of {moment(restored.backup_made_at)} says of it. Pools, patches and nodes that were changed since
-            may be changed back.
+            Steelyard then brings {c.name} to its state in this backup of {moment(restored.backup_made_at)}. Later changes of pools, patches and nodes may be
+            reverted.
           </p>
           <p className="t2">{sentence(heldText(c))}.</p>
         </div>

@@ -58,7 +58,7 @@ export function StepReview({ draft, preview, servers, ticked, onTick }: StepRevi
     <div className={css['review']}>
       {errors.length > 0 && (
         <Alert tone="danger" className={css['errors'] ?? ''}>
-          <b>The cluster can't be created like this.</b>
+          <b>The cluster can't be created with these settings.</b>
           <ul>
             {errors.map((sentence) => (
               <li key={sentence}>{sentence}</li>

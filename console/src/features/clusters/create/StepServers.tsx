@@ -241,7 +241,7 @@ function SumPanel({ draft, servers, checks }: { draft: Draft; servers: readonly 
           <li key={c.text} className={c.ok === true ? 'c-ok' : c.ok === 'warn' ? 'c-warn' : 'c-danger'}>
             <Icon name={c.ok === true ? 'check' : 'alert'} />
             <span className="t1">
-              <span className="sr">{c.ok === true ? 'Holds: ' : c.ok === 'warn' ? 'Warning: ' : 'Failed: '}</span>
+              <span className="sr">{c.ok === true ? 'Passed: ' : c.ok === 'warn' ? 'Warning: ' : 'Failed: '}</span>
               {c.text}
             </span>
           </li>

@@ -227,8 +227,8 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
     <Panel title="Delete the cluster">
       <div className="stack stack3">
         <p className="fs13 t2">
-          Deleting resets its servers, workers first: what the cluster holds is wiped, Talos stays installed, and the servers are free again once a person has
-          confirmed each. Where servers never answer again, a cluster that failed or is degraded can be forgotten instead; nothing is wiped then.
+          Deleting resets its servers, workers first: all data of the cluster is wiped, Talos stays installed, and each server is free again after a user has
+          confirmed it. If servers never answer again, a failed or degraded cluster can be forgotten instead; nothing is wiped then.
         </p>
         <div className="row wrap">
           {ending.map((action) => (

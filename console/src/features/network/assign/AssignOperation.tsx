@@ -111,7 +111,7 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
 }
 
 function Outcome({ operation, cluster }: { operation: Operation; cluster: Cluster }) {
-  if (operation.status === 'done') return <Alert tone="ok">Done: the subnets of {cluster.name} are as asked.</Alert>
+  if (operation.status === 'done') return <Alert tone="ok">Done: the subnets of {cluster.name} are changed as requested.</Alert>
   if (operation.status === 'failed')
     return (
       <Alert tone="danger">

@@ -103,7 +103,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
                 ))}
                 {choice.removed.map((s) => (
                   <li key={s.id}>
-                    <Badge tone="danger">Take away</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                    <Badge tone="danger">Unassign</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
                   </li>
                 ))}
               </ul>

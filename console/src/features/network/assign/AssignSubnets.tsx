@@ -130,7 +130,7 @@ function summary(choice: Choice | null, step: StepId): string {
   if (choice === null || step === 'cluster') return ''
   const { added, removed } = choice
   if (added.length + removed.length === 0) return 'Nothing to change'
-  return [added.length > 0 && `${counted(added.length, 'subnet')} to add`, removed.length > 0 && `${counted(removed.length, 'subnet')} to take away`]
+  return [added.length > 0 && `${counted(added.length, 'subnet')} to add`, removed.length > 0 && `${counted(removed.length, 'subnet')} to remove`]
     .filter(Boolean)
     .join(', ')
 }
@@ -215,7 +215,7 @@ interface ChooseSubnetsProps {
 function ChooseSubnets({ cluster, choice, error, onRetry, onAdd, onRemove }: ChooseSubnetsProps) {
   if (choice === null) return error ? <ErrorState boxed error={error} onRetry={onRetry} /> : <SkeletonRows rows={8} />
   const left = choice.free.map(({ subnet, can }) =>
-    entryOf(subnet, can, choice.removed.includes(subnet) ? 'taken away' : subnet.status === 'draining' ? 'draining' : sizeText(subnet)),
+    entryOf(subnet, can, choice.removed.includes(subnet) ? 'removed' : subnet.status === 'draining' ? 'draining' : sizeText(subnet)),
   )
   const right = choice.wanted.map((s) => entryOf(s, { ok: true }, choice.added.includes(s) ? 'new' : (usedText(s) ?? subnetSaid(s).word)))
   return (

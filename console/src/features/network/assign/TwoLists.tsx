@@ -49,7 +49,7 @@ export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightE
           {toRight.length > 0 ? `Add ${toRight.length}` : 'Add'}
         </Button>
         <Button icon="arrow-left" can={none(toLeft.length)} onClick={() => move(toLeft, onLeft)}>
-          {toLeft.length > 0 ? `Take away ${toLeft.length}` : 'Take away'}
+          {toLeft.length > 0 ? `Remove ${toLeft.length}` : 'Remove'}
         </Button>
       </div>
       <List title={rightTitle} entries={right} picked={picked} onPicked={setPicked} onMove={(ids) => move(ids, onLeft)} empty={rightEmpty} />

@@ -69,7 +69,7 @@ export const sameWish = (a: Choice, b: Choice): boolean => {
   return ids(a.wanted) === ids(b.wanted) && ids(a.removed) === ids(b.removed)
 }
 
-/** "Assign 2 subnets and take 1 away". */
+/** Label of the button, such as "Assign 2, unassign 1". */
 export function verbOf({ added, removed }: Pick<Choice, 'added' | 'removed'>): string {
   if (removed.length === 0) return `Assign ${counted(added.length, 'subnet')}`
   if (added.length === 0) return `Unassign ${counted(removed.length, 'subnet')}`

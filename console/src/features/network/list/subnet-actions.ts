@@ -42,7 +42,7 @@ function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict
 
 const together = (subnets: readonly Subnet[]): Verdict =>
   new Set(subnets.filter((s) => canGive(s).ok).map((s) => s.datacenter.id)).size > 1
-    ? no('The subnets are in several datacenters; a cluster takes only subnets of its own datacenter')
+    ? no('The subnets are in several datacenters; a cluster can only use subnets of its own datacenter')
     : yes
 
 /** Actions on the selected subnets. `clear` empties the selection. */

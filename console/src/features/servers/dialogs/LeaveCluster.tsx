@@ -52,13 +52,13 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
         {s.cluster !== null && (
           <p>
             It is a {role} of the cluster <b className="strong">{s.cluster.name}</b>.{' '}
-            {isReset ? 'What runs on the server stops, and starts on another server if there is room.' : ''}
+            {isReset ? 'The workloads on the server stop, and start on another server if there is room.' : ''}
           </p>
         )}
         {isReset ? (
           <p>
-            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}its system disk except for Talos itself. It starts again in
-            maintenance mode, free to use once a person has confirmed it. This can’t be undone.
+            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}its system disk except for Talos itself. The server starts again in
+            maintenance mode, and is free to use after a user has confirmed it. This can’t be undone.
           </p>
         ) : (
           <p>

@@ -19,7 +19,7 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
       <ol className={css['ways']}>
         <li>
           <h3>Boot a prepared image</h3>
-          <p>Choose version, extensions and datacenter. Machines that boot it appear here by themselves.</p>
+          <p>Choose version, extensions and datacenter. Machines that boot the image appear here by themselves.</p>
           {image.ok ? (
             <ActionButton label="Prepare image" kind="primary" icon="disk" to={paths.prepareImage()} />
           ) : (
@@ -33,7 +33,7 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
         </li>
         <li>
           <h3>From a script</h3>
-          <p>The command line and the API do the same.</p>
+          <p>The command line and the API can add servers too.</p>
           <Command command={cliOf(['server', 'add', example])} />
           <Command command={curlOf(serverAdd, {}, { addresses: [example] }, { origin: location.origin })} />
         </li>

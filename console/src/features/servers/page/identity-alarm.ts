@@ -30,7 +30,7 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
     return {
       tone: 'warn',
       title: 'This server has not been confirmed yet.',
-      text: identity.note ?? 'Compare the hardware below with the machine: the server may join a cluster only after a person has confirmed its hardware.',
+      text: identity.note ?? 'Compare the hardware below with the machine: the server may join a cluster only after a user has confirmed its hardware.',
       steps: [],
       claims: [known],
     }
@@ -46,15 +46,15 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
       s.cluster === null
         ? [
             'If another machine got this address: give the address back to this server, then keep the known hardware.',
-            'If the machine or its board was replaced: take the hardware that answered. The record of the old hardware is deleted.',
+            'If the machine or its board was replaced: accept the hardware that answered. The record of the old hardware is deleted.',
           ]
         : [
             'If another machine got this address: give the address back to this server, then keep the known hardware.',
             `If the machine was replaced: other hardware can't take its place in a cluster. Replace the server in ${s.cluster.name}.`,
           ],
     claims: [
-      { ...known, label: 'Keep the known one' },
-      ...(s.cluster === null && seen !== null ? [{ label: 'Take the one that answered', uuid: seen.uuid, serial: seen.serial }] : []),
+      { ...known, label: 'Keep the known hardware' },
+      ...(s.cluster === null && seen !== null ? [{ label: 'Accept the hardware that answered', uuid: seen.uuid, serial: seen.serial }] : []),
     ],
   }
 }
@@ -68,8 +68,8 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
       title: 'The same hardware answered elsewhere.',
       text,
       steps: [
-        `If this machine was wiped or started from another disk: remove ${s.name} by force, and add what answered as a server of its own.`,
-        'If it is another machine with the same UUID: give it one of its own in its firmware settings, or switch it off.',
+        `If this machine was wiped or started from another disk: remove ${s.name} by force, and add the machine that answered as a new server.`,
+        'If it is another machine with the same UUID: give it another UUID in its firmware settings, or switch it off.',
         `Then confirm that ${s.name} is the one in ${s.cluster.name}.`,
       ],
       claims: [known],
@@ -85,8 +85,8 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
         : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
       'Give one of them a UUID of its own in its firmware settings, or switch it off. Talos tells machines apart by UUID, so two can never be in one cluster.',
       same
-        ? `Then confirm that what answers as ${s.name} is the right machine.`
-        : `Then confirm which of the two is ${s.name}; the other is added as a server of its own.`,
+        ? `Then confirm that the machine that answers as ${s.name} is the right one.`
+        : `Then confirm which of the two is ${s.name}; the other is added as a new server.`,
     ],
     claims: [
       { ...known, label: same ? 'Confirm' : `It is ${called(known.serial)}` },
