@@ -66,7 +66,8 @@ suite('format', 'node_modules/.bin/oxfmt', ['--check'])
 for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli']) suite(room, node, vitest('--project', room))
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-const onEmbedded = suite('backend', node, vitest('--project', 'backend'), { TEST_STATEMENTS: statements })
+// Many of these tests wait for simulated machines, so a third worker uses the time of the two processors that they leave.
+const onEmbedded = suite('backend', node, vitest('--project', 'backend', '--maxWorkers', '3'), { TEST_STATEMENTS: statements })
 /** The test files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
 function filesAgain() {
   if (!onEmbedded) return []
