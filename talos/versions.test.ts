@@ -22,13 +22,13 @@ describe('versions', () => {
     expect(contractOf()).toEqual({ major: 1, minor: 13 })
   })
 
-  test('all offered pairs are supported by Talos, newest first', () => {
+  test('Talos supports all offered pairs of versions, and the newest pair is first', () => {
     expect(supportedPairs.map((pair) => pair.talos)).toEqual(minors.map((m) => m.version).toReversed())
     for (const { talos, kubernetes } of supportedPairs) expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
     expect(supportedMinor('1.11')).toBeUndefined()
   })
 
-  test('unsupported Kubernetes versions are refused with the supported ones', () => {
+  test('unsupported Kubernetes versions are refused with a message that names the supported range', () => {
     expect(kubernetesProblem('1.13', '1.31.0')).toBeUndefined()
     expect(kubernetesProblem('1.13', 'v1.36.99')).toBeUndefined()
     expect(kubernetesProblem('1.13', '1.30.14')).toBe('Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14')
@@ -38,7 +38,7 @@ describe('versions', () => {
     expect(kubernetesProblem('1.9', '1.31.0')).toBe('Talos 1.9 is not supported; choose 1.12 or 1.13')
   })
 
-  test('Talos accepts every offered Kubernetes version, newest minor first', () => {
+  test('Talos accepts every offered Kubernetes version, and the newest minor is first', () => {
     for (const m of minors) {
       const versions = kubernetesVersions(m)
       expect(versions[0]).toBe(m.kubernetes)
@@ -56,7 +56,7 @@ describe('versions', () => {
     for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 
-  test('a feature exists from the minor in its row of the table on', () => {
+  test('a feature is available from the first minor in its table row', () => {
     for (const feature of Object.keys(since) as (keyof typeof since)[]) {
       const first = Number(since[feature].split('.')[1])
       expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([
@@ -69,7 +69,7 @@ describe('versions', () => {
     expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
   })
 
-  test('key kinds and image names follow from the version', () => {
+  test('key kinds and image names depend on the version', () => {
     expect(['1.6', '1.7'].map((v) => has(v, 'rsaServiceAccountKey'))).toEqual([false, true])
     expect(images.installer('1.13.9')).toBe('ghcr.io/siderolabs/installer:v1.13.9')
     expect(images.kubelet('v1.36.3')).toBe('ghcr.io/siderolabs/kubelet:v1.36.3')

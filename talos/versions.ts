@@ -33,7 +33,7 @@ export const minors: readonly TalosMinor[] = [
 /** Released minors that configurations aren't generated for yet. */
 const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [{ minor: '1.14', released: '2026-09-03' }]
 
-/** Kubernetes minors: the newest known patch release, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th; 1.31 and 1.34 were moved). */
+/** Kubernetes minors: the newest known patch release, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th; 1.31 and 1.34 have other dates). */
 const kubernetesReleases: Readonly<Record<number, { readonly version: string; readonly supportEnds: string }>> = {
   30: { version: '1.30.14', supportEnds: '2025-06-28' },
   31: { version: '1.31.14', supportEnds: '2025-11-11' },

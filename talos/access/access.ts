@@ -69,8 +69,8 @@ export function readKubeconfig(text: string): { server: string; ca: string } {
 }
 
 /**
- * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that calls go through. `nodes` are the
- * default targets: none, as Talos writes it, or the one server of the file. Source: Talos `pkg/machinery/client/config/config.go`.
+ * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that receive and forward calls. `nodes` are the
+ * default targets: none, as in Talos's own files, or the only server that the file is for. Source: Talos `pkg/machinery/client/config/config.go`.
  */
 export function talosconfig(options: Credentials & { context: string; endpoints: readonly string[]; nodes?: readonly string[] }): string {
   const encode = (pem: string) => Buffer.from(pem).toString('base64')

@@ -23,7 +23,7 @@ export function count(value: bigint | number, field: string): number {
 }
 
 export interface CallOptions {
-  /** Deadline in place of the client's. */
+  /** Overrides the client's deadline. */
   deadlineMs?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -55,7 +55,7 @@ export async function unary<I extends DescMessage, O extends DescMessage>(
 }
 
 export interface StreamBounds {
-  /** Milliseconds until the stream must end. No limit for a stream that is followed. */
+  /** Milliseconds until the stream must end. Undefined for a stream that stays open for new messages. */
   untilMs?: number | undefined
   /** Milliseconds until the first message, for streams that send a message at once. */
   firstWithinMs?: number | undefined
@@ -115,7 +115,7 @@ export function one<T extends { metadata?: Metadata | undefined }>(messages: rea
   return message
 }
 
-/** An error inside a response or a stream. */
+/** Throws the error that a response or a message of a stream contains, if any. */
 export function refuseError(metadata: Metadata | undefined): void {
   if (metadata !== undefined && metadata.error !== '') throw new TalosError('other', messageText(metadata.error))
 }

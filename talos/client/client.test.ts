@@ -16,7 +16,7 @@ import { resources } from './resources.ts'
 const { now, maintenance } = usePeers()
 
 describe('calls', () => {
-  test('errors keep Talos’s message and get a kind', async () => {
+  test('errors keep Talos’s message and have a kind', async () => {
     const codes = [
       [Code.PermissionDenied, 'permission_denied'],
       [Code.Unauthenticated, 'permission_denied'],
@@ -108,7 +108,7 @@ describe('calls', () => {
     expect(removed).toBe(id)
   })
 
-  test('services have their health and recent history', async () => {
+  test('services are listed with their health and recent history', async () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         serviceList: () => ({
@@ -273,7 +273,7 @@ describe('streams', () => {
     await expect(Array.fromAsync(client.logs({ service: 'x' }))).rejects.toMatchObject({ kind: 'other', message: 'log "x" was not registered' })
   })
 
-  test('events are read by the name after the last slash; the empty first one is skipped', async () => {
+  test('the type of an event is the name after the last slash of its URL', async () => {
     const status = create(MachineStatusEventSchema, { stage: 2, status: { ready: true } })
     const event = (typeUrl: string, value: Uint8Array) => create(EventSchema, { id: 'c1', actorId: 'a1', data: { typeUrl, value } })
     const { client } = await maintenance((router) =>

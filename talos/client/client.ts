@@ -97,7 +97,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
         const last = s.events?.events.at(-1)
         return {
           id: text(s.id),
-          /** As Talos names it: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
+          /** State of the service: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
           state: text(s.state),
           /** Undefined if the service has no health check, or none has completed yet. */
           healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
@@ -163,7 +163,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 
     /**
      * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance any caller may do this.
-     * `device` is the kernel's name without `/dev/`. Talos wipes a disk even if it has recognised its content; a mounted disk is refused with
+     * `device` is the kernel's name without `/dev/`. Talos wipes a disk whatever its content, but refuses a mounted disk with
      * `failed_precondition`.
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {

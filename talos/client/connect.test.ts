@@ -57,7 +57,7 @@ describe('maintenance', () => {
     expect(calls).toBe(0)
   })
 
-  test('the machine’s clock may be years off', async () => {
+  test('a machine is accepted even if its clock is years off', async () => {
     const past = new Date('2015-01-01')
     const old = await issueCertificate(peers.other.certs.os, {
       subject: { commonName: 'maintenance-service.talos.dev' },
@@ -104,7 +104,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('a client certificate is refused for a server', async () => {
+  test('a server that presents a client certificate is refused', async () => {
     const pair = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['client'],
@@ -143,7 +143,7 @@ describe('mutual TLS', () => {
   test.each([
     ['another authority', { of: 'other', names: ['127.0.0.1'], message: "the server's certificate is not signed by the expected authority" }],
     ['another address', { of: 'bundle', names: ['127.0.0.9'], message: "the server's certificate is for another address" }],
-  ] as const)('a certificate of %s that also has invalid dates is refused, and the error does not blame the dates', async (_, { of, names, message }) => {
+  ] as const)('a certificate of %s that also has invalid dates is refused for the identity, not for the dates', async (_, { of, names, message }) => {
     for (const beginsInMs of [-3 * hourMs, 3 * hourMs]) {
       const server = await serve(await shownBy(peers[of], { beginsInMs, names: [...names] }), version)
       await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message })
@@ -152,7 +152,7 @@ describe('mutual TLS', () => {
 
   test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // By our clock an hour of this one-day certificate has passed. The authority was made just now, so it begins five minutes ago.
+    // The server's certificate begins 61 minutes ago. The authority's certificate was made just now, so it begins only five minutes ago.
     const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],
@@ -168,7 +168,7 @@ describe('mutual TLS', () => {
     })
   })
 
-  test('a refusal of the client certificate is reported as a refusal', async () => {
+  test('the error has kind `refused` if the server refuses the client certificate', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // TLS 1.3 reports the refusal only on the first read.
@@ -232,7 +232,7 @@ describe('mutual TLS', () => {
 })
 
 describe('connections', () => {
-  test('the dial check stops a connection before a packet leaves', async () => {
+  test('the dial check refuses an address before any packet is sent', async () => {
     const server = await serve(peers.leaf, version)
     const dial = () => {
       throw new Error('127.0.0.1 is outside the networks that may be dialled')
@@ -245,11 +245,11 @@ describe('connections', () => {
     expect(server.accepted()).toBe(0)
   })
 
-  test('names are not resolved by DNS', async () => {
+  test('host names are refused instead of being resolved by DNS', async () => {
     await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({ kind: 'invalid_argument' })
   })
 
-  test('close ends calls, streams and the connection', async () => {
+  test('closing a client ends its calls, streams and connection', async () => {
     const { server, client } = await maintenance((router) =>
       router.service(MachineService, {
         version: () => new Promise(() => {}),

@@ -110,7 +110,7 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
   const authority = new X509Certificate(ca)
-  // `check` verifies the certificate, because it also gets certificates that TLS has rejected. Nothing is sent before `check` has run.
+  // The callback verifies the certificate, because `rejectUnauthorized: false` accepts any. Nothing is sent before the callback has run.
   const tls = { ca, cert: crt, key: standardKey(key), rejectUnauthorized: false }
   return open(target, tls, options, (socket) => {
     const shown = peerCertificate(socket)

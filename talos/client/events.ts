@@ -11,7 +11,7 @@ export type UnmetCondition = { name: string; reason: string }
 
 /**
  * An event of a machine. `id` grows with time; a later read can start after it (`tail_id`). `actorId` is the call that caused the event; empty for events
- * without a call. Names are Talos's in lower case.
+ * without a call. Names are those of Talos in lower case.
  */
 export type TalosEvent = { id: string; actorId: string } & (
   | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }

@@ -1,4 +1,4 @@
-/** Responses that are complete before the server has received the end of the request: grpc-go ends such streams with RST_STREAM(NO_ERROR). */
+/** Tests responses that the server completes before it has received the end of the request. grpc-go ends such streams with RST_STREAM(NO_ERROR). */
 import { createServer } from 'node:tls'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ const literal = (text: string) => Buffer.concat([Buffer.from([text.length]), Buf
 const answerHeaders = Buffer.concat([Buffer.from([0x88, 0x0f, 31 - 15]), literal('application/grpc')])
 const okTrailers = Buffer.concat([Buffer.from([0]), literal('grpc-status'), literal('0')])
 
-/** A client of a server that answers each call as soon as its headers arrive: with `messages` and a reset in the same packet. */
+/** A client of a server that answers each call as soon as the call's headers arrive. The answer has `messages` and a reset in one packet. */
 async function against(messages: Uint8Array[], how: { reset: number; trailers: boolean }) {
   const answer = (streamId: number) =>
     Buffer.concat([
@@ -92,7 +92,7 @@ describe('a stream that the server resets after a complete answer', () => {
 })
 
 describe('a stream that the server resets before the answer is complete', () => {
-  test.each([code.noError, code.cancel])('the call fails without trailers and with code %i', async (reset) => {
+  test.each([code.noError, code.cancel])('a call fails if the answer has no trailers, with a reset of code %i', async (reset) => {
     const client = await against([version], { reset, trailers: false })
     await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
   })

@@ -1,6 +1,6 @@
 /**
  * Hardware and status of a machine, read from its resources. The machine isn't trusted: texts are truncated and cleaned, lists are
- * bounded, and an impossible value fails the reading of this machine with the field's name.
+ * bounded, and an impossible value causes an error that names the field.
  */
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { NetIPPrefix } from '../proto/gen/common/common_pb.ts'
@@ -126,7 +126,7 @@ async function readVolumes(client: TalosClient, options: CallOptions) {
   }))
 }
 
-/** Whether a device is a disk, or consists of disks, such as a RAID or an LVM volume (which shows what its disks are part of). */
+/** Whether a device is a disk, or consists of disks, such as a RAID or an LVM volume. Such a device tells what its disks are used for. */
 const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
 const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined) => {

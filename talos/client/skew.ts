@@ -1,5 +1,5 @@
 /**
- * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when its time is set, and again after 12 of its 24 hours,
+ * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when the clock is set, and again after 12 of 24 hours,
  * with `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock is later than the beginning of the certificate that
  * it presents and earlier than its end. A worker's certificate is issued by a control plane, but only if the clocks of both agree.
  */
@@ -54,7 +54,7 @@ function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError
 }
 
 /**
- * If a server certificate begins before the certificate of its authority, the clock that issued it is slow. Such a server refuses all our certificates as
+ * If a server certificate begins before the certificate of its authority, the server's clock is slow. Such a server refuses all our certificates as
  * not valid yet. Undefined if the server certificate doesn't begin earlier.
  */
 function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {

@@ -15,7 +15,7 @@ const pulling = [
   kernel('[talos] pulling "x:v1"'),
 ]
 
-test('an image that can’t be pulled is reported once and stays the reason while the registry fails', () => {
+test('a failed image pull stays the reason, even if the log repeats only the registry’s error', () => {
   const log = [...pulling, kernel('[talos] retrying error: failed to pull image "x:v1": connection refused')]
   const again = kernel('level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1')
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
@@ -40,7 +40,7 @@ test('a failed installer is reported with its exit code and last line', () => {
   expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
 })
 
-test('a running installation shows its last message, without lines of the kernel and of API calls', () => {
+test('the last message of a running installation is found among lines of the kernel and of API calls', () => {
   const log = [...pulling, kernel('running Talos installer v1.13.9'), kernel('created META (0FC6)\t'), kernel('sda: sda1 sda2', 'kern'), call]
   expect(troubleIn(log.join('\n'))).toMatchObject({ reason: null, last: 'created META (0FC6)' })
   expect(troubleIn(pulling.join('\n')).last).toBe('pulling "x:v1"')
@@ -54,7 +54,7 @@ test('a resolved problem is no longer the reason', () => {
   expect(troubleIn([...pulling, retried, kernel('[talos] task install (1/1): done, 12.1s')].join('\n')).reason).toBeNull()
 })
 
-test("log lines about Steelyard's own calls are neither reasons nor shown, even in machined's own log", () => {
+test("log lines about API calls are never shown and never a reason, even in machined's own log", () => {
   const failed = machined('[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J')
   const found = troubleIn([...Array.from({ length: 300 }, () => call), failed, ...Array.from({ length: 300 }, () => call)].join('\n'))
   expect(found).toEqual({
@@ -65,7 +65,7 @@ test("log lines about Steelyard's own calls are neither reasons nor shown, even 
   })
 })
 
-test('without a reason in the log, events name the failed sequence, configuration or service', () => {
+test('if the log contains no reason, the reason comes from events', () => {
   const service: TalosEvent = {
     ...origin,
     kind: 'service',

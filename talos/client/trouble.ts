@@ -80,7 +80,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(({ said, isOfKernel }) => !isOfKernel && said !== '')?.said.replace(/^\[talos\] /, '')
   return {
-    /** The machine's own words; null if nothing fails in this boot. */
+    /** Why the machine fails, in the words of its log or events; null if nothing fails in this boot. */
     reason: reason === null ? null : messageText(reason, 1_000).trim(),
     /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
     isInstallSkipped,
@@ -109,7 +109,7 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
 }
 
 /**
- * The last failure in the log that no success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
+ * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
  * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The last message of the
  * installer counts too: the installer is a separate program (`internal/pkg/install/install.go`).
  */
@@ -134,7 +134,7 @@ function toldInLog(lines: readonly Line[]): string | null {
   return reason
 }
 
-/** The field `error` of a line of fields. The value may be unquoted, followed by further fields. */
+/** The field `error` of a log line with `name=value` fields. The value may be unquoted and followed by further fields. */
 function errorField(line: string): string | undefined {
   const at = line.indexOf(' error=')
   if (at < 0) return undefined

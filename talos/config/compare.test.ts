@@ -45,7 +45,7 @@ test.each<[string, string]>([
   ['an element at the end of a list', 'machine:\n  certSANs:\n    - api.example.com\n'],
   ['a new document', 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth0.5\nvlanID: 5\nparent: eth0\nup: true\n'],
   ['a key that was taken out', 'machine:\n  nodeLabels:\n    $patch: delete\n'],
-])('the difference as a patch results in the machine’s configuration: %s', (_, body) => {
+])('merging the difference as a patch results in the machine’s configuration: %s', (_, body) => {
   const theirs = patched(body)
   const compared = compareConfigs(base, theirs)
   expect(compared.same).toBe(false)
@@ -58,7 +58,7 @@ test('a removed list element can’t be expressed as a patch', () => {
   expect(patchBetween(compareConfigs(two, two.replace(/ *- a\.example\.com\n/, '')))).toBeNull()
 })
 
-test('changed secrets of the cluster are reported by name only', async () => {
+test('changed secrets of the cluster are reported by their names, without values', async () => {
   const other = await generateSecrets({ now: new Date(), keys: await readyKeys() })
   const rotated = base.replaceAll(Buffer.from(secrets.certs.os.crt).toString('base64'), Buffer.from(other.certs.os.crt).toString('base64'))
   expect(compareConfigs(base, rotated)).toMatchObject({ same: false, secrets: ['machine.ca'] })

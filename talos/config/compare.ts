@@ -149,8 +149,8 @@ export function compareConfigs(before: string, after: string) {
 }
 
 /**
- * Our configuration with the keys, tokens and authorities of another one. After somebody else has rotated them, the result equals the machine's configuration,
- * unless more was changed.
+ * Our configuration with the keys, tokens and authorities of another one. If somebody else has rotated a machine's secrets and changed nothing else, the result
+ * equals the machine's configuration.
  */
 export function withSecretsOf(config: string, other: string): string {
   const all = rootsOf(config).map(readOne)

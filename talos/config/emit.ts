@@ -147,7 +147,7 @@ export function compareKeys(a: string, b: string): number {
   if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
   if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
   const number = (from: string[]) => {
-    // A zero counts only after another digit: 10 is greater than 1, 01 is not.
+    // At a zero, compare the numbers from their first digit: 10 is greater than 1, but 01 isn't.
     let begin = i
     if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
     let end = i

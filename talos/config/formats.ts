@@ -86,7 +86,7 @@ export function isDnsName(text: string): boolean {
   return text.length <= 253 && /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text)
 }
 
-/** Why a text is no URL of a web endpoint, or undefined if it is one. */
+/** The reason why a text isn't a valid endpoint URL, or undefined if it is valid. */
 export function endpointProblem(text: string): string | undefined {
   const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(text)
   if (match === null) return 'is not a URL such as https://10.0.0.10:6443'

@@ -43,7 +43,7 @@ function problems(act: () => unknown): { layer: string | undefined; problems: re
 }
 
 describe('documents', () => {
-  test('documents match by kind and name, and a new document is appended', () => {
+  test('documents merge by kind and name, and a document with a new name is appended', () => {
     const base = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n`
     const patch = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nup: false\n'
     expect(merged(base, patch).slice(1)).toEqual([
@@ -52,7 +52,7 @@ describe('documents', () => {
     ])
   })
 
-  test('all documents without a kind are the main document', () => {
+  test('every document without a kind is merged into the main document', () => {
     expect(merged(main('{token: a}'), 'machine: {token: b}', 'debug: true\nmachine: {type: worker}')).toEqual([
       { version: 'v1alpha1', debug: true, machine: { type: 'worker', token: 'b' } },
     ])
@@ -322,7 +322,7 @@ describe('$patch: delete', () => {
     })
   })
 
-  test('a list element is deleted by the first key beside $patch', () => {
+  test('the first key beside $patch selects the list element to delete', () => {
     const base = main(
       '{network: {interfaces: [{interface: eth0, dhcp: true}, {interface: eth1}]}}',
       '{apiServer: {admissionControl: [{name: PodSecurity, configuration: {a: 1}}]}}',
@@ -342,7 +342,7 @@ describe('$patch: delete', () => {
     })
   })
 
-  test('a deletion of something missing is refused', () => {
+  test('the deletion of a missing value is refused', () => {
     for (const patch of [
       'machine: {network: {hostname: {$patch: delete}}}',
       'machine: {nodeLabels: {z: {$patch: delete}}}',
@@ -418,7 +418,7 @@ describe('a generated configuration', () => {
     expect(mergePatches(config, [{ name: 'empty', body: 'machine: {}' }]).yaml).toBe(config)
   })
 
-  test('merging a patch that only replaces values twice gives the same result as once', () => {
+  test('a patch that only replaces values has no effect when it is merged a second time', () => {
     assert(
       property(dictionary(stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }), (sysctls) => {
         const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }

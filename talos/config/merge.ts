@@ -67,7 +67,7 @@ function mergeDocuments(left: ConfigDocument[], right: readonly ConfigDocument[]
 }
 
 function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: string): TreeNode {
-  // Null changes nothing; it can't unset.
+  // Null changes nothing: a patch can't unset a value with null.
   if (isNull(right)) return left ?? right
   if (left === undefined || isNull(left)) return clone(right)
   switch (shape.is) {
@@ -106,7 +106,7 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: stri
   const { by, whole } = shape.merge
   const items = [...left.items]
   right.items.forEach((item, i) => {
-    // The first of these keys that the element has identifies it. An element without any of them is always new.
+    // An element is identified by the first of these keys that it has. An element with none of these keys is always appended.
     const key = by.find((k) => !isNull(at(item, k)))
     const wanted = key === undefined ? undefined : fingerprint(at(item, key)!)
     const found = wanted === undefined ? -1 : items.findIndex((other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted)
@@ -133,7 +133,7 @@ function isNull(node: TreeNode | undefined): boolean {
   return node === undefined || (node.is === 'scalar' && node.value === null)
 }
 
-/** Whether a value is Go's zero value of a field that isn't a pointer: that can't replace anything. */
+/** Whether a value is Go's zero value of a field that isn't a pointer. Such a value can't replace another one. */
 function isZero(shape: Shape, node: TreeNode): boolean {
   if (node.is !== 'scalar') return false
   if (shape.is === 'text') return (node.value === '' && shape.optional !== true) || (shape.zero !== undefined && node.value === shape.zero)

@@ -153,7 +153,7 @@ describe('YAML', () => {
     errors(body)
     const begun = process.cpuUsage()
     for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
-    // Building a tree of the whole text took three times as much.
+    // A parser that builds a tree of the whole text needs three times as long.
     expect(process.cpuUsage(begun).user / 5 / 1000).toBeLessThan(200)
   })
 
@@ -216,7 +216,7 @@ describe('contents', () => {
     expect(messages('machine: {token: {$patch: replace}}')[0]).toBeDefined()
   })
 
-  test('fields and documents depend on the Talos version', () => {
+  test('the allowed fields and documents depend on the Talos version', () => {
     const vrf = 'apiVersion: v1alpha1\nkind: VRFConfig\nname: v\ntable: "100"\n'
     expect(messages(vrf, 'v1.13.9')).toEqual([])
     expect(messages(vrf, 'v1.12.11')).toEqual(['VRFConfig exists only since Talos 1.13'])

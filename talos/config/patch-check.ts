@@ -1,6 +1,6 @@
 /**
- * Checks whether a text may be a patch, by Steelyard's own rules in addition to Talos's. These rules keep a patch unambiguous and limited in size, and away
- * from what belongs to the cluster. Its effect on a configuration is checked by `mergePatches` and `validateConfig`.
+ * Checks whether a text may be a patch, by Steelyard's own rules in addition to Talos's. These rules keep a patch unambiguous and small, and forbid changes
+ * of settings that belong to the cluster. `mergePatches` and `validateConfig` check the effect of a patch on a configuration.
  */
 import { decodeDocuments, duplicates, recognise } from './decode.ts'
 import { takeDeletions } from './deletions.ts'

@@ -63,7 +63,7 @@ export function textOf(node: TreeNode | undefined): string {
   return node?.is === 'scalar' && node.value !== null ? String(node.value) : ''
 }
 
-/** Checks that each key of a volume's encryption has its own slot and a method. */
+/** Checks that each encryption key of a volume has a slot of its own and a method. */
 export function checkKeySlots(report: Report, keys: ReturnType<Report['items']>): void {
   const slots = new Set<string>()
   for (const { path, node } of keys) {

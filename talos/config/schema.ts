@@ -9,7 +9,7 @@ import { join } from './tree.ts'
 type JsonSchema = JSONSchema.JSONSchema
 
 /**
- * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. Fields that a patch must not set are
+ * Schema of one document of a patch for a Talos version: the main document, or any other kind of document. Fields that a patch must not set are
  * left out. `{$patch: delete}` is allowed in place of any value: mappings have `$patch` among their keys, other values are an `anyOf` with `Deletion`.
  */
 export function patchSchema(talosVersion: string): JsonSchema {

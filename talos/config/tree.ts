@@ -72,7 +72,7 @@ export interface Bounds {
 const mostOfAKind = 200
 
 /**
- * Number of values in a token, counted up to `most`. Without recursion, because the text decides how deep the token nests.
+ * Number of values in a token, counted up to `most`. Not recursive, because a hostile text can nest tokens very deeply.
  * Of stray tokens after a value, only the first `mostOfAKind` are kept.
  */
 function valuesOf(token: CST.Token, most: number): number {

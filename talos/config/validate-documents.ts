@@ -1,6 +1,6 @@
 /**
- * Rules for the documents other than the main one (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and what Talos refuses
- * while it loads them, because its address fields accept only addresses.
+ * Rules for all documents except the main one (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and addresses that Talos
+ * refuses already when it loads a document.
  */
 import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'

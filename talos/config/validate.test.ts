@@ -224,7 +224,7 @@ describe('the main document', () => {
     expect(messages(patch, { role: 'worker' })).toContain(message)
   })
 
-  test('a configuration for a container requires the host’s DNS and no disk', () => {
+  test('a configuration for a container needs no disk, but must have hostDNS enabled', () => {
     const yaml = config({ installDisk: undefined })
     expect(validateConfig(yaml, { talosVersion: '1.13', inContainer: true }).errors).toEqual([])
     expect(
@@ -316,7 +316,7 @@ describe('other documents', () => {
     expect(found).toContain(message)
   })
 
-  test('HostnameConfig takes either a host name or auto', () => {
+  test('HostnameConfig accepts either a host name or auto', () => {
     const host = (fields: string) => messages(`apiVersion: v1alpha1\nkind: HostnameConfig\n${fields}\n`)
     expect(host('hostname: node-1')).toEqual(['A host name of your own needs auto: off'])
     expect(host('auto: off\nhostname: node-1')).toEqual([])

@@ -242,7 +242,7 @@ describe('YAML in the format of Talos', () => {
     expect(written({ a: value })).toBe(`a: ${text}\n`)
   })
 
-  test('texts of several lines are block scalars', () => {
+  test('texts of several lines are written as block scalars', () => {
     expect(written({ a: { b: 'x\ny\n', c: 'x\n\ny', d: '\nx\n\n', e: 'x \ny' } })).toBe(
       'a:\n    b: |\n        x\n        y\n    c: |-\n        x\n\n        y\n    d: "\\nx\\n\\n"\n    e: "x \\ny"\n',
     )

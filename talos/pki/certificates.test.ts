@@ -53,7 +53,7 @@ describe('authorities', () => {
     expect(Buffer.from(bundle.cluster.secret, 'base64')).toHaveLength(32)
   })
 
-  test('older contracts get an elliptic key for service accounts', async () => {
+  test('for Talos 1.6 and older, service accounts have an elliptic-curve key', async () => {
     const { k8sServiceAccount: _, ...keys } = await readyKeys()
     const old = await generateSecrets({ now, contract: 'v1.6', keys })
     expect(old.certs.k8sServiceAccount.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
@@ -133,7 +133,7 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
     })
   }
 
-  test('OpenSSL accepts every certificate made', async () => {
+  test('OpenSSL accepts every certificate that Steelyard makes', async () => {
     const { os, etcd, k8s, k8sAggregator } = bundle.certs
     for (const pair of [os, etcd, k8s, k8sAggregator]) expect(verify(pair.crt, pair.crt, 'any')).toContain(': OK')
     const talos = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })

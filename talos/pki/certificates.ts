@@ -100,7 +100,7 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
 
 /**
  * The authority's key identifier, copied from its certificate, as RFC 5280 §4.2.1.1 requires. Authorities made by Go ≥ 1.25 have a truncated SHA-256
- * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. It is computed only if the authority's certificate has none.
+ * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. A new one is computed only if that certificate has none.
  */
 export async function authorityKeyId(issuer: x509.X509Certificate): Promise<x509.Extension> {
   const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)

@@ -21,7 +21,7 @@ export interface Schematic {
 /** Id of the schematic without any customization: plain Talos. */
 export const emptySchematicId = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
-/** The canonical text that the factory hashes: fields in its order, empty ones omitted, `customization` always present. */
+/** The canonical text that the factory hashes: fields in the factory's order, empty ones omitted, `customization` always present. */
 export function schematicText(schematic: Schematic): string {
   const filled = <T>(list: readonly T[] | undefined) => (list === undefined || list.length === 0 ? undefined : [...list])
   const extensions = filled([...new Set(schematic.officialExtensions)].toSorted())
@@ -42,7 +42,7 @@ export function schematicText(schematic: Schematic): string {
   return emit([treeOf(text, 'schematic') as MapNode]).yaml
 }
 
-/** SHA-256 of that text, lower-case hexadecimal. */
+/** SHA-256 of the canonical text, lower-case hexadecimal. */
 export function schematicId(schematic: Schematic): string {
   return createHash('sha256').update(schematicText(schematic)).digest('hex')
 }

@@ -27,7 +27,7 @@ export interface Peers {
   undo: (() => Promise<void> | void)[]
   serve: (tls: Tls, routes?: (router: ConnectRouter) => void) => Promise<TestServer>
   closing: (client: TalosClient) => TalosClient
-  /** A client of a machine in maintenance whose server is already listening. */
+  /** Connects a client to a machine in maintenance whose server is already listening. */
   reach: (server: TestServer, deadlineMs?: number) => Promise<TalosClient>
   /** A machine in maintenance with these handlers, and a client of it. */
   maintenance: (routes: (router: ConnectRouter) => void, deadlineMs?: number) => Promise<{ server: TestServer; client: TalosClient }>
