@@ -61,5 +61,5 @@ const others = readdirSync('e2e/faults').flatMap((name) => /^(.+)\.test\.ts$/.ex
 if (values.others !== '0') for (const name of others.filter((n) => !own.has(n))) run(name, [name])
 rmSync(folder, { recursive: true, force: true })
 console.log(`\n${lines.join('\n')}`)
-console.log(failed === 0 ? 'All held.' : `${failed} of the runs failed.`)
+console.log(failed === 0 ? 'All runs passed.' : `${failed} of the runs failed.`)
 process.exit(failed === 0 ? 0 : 1)

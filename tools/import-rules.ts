@@ -71,7 +71,7 @@ export const ruleSet: IFlattenedRuleSet = {
     forbid('no-test-in-source', 'a source may not import a test', { pathNot: `${test}|^tools/` }, { path: test, pathNot: 'node_modules' }),
     forbid(
       'sql-in-stores',
-      'SQL stands in store*.ts, beside the types of the tables; the throttle is a store of its own',
+      'SQL belongs in store*.ts, next to the types of the tables; the throttle is a store of its own',
       { path: '^backend/src/domains/', pathNot: `${test}|/(store|tables|throttle)[^/]*\\.ts$` },
       { path: '^node_modules/kysely/', dependencyTypesNot: ['type-only'] },
     ),

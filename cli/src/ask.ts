@@ -46,7 +46,7 @@ export async function readNewPassword({ terminal }: Context, fromStdin: boolean)
       })
     return answer
   }
-  const [password, new_password] = [await typed('Present password: '), await typed('New password: ')]
+  const [password, new_password] = [await typed('Current password: '), await typed('New password: ')]
   if (new_password !== (await typed('Again: '))) throw new CliError('usage', 'The two passwords differ')
   return { password, new_password }
 }

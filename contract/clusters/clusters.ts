@@ -226,7 +226,7 @@ export const clusterServerFailure = operation({
 })
 export const clusterKubeconfig = operation({
   name: 'clusterKubeconfig',
-  summary: 'A kubeconfig, minted for this download and valid 24 h.',
+  summary: 'A kubeconfig, created for this download and valid for 24 h.',
   route: 'GET /v1/clusters/{id}/kubeconfig',
   scope: 'secrets:read',
   answer: z.string(),
@@ -235,7 +235,7 @@ export const clusterKubeconfig = operation({
 })
 export const clusterTalosconfig = operation({
   name: 'clusterTalosconfig',
-  summary: 'A talosconfig, minted for this download and valid 24 h.',
+  summary: 'A talosconfig, created for this download and valid for 24 h.',
   route: 'GET /v1/clusters/{id}/talosconfig',
   scope: 'secrets:read',
   answer: z.string(),

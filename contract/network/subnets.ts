@@ -24,7 +24,7 @@ export type PoolProvider = (typeof poolProviders)[number]
 export const wrongVlan = 'VLAN ID must be a whole number from 1 to 4094'
 const vlan = wholeIn(1, 4094, wrongVlan)
 const gateway = z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))
-const exclude = z.array(z.string().check(z.maxLength(2000, 'A line holds at most 2000 characters'))).check(z.maxLength(mostExclusions, tooManyExclusions))
+const exclude = z.array(z.string().check(z.maxLength(2000, 'A line has at most 2000 characters'))).check(z.maxLength(mostExclusions, tooManyExclusions))
 const declared = z.strictObject({
   name: nameOf('Subnet'),
   datacenter_id: z.uuid('Choose a datacenter'),
@@ -191,7 +191,7 @@ export type PoolChange = z.infer<typeof PoolChange>
 const wanted = { subnet_ids: z.array(z.uuid()).check(z.maxLength(200)) }
 export const clusterSubnets = operation({
   name: 'clusterSubnets',
-  summary: 'The subnets of a cluster, and the manifest that its load balancer is given.',
+  summary: 'The subnets of a cluster, and the manifest for its load balancer.',
   route: 'GET /v1/clusters/{id}/subnets',
   scope: 'network:read',
   answer: z.object({ items: z.array(Subnet), provider: z.nullable(z.enum(poolProviders)), manifest: z.string() }),

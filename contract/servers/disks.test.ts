@@ -122,7 +122,7 @@ describe('a disk with content', () => {
 })
 
 test('disks with unknown content and empty removable media need a confirmation too', () => {
-  expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('what is on it is not known')])
+  expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('its content is not known')])
   const stick = ssd('sdb', { transport: 'usb' })
   expect(notConfirmed(chosen([stick]), [])).toEqual([expect.stringContaining('it is a USB disk, and it is empty')])
   expect(canWipe(chosen([stick]), [{ serial: 'S-sdb', content: 'empty' }])).toEqual({ ok: true })

@@ -166,7 +166,7 @@ export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'ser
 
 /** "it holds ext4", "it is a USB disk, and it is empty" */
 export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
-  const what = content === unknownContent ? 'what is on it is not known' : content === emptyContent ? 'it is empty' : `it holds ${content}`
+  const what = content === unknownContent ? 'its content is not known' : content === emptyContent ? 'it is empty' : `it holds ${content}`
   return media === null ? what : `it is ${media}, and ${what}`
 }
 

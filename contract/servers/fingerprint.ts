@@ -12,7 +12,7 @@ export const lastFingerprint = (text: string): string | null => text.slice(-100_
 export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
   const last = lastFingerprint(text)
   if (last === null) return { verdict: 'none', text: 'No fingerprint found: a fingerprint has 44 characters and ends with =' }
-  if (shown === null) return { verdict: 'none', text: 'The server has not shown a certificate yet' }
+  if (shown === null) return { verdict: 'none', text: 'The server has not presented a certificate yet' }
   if (last === shown) return { verdict: 'same', text: 'The fingerprints match: this machine answers here' }
   const all: readonly string[] = text.match(printed) ?? []
   const isEarlier = all.includes(shown)

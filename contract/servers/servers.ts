@@ -100,7 +100,7 @@ export const serverReset = operation({
 
 export const serverTalosconfig = operation({
   name: 'serverTalosconfig',
-  summary: 'A talosconfig for this server, minted for this download and valid 24 h.',
+  summary: 'A talosconfig for this server, created for this download and valid for 24 h.',
   route: 'GET /v1/nodes/{id}/talosconfig',
   scope: 'secrets:read',
   answer: z.string(),

@@ -88,7 +88,7 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
   const [which, ...more] = rest
   const show = (answer: unknown, hidden: readonly string[] = []): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer, hidden))
   if (typeof values['boot-with'] === 'string') {
-    if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has taken its ${…} away')
+    if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has removed its ${…} variables')
     // Without --datacenter the simulator chooses one. Steelyard takes the datacenter from the join token, so the simulator's choice isn't shown.
     return show(await ask(socket, 'POST', '/boot', bootWish(values)), values.datacenter === undefined ? ['datacenter'] : [])
   }

@@ -28,7 +28,7 @@ export async function* readFiles(config: Config): AsyncGenerator<SavedFile> {
 
 const targetOf = (config: Config, { kind, name }: Pick<SavedFile, 'kind' | 'name'>): string => {
   if (kind === 'key') return config.keyFile
-  if (!isEscrowName(name)) throw new BackupRefused(`The backup holds a file called ${JSON.stringify(name).slice(0, 80)}, which is none of Steelyard's`)
+  if (!isEscrowName(name)) throw new BackupRefused(`The backup contains a file called ${JSON.stringify(name).slice(0, 80)}, which is none of Steelyard's`)
   return path.join(escrowFolderOf(config), name)
 }
 
@@ -45,12 +45,12 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
   if (there === undefined) return true
   if (there.equals(file.bytes)) return false
   if (file.kind === 'escrow')
-    throw new BackupRefused(`Another escrow file of the same cluster stands at ${target}: move it away, or set STEELYARD_DATA to another folder`)
+    throw new BackupRefused(`Another escrow file of the same cluster exists at ${target}: move it away, or set STEELYARD_DATA to another folder`)
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
   // The key file may also contain keys that were added after the backup.
   if (needed.ids.every((id) => held.get(id))) return false
-  throw new BackupRefused(`Another key file stands at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
+  throw new BackupRefused(`Another key file exists at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }
 
 /** Creates files atomically and flushes them to disk; never replaces existing files. Returns a function that removes the created files. */
@@ -75,6 +75,6 @@ export async function putFiles(config: Config, files: readonly SavedFile[]): Pro
     return undo
   } catch (error) {
     await undo()
-    throw new BackupRefused(`A file of the backup can't be put in its place: ${whyRefused(error)}`, { cause: error })
+    throw new BackupRefused(`A file of the backup can't be restored to its place: ${whyRefused(error)}`, { cause: error })
   }
 }

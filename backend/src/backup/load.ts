@@ -22,7 +22,7 @@ interface Visitor {
   sequence?(name: string, last: string): Promise<void>
 }
 
-const damaged = (what: string) => new BackupRefused(`The backup does not fit together: ${what}`)
+const damaged = (what: string) => new BackupRefused(`The parts of the backup do not match: ${what}`)
 const newline = 0x0a
 
 /** Reads all records. @throws BackupRefused if a record is missing or out of order */
@@ -32,7 +32,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
     return done ? undefined : value
   }
   const first = await next()
-  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('it does not say what it is of')
+  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('its manifest is missing')
   await visitor.begin?.(first)
   const files: SavedFile[] = []
   let tables = 0
@@ -65,7 +65,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
       files.push({ kind: record.kind, name: record.name, bytes: content })
     } else if (record.part === 'sequence') await visitor.sequence?.(record.name, record.last)
     else if (record.part === 'closing') {
-      if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('it holds less or more than it says')
+      if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('the counts of tables, rows and files differ')
       if ((await next()) !== undefined) throw damaged('data follows its end')
       return { manifest: first, tables, rows, files }
     } else throw damaged('a part is in an unexpected place')

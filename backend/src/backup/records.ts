@@ -57,7 +57,8 @@ export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGene
       wanted = frameBytes
       if (held.length < frameBytes) break
       const [kind, size] = [held.readUInt8(0), held.readUInt32BE(1)]
-      if (size > largestBytes || (kind !== named && kind !== data)) throw new BackupRefused('The backup holds something that this Steelyard does not know')
+      if (size > largestBytes || (kind !== named && kind !== data))
+        throw new BackupRefused('The backup contains a kind of record that this version of Steelyard does not know')
       wanted = frameBytes + size
       if (held.length < wanted) break
       const content = held.subarray(frameBytes, wanted)

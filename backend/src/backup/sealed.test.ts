@@ -57,11 +57,11 @@ test('errors distinguish a changed header, a wrong passphrase and another kind o
     bytes[at] = by
     return bytes
   }
-  await expect(opened(whole, 'another passphrase', new Map())).rejects.toThrow('The passphrase is not the one of this backup')
+  await expect(opened(whole, 'another passphrase', new Map())).rejects.toThrow('This is not the passphrase of this backup')
   expect(await why(changed(0, 0))).toBe('This is not a backup of Steelyard')
   // Deriving the key with this header would take 2^31 × 1 KiB of memory.
-  expect(await why(changed(19, 31))).toBe('The head of the backup was changed')
-  expect(await why(changed(25, whole[25]! ^ 1))).toBe('The passphrase is not the one of this backup')
+  expect(await why(changed(19, 31))).toBe('The header of the backup was changed')
+  expect(await why(changed(25, whole[25]! ^ 1))).toBe('This is not the passphrase of this backup')
 })
 
 test('a passphrase is accepted in every Unicode normalization form', async () => {

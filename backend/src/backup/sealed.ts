@@ -135,11 +135,11 @@ async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Pro
   if (!head.subarray(0, magic.length).equals(magic)) throw new BackupRefused('This is not a backup of Steelyard')
   if (head.length < headBytes) throw new BackupRefused('The backup is cut off: its end is missing')
   const [log2N, r, p] = [head.readUInt8(costAt), head.readUInt8(costAt + 1), head.readUInt8(costAt + 2)]
-  if (log2N > highest.log2N || log2N < 1 || r > highest.r || r < 1 || p > highest.p || p < 1) throw new BackupRefused('The head of the backup was changed')
+  if (log2N > highest.log2N || log2N < 1 || r > highest.r || r < 1 || p > highest.p || p < 1) throw new BackupRefused('The header of the backup was changed')
   const salt = head.subarray(saltAt, checkAt)
   const name = head.subarray(costAt, checkAt).toString('hex')
   const keys = known.get(name) ?? (await keysOf(passphrase, { log2N, r, p }, salt))
-  if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new BackupRefused('The passphrase is not the one of this backup')
+  if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new BackupRefused('This is not the passphrase of this backup')
   known.set(name, keys)
   return keys
 }

@@ -18,7 +18,7 @@ const verify = (args: string[] = [], environment: Record<string, string> = {}) =
 test('audit verify prints the number of entries and the head hash, which --head accepts', async () => {
   const { code, out } = await verify()
   expect(code).toBe(0)
-  const [, entries, head] = /^The audit log holds: (\d+) entries\nHead: ([0-9a-f]{64}@\d+)\n$/.exec(out)!
+  const [, entries, head] = /^The audit log is intact: (\d+) entries\nHead: ([0-9a-f]{64}@\d+)\n$/.exec(out)!
   expect(head!.endsWith(`@${entries}`)).toBe(true)
   expect((await verify(['--head', head!])).code).toBe(0)
   const other = `${'0'.repeat(64)}@2`
@@ -40,5 +40,5 @@ test('audit verify reports a check that could not run differently from a changed
 test('audit verify names the first changed entry', async () => {
   await sql`alter table audit_entry disable trigger all`.execute(backend.database.db)
   await sql`update audit_entry set actor_name = 'somebody else' where seq = 2`.execute(backend.database.db)
-  expect(await verify()).toMatchObject({ code: 1, err: 'The audit log does not hold: entry 2 was changed\n' })
+  expect(await verify()).toMatchObject({ code: 1, err: 'The audit log is not intact: entry 2 was changed\n' })
 })

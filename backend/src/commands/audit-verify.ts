@@ -32,20 +32,18 @@ export async function auditVerify(args: readonly string[], around: Surroundings)
   const [option, text, more] = args
   const noted = option === '--head' && text !== undefined ? readHead(text) : undefined
   if (more !== undefined || (option !== undefined && !noted)) {
-    err(
-      'A head is 64 hexadecimal digits, @, and the number of its entry, as the log writes them (audit.head)\nUsage: steelyard audit verify [--head HASH@SEQ]\n',
-    )
+    err('--head takes 64 hexadecimal digits, @, and the number of the entry, as in the log line audit.head\nUsage: steelyard audit verify [--head HASH@SEQ]\n')
     return exitCodes.usage
   }
   const check = async (config: Config): Promise<number> => {
     const verdict = await verdictOf(config, around, noted)
     if (!verdict.ok) {
-      err(`The audit log does not hold: entry ${verdict.seq} ${verdict.reason}\n`)
+      err(`The audit log is not intact: entry ${verdict.seq} ${verdict.reason}\n`)
       return exitCodes.failure
     }
     const { entries, unkeyed, head } = verdict
     const older = unkeyed === 0 ? '' : `, the first ${unkeyed} of them from before the chain was keyed`
-    out(`The audit log holds: ${counted(entries, 'entry', 'entries')}${older}\n`)
+    out(`The audit log is intact: ${counted(entries, 'entry', 'entries')}${older}\n`)
     if (entries > 0) out(`Head: ${head.hash}@${head.seq}\n`)
     return exitCodes.ok
   }

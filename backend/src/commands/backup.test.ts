@@ -179,7 +179,7 @@ test('a wrong passphrase is reported at a restore, and a weak passphrase is refu
   const to = await target()
   expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
     code: 1,
-    err: 'The passphrase is not the one of this backup. Nothing was changed\n',
+    err: 'This is not the passphrase of this backup. Nothing was changed\n',
   })
   const other = path.join(folder, 'other')
   const typed = (...lines: string[]) => runCommand((around) => backup([other], around), settings, { typed: lines })
@@ -211,7 +211,7 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
   const key = path.join(temporaryFolder('key'), 'key')
   copyFileSync((await startBackend()).config.keyFile, key)
   const elsewhere = { ...to, settings: { ...to.settings, STEELYARD_KEY_FILE: key } }
-  expect(await restoring(file, elsewhere)).toMatchObject({ code: 1, err: expect.stringContaining('Another key file stands at') as string })
+  expect(await restoring(file, elsewhere)).toMatchObject({ code: 1, err: expect.stringContaining('Another key file exists at') as string })
   const there = path.join(to.data, 'escrow')
   mkdirSync(there, { recursive: true })
   writeFileSync(path.join(there, `${cluster}.bin`), 'another')

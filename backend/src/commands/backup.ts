@@ -71,7 +71,7 @@ interface Restore {
 /** The connection to the database was lost before the commit was confirmed. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
-    super('The database did not say whether the restore was completed: run doctor to see whether it is empty, and if so, restore again', { cause })
+    super('It is not known whether the database completed the restore: run doctor to see whether it is empty, and if so, restore again', { cause })
   }
 }
 

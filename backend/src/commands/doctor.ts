@@ -37,7 +37,7 @@ async function keyFile({ good, warning, bad }: Report, { keyFile: file, dataFold
     return bad('key', messageOf(error))
   }
   if (path.resolve(file).startsWith(`${path.resolve(dataFolder)}${path.sep}`))
-    warning('key', `The key file lies in the data folder (${file}): anyone who copies the folder has the secrets too. Move it and set STEELYARD_KEY_FILE`)
+    warning('key', `The key file is in the data folder (${file}): anyone who copies the folder has the secrets too. Move it and set STEELYARD_KEY_FILE`)
   else good('key', `The key file is ${file}, readable by its owner only`)
 }
 
@@ -72,7 +72,7 @@ async function database(report: Report, config: Config, around: Surroundings): P
 /** Checks the stored data: key file, users, servers, restore and audit log. */
 async function inside({ good, warning, bad }: Report, config: Config, around: Surroundings, opened: Database): Promise<void> {
   if (!(await found(config.keyFile)))
-    return bad('fingerprint', `The database is sealed, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to it`)
+    return bad('fingerprint', `The secrets in the database are encrypted, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to it`)
   let keys: KeyRing
   try {
     keys = await readKeyFile(config.keyFile)
@@ -92,7 +92,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
     version: around.version,
   })
   const { users, servers, audit } = buildDomains(platform, () => undefined)
-  good('fingerprint', 'The key file is the one of this database')
+  good('fingerprint', 'The key file belongs to this database')
   const people = await users.count()
   if (people === 0) warning('users', 'Nobody can sign in yet: npm run steelyard -- user add --first EMAIL')
   else good('users', counted(people, 'user'))
@@ -107,7 +107,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
       `${held} ${cluster + operation === 1 ? 'is' : 'are'} held since a restore, and nothing is sent to their servers: look at each, then resume it in the console, or by steelyard cluster resume NAME and operation resume ID`,
     )
   const chain = await audit.verify()
-  if (chain.ok) good('audit log', `${chain.entries} entries, the chain holds`)
+  if (chain.ok) good('audit log', `${chain.entries} entries, the chain is intact`)
   else bad('audit log', `Entry ${chain.seq} ${chain.reason}: somebody changed the database without Steelyard`)
 }
 
@@ -158,7 +158,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
     report.good('settings', 'All settings can be read')
     if (config.dialNetworks.length === 0)
       report.warning('dial networks', 'STEELYARD_DIAL_NETWORKS is not set: no server can be dialled until it names their networks')
-    if (config.insecure) report.warning('insecure', 'STEELYARD_INSECURE=1: passwords and tokens cross the network in the clear')
+    if (config.insecure) report.warning('insecure', 'STEELYARD_INSECURE=1: passwords and tokens cross the network unencrypted')
     await keyFile(report, config)
     await database(report, config, around)
     await space(report, config)

@@ -152,7 +152,7 @@ function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof
 /** The reason why the program can't listen on the address, and what to do. */
 function cannotListen({ host, port }: Config, error: unknown): Refusal {
   const why: Record<string, string> = {
-    EADDRINUSE: `port ${port} is taken by another program: stop that, or set PORT to another`,
+    EADDRINUSE: `port ${port} is in use by another program: stop that program, or set PORT to another port`,
     EADDRNOTAVAIL: 'no interface of this machine has that address: set HOST to one of its own, or to 0.0.0.0 for all',
     EACCES: `this user may not use port ${port}: set PORT to one above 1023`,
     ENOTFOUND: 'the host name is unknown here: set HOST to an address',

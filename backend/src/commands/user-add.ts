@@ -19,7 +19,7 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     err(`${why}\nUsage: steelyard user add --first EMAIL\n`)
     return exitCodes.usage
   }
-  if (!args.includes('--first')) return usage('On the machine itself only the first user can be made; add others in the console or by `steelyard user add`')
+  if (!args.includes('--first')) return usage('This command can only create the first user; add others in the console or by `steelyard user add`')
   const [given, more] = args.filter((arg) => arg !== '--first' && arg !== '--password-stdin')
   if (given === undefined || more !== undefined) return usage('Give one email address')
   const email = z.safeParse(emailSchema, given)

@@ -10,7 +10,7 @@ export type Tx = Transaction<Tables>
 /** Reads int8 as a number: counters and byte sizes stay below 2^53. A larger value throws instead of being rounded. */
 function readInt8(text: string): number {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`The database answered ${text}, which is past the largest safe integer`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is larger than the largest safe integer`)
   return value
 }
 

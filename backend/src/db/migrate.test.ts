@@ -30,7 +30,7 @@ test('the migration files are numbered without a gap', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'steelyard-test-migrations-'))
   await writeFile(path.join(folder, '0001_first.sql'), 'select 1')
   await writeFile(path.join(folder, '0003_third.sql'), 'select 1')
-  await expect(readMigrations(folder)).rejects.toThrow('Migration 3 (third) stands where number 2 should')
+  await expect(readMigrations(folder)).rejects.toThrow('Migration 3 (third) is in the place of number 2')
   await writeFile(path.join(folder, 'second.sql'), 'select 1')
   await expect(readMigrations(folder)).rejects.toThrow('is not named like')
 })

@@ -38,7 +38,7 @@ export async function readMigrations(from = folder): Promise<Migration[]> {
     }),
   )
   migrations.forEach((m, i) => {
-    if (m.number !== i + 1) throw new MigrationRefused(`Migration ${m.number} (${m.name}) stands where number ${i + 1} should`)
+    if (m.number !== i + 1) throw new MigrationRefused(`Migration ${m.number} (${m.name}) is in the place of number ${i + 1}`)
   })
   return migrations
 }

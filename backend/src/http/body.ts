@@ -43,7 +43,7 @@ export async function readBytes(stream: Readable, most: number, said?: number): 
     const finish = () =>
       end(() => {
         if (said === undefined || said === length) resolve(bytes.subarray(0, length))
-        else reject(new Problem('bad_request', 'The body is not as long as its Content-Length says'))
+        else reject(new Problem('bad_request', 'The length of the body differs from its Content-Length'))
       })
     const fail = (error: Error) => end(() => reject(error))
     stream.on('data', take).on('end', finish).on('error', fail)

@@ -184,7 +184,7 @@ const openPaths: Readonly<Record<string, Record<string, Call>>> = {
         content: textOf('application/yaml'),
       },
       503: {
-        description: 'Whether the token is valid is not known yet: Talos retries.',
+        description: 'It is not known yet whether the token is valid: Talos retries.',
         headers: comeBack,
         content: jsonOf({ $ref: '#/components/schemas/Error' }),
       },

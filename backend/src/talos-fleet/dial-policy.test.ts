@@ -90,7 +90,7 @@ test('only listed networks are dialled, and the error names the setting and what
   expect(policy.check('fd12::5', 6443)).toEqual({ ok: true })
   expect(policy.check('192.168.1.1', 50_000)).toEqual({
     ok: false,
-    reason: `192.168.1.1 is not in STEELYARD_DIAL_NETWORKS (it holds 10.0.0.0/8, fd12::/16): ${next('192.168.1.0/24')}`,
+    reason: `192.168.1.1 is not in STEELYARD_DIAL_NETWORKS (it contains 10.0.0.0/8, fd12::/16): ${next('192.168.1.0/24')}`,
   })
   expect(policyOf({ networks: [] }).check('10.2.3.4', 50_000)).toEqual({
     ok: false,

@@ -61,7 +61,7 @@ function around(address: string): string {
 export type DialPolicy = ReturnType<typeof dialPolicy>
 
 export function dialPolicy({ networks, own, simulate }: DialSettings) {
-  const listed = networks.length === 0 ? 'it is empty' : `it holds ${networks.map(formatCidr).join(', ')}`
+  const listed = networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
 
   const check = (text: string, port: number): Verdict => {
     const address = parseAddress(text)

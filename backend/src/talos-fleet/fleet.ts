@@ -45,7 +45,10 @@ export class OtherHardware extends Problem {
   readonly found: Identity
   readonly fingerprint: string | null
   constructor(server: KnownServer, found: Identity, fingerprint: string | null) {
-    super('identity_changed', `Other hardware answers at ${server.address} than ${server.name}: UUID ${found.uuid}, serial ${found.serial || 'unknown'}`)
+    super(
+      'identity_changed',
+      `Other hardware than that of ${server.name} answers at ${server.address}: UUID ${found.uuid}, serial ${found.serial || 'unknown'}`,
+    )
     this.found = found
     this.fingerprint = fingerprint
   }

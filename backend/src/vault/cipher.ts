@@ -26,6 +26,6 @@ export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): B
     decipher.setAuthTag(sealed.subarray(nonceBytes, overheadBytes))
     return Buffer.concat([decipher.update(sealed.subarray(overheadBytes)), decipher.final()])
   } catch (cause) {
-    throw new SealBroken('A sealed text cannot be opened: it was changed, or it belongs to another record', { cause })
+    throw new SealBroken('An encrypted value cannot be decrypted: it was changed, or it belongs to another record', { cause })
   }
 }

@@ -69,7 +69,7 @@ async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes
 export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: string }) {
   const unwrap = (row: { owner: string; version: number; wrapping_key: string; wrapped: Uint8Array }): Buffer => {
     const wrapping = keys.get(row.wrapping_key)
-    if (!wrapping) throw new SealBroken(`The key file has no key ${row.wrapping_key}, which seals the secrets of ${row.owner}`)
+    if (!wrapping) throw new SealBroken(`The key file has no key ${row.wrapping_key}, which encrypts the secrets of ${row.owner}`)
     return decrypt(wrapping, row.wrapped, wrapContext(row.owner, row.version))
   }
 
@@ -110,7 +110,7 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
 
     /** @throws SealBroken if the text was changed or moved, or its key is missing */
     async open(db: Db | Tx, { sealed, ...place }: Place & { readonly sealed: Uint8Array }): Promise<Buffer> {
-      if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
+      if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not an encrypted value')
       const version = Buffer.from(sealed).readUInt32BE(1)
       const key = await dataKey(db, place.owner, version)
       try {

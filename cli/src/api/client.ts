@@ -107,7 +107,7 @@ function refusal(url: string, status: number, text: string): CliError {
   if (status >= 500) return new CliError(exitOfStatus(status), message, { body, hint: `Request ${oneLine(body.request_id)}` })
   return new CliError(exitOfStatus(status), message, {
     body,
-    ...(status === 403 && { hint: 'Ask an administrator for the role, and sign in again once you have it' }),
+    ...(status === 403 && { hint: 'Ask an administrator for the role, and sign in again after you have received it' }),
   })
 }
 

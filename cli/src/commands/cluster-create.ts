@@ -33,9 +33,9 @@ export const createOptions = {
   'virtual-ip': { kind: 'flag', help: 'The endpoint is a virtual IP: an unused address that the control planes share' },
   'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
   'talos-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
-  'vlan-id': { kind: 'number', value: 'ID', help: '1 to 4094' },
-  'pod-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.244.0.0/16' },
-  'service-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.96.0.0/12' },
+  'vlan-id': { kind: 'number', value: 'ID', help: 'VLAN ID, 1 to 4094' },
+  'pod-cidr': { kind: 'text', value: 'CIDR', help: 'Network of the pods (default: 10.244.0.0/16)' },
+  'service-cidr': { kind: 'text', value: 'CIDR', help: 'Network of the services (default: 10.96.0.0/12)' },
 } as const
 
 type CreateOptions = Given<Operands, typeof createOptions>['options']

@@ -34,7 +34,7 @@ const noteOptions = {
   address: { kind: 'text', value: 'TEXT', help: 'Street address' },
   'power-kw': { kind: 'number', decimal: true, value: 'KW', help: 'Power capacity' },
   racks: { kind: 'number', value: 'N', help: 'Number of racks that the site has room for' },
-  notes: { kind: 'text', value: 'TEXT', help: 'Anything else' },
+  notes: { kind: 'text', value: 'TEXT', help: 'Notes' },
 } as const
 
 /** The body with only the given fields. The API validates the tier. */

@@ -44,7 +44,7 @@ test('keeping and overwriting send the digest that was shown; overwriting asks f
   expect(api.callsOf(serverDriftOverwrite)).toHaveLength(0)
   expect(await cli.run(`server drift ${id(1)} --overwrite --yes`)).toMatchObject({ exit: 0 })
   expect(api.callsOf(serverDriftOverwrite)[0]!.body).toEqual({ seen })
-  expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Say either --keep or --overwrite\n' })
+  expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Give either --keep or --overwrite\n' })
 })
 
 test('the list of servers has a column for changes made by others only if there are such changes', async () => {

@@ -65,7 +65,7 @@ export const imageCommands: Command[] = [
   command({
     name: 'versions',
     summary: 'Talos and Kubernetes versions for new clusters, newest first.',
-    options: { prereleases: { kind: 'flag', help: 'Also alphas, betas and release candidates' } },
+    options: { prereleases: { kind: 'flag', help: 'Include alphas, betas and release candidates' } },
     examples: ['versions', 'versions --json'],
     async run({ terminal, api, show }, { options }) {
       const answer = await api.call(versionList, { query: options.prereleases ? { prereleases: 'true' } : {} })

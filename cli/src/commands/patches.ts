@@ -48,7 +48,7 @@ const effects: Record<Preview['verdict']['kind'], string> = {
   reboot: 'Applied with a reboot',
   not_allowed: 'Talos does not allow it',
   at_install: 'Applied at install',
-  unknown: 'Whether it reboots is not known',
+  unknown: 'It is not known whether the server reboots',
 }
 /** Warnings about what saving would break. */
 const brokenBy = ({ warnings }: Preview): string[] => warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)

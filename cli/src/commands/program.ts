@@ -6,7 +6,7 @@ import { command, type Command } from '../command.ts'
 const file = {
   kind: 'text',
   value: 'FILE',
-  help: 'File whose first line is the passphrase, readable by its owner only; without this option, the passphrase is asked for',
+  help: 'File whose first line is the passphrase, readable by its owner only; without this option, you are asked for the passphrase',
 } as const
 
 /** A command that passes its operands and options to the program unchanged. `summary` begins with a lower-case letter. */
@@ -30,7 +30,7 @@ function programCommand({ summary, json = false, ...declared }: Pick<Command, 'n
 
 export const programCommands: Command[] = [
   programCommand({ name: 'serve', summary: 'run Steelyard.', examples: ['serve'] }),
-  programCommand({ name: 'doctor', summary: 'check settings, database and clock, and say what to do.', examples: ['doctor'], json: true }),
+  programCommand({ name: 'doctor', summary: 'check settings, database and clock, and print what to do.', examples: ['doctor'], json: true }),
   programCommand({ name: 'key add', summary: 'put a new key into the key file; the next start seals with it.', examples: ['key add'] }),
   programCommand({
     name: 'backup',
@@ -42,7 +42,7 @@ export const programCommands: Command[] = [
   programCommand({
     name: 'restore',
     summary: 'restore a backup into an empty database; nothing is sent to a server until it is resumed.',
-    operands: { file: { value: 'FILE', help: 'A file that backup has written' } },
+    operands: { file: { value: 'FILE', help: 'File that the command backup has written' } },
     options: { 'passphrase-file': file },
     examples: ['restore /backups/steelyard-2026-11-20'],
   }),

@@ -92,7 +92,7 @@ export const serverActionCommands: Command[] = [
     },
     examples: ['server drift brave-otter-042', 'server drift brave-otter-042 --keep', 'server drift brave-otter-042 --overwrite --yes'],
     async run({ api, terminal, show }, { operands, options }) {
-      if (options.keep && options.overwrite) throw new CliError('usage', 'Say either --keep or --overwrite')
+      if (options.keep && options.overwrite) throw new CliError('usage', 'Give either --keep or --overwrite')
       const server = await api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, operands.server) } })
       const params = { id: server.id }
       const drift = await api.call(serverDrift, { params })

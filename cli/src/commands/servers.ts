@@ -110,7 +110,7 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
     'Is this the machine? Compare the fingerprint with the last one that its console printed (a boot prints up to three). Type yes: ',
     { secret: false },
   )
-  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Say which machine it is: --uuid and --serial' })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Specify the machine with --uuid and --serial' })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
   return { uuid, serial }
 }

@@ -57,7 +57,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
   }),
   command({
     name: 'version',
-    summary: 'Version of this program and of the Steelyard that it speaks to.',
+    summary: 'Version of this program and of the Steelyard that it connects to.',
     examples: ['version'],
     async run({ terminal, api, show }) {
       const url = await api.url()
@@ -102,7 +102,7 @@ export const openSessionCommands: Command[] = [
   command({
     name: 'password',
     summary: 'Change your own password; your other sessions end.',
-    options: { 'password-stdin': { kind: 'flag', help: 'Read the present password and the new one from standard input, a line each' } },
+    options: { 'password-stdin': { kind: 'flag', help: 'Read the current and the new password from standard input, one line each' } },
     examples: ['password'],
     json: false,
     async run(context, { options }) {

@@ -63,8 +63,8 @@ function subnetText(terminal: Terminal, s: Subnet): string {
 
 const gateway = { kind: 'text', value: 'ADDRESS', help: 'Gateway, inside the CIDR' } as const
 const vlan = { kind: 'number', value: 'N', help: 'VLAN ID, 1 to 4094' } as const
-const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never handed out', many: true } as const
-const firstAndLast = { kind: 'flag', help: 'Hand out network and broadcast address too: for space that is routed' } as const
+const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never assigned', many: true } as const
+const firstAndLast = { kind: 'flag', help: 'Network and broadcast addresses may be assigned too, for routed space' } as const
 const purpose = {
   kind: 'text',
   value: 'PURPOSE',
@@ -137,7 +137,7 @@ async function assign(
 }
 
 const ofCluster = { cluster: noun.cluster, subnets: { value: 'SUBNET', help: 'Names or ids of subnets', many: true } } as const
-const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show the manifest that the cluster would be given' } } as const
+const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show the manifest that would be applied to the cluster' } } as const
 
 export const subnetCommands: Command[] = [
   listCommand({
@@ -153,7 +153,7 @@ export const subnetCommands: Command[] = [
     name: 'subnet map',
     of: noun.subnet,
     operation: subnetAddresses,
-    summary: 'Every address of a subnet, in runs: free, gateway, excluded, reserved, used and by whom.',
+    summary: 'All addresses of a subnet as ranges with one state each: free, gateway, excluded, reserved, or used and by what.',
     say: ({ runs }, _name, { terminal }) => table(terminal, runs, runColumns, 'No addresses'),
   }),
   command({
@@ -195,9 +195,9 @@ export const subnetCommands: Command[] = [
       name: { kind: 'text', value: 'NAME', help: 'New name' },
       cidr: { kind: 'text', value: 'CIDR', help: 'New network, while it is assigned to no cluster' },
       gateway,
-      'no-gateway': { kind: 'flag', help: 'It has no gateway' },
+      'no-gateway': { kind: 'flag', help: 'The subnet has no gateway' },
       vlan,
-      'no-vlan': { kind: 'flag', help: 'It is in no VLAN' },
+      'no-vlan': { kind: 'flag', help: 'The subnet is in no VLAN' },
       exclude,
       'no-exclusions': { kind: 'flag', help: 'Nothing is excluded' },
       'first-and-last': firstAndLast,

@@ -30,7 +30,7 @@ const found: Takeover = {
       problem: null,
     },
   ],
-  checks: [{ check: 'secrets', ok: true, message: 'The secrets are those of its control plane' }],
+  checks: [{ check: 'secrets', ok: true, message: 'The secrets are the same as on its control plane' }],
   seen,
 }
 

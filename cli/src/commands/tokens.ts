@@ -24,7 +24,7 @@ export const tokenCommands: Command[] = [
     operands: { name: { value: 'NAME', help: 'Name of the join token' } },
     options: {
       'lifetime-hours': { kind: 'number', value: 'N', help: 'Hours until it expires, a week if not given' },
-      'no-expiry': { kind: 'flag', help: 'It does not expire' },
+      'no-expiry': { kind: 'flag', help: 'The token does not expire' },
       uses: { kind: 'number', value: 'N', help: 'How many machines may join with it; any number if not given' },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of servers that join with the token' },
     },

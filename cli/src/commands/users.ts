@@ -77,7 +77,7 @@ export const userCommands: Command[] = [
     ...user,
     name: 'user rename',
     summary: 'Change the name of a user.',
-    operands: { name: { value: 'NAME', help: 'Name, as it is shown' } },
+    operands: { name: { value: 'NAME', help: 'New displayed name' } },
     examples: ['user rename grace@example.com Grace'],
     ask: async (_context, { operands }) => ({ body: { name: operands.name } }),
     say: (u) => `${oneLine(u.email)} is called ${oneLine(u.name)} now\n`,

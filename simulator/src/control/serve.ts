@@ -129,7 +129,7 @@ const editSchema = z.strictObject({ replace: z.string().check(z.minLength(1)), b
 /** Changes a configuration as an admin with talosctl would. */
 const editConfiguration = async (machine: Machine, { replace, by }: z.infer<typeof editSchema>): Promise<void> => {
   const before = machine.config?.text
-  if (!before?.includes(replace)) throw new Refused(409, 'The configuration does not hold that')
+  if (!before?.includes(replace)) throw new Refused(409, 'The configuration does not contain that text')
   const text = before.replace(replace, () => by)
   await applyConfiguration(machine, { text, mode: ApplyMode.AUTO, dryRun: false, tryForMs: 0, isAdmin: true })
 }
@@ -165,7 +165,7 @@ const readJson = async (request: IncomingMessage): Promise<unknown> => {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
-    throw new Refused(400, 'The body is no JSON')
+    throw new Refused(400, 'The body is not JSON')
   }
 }
 

@@ -175,7 +175,7 @@ test('faults apply until they are cleared', async () => {
   await started.fault({ kind: 'refuse', status: 429 })
   expect((await fetch(`${url}/versions`)).status).toBe(429)
   await started.fault({ kind: 'nonsense' })
-  expect(await (await fetch(`${url}/versions`)).text()).toContain('no image factory')
+  expect(await (await fetch(`${url}/versions`)).text()).toContain('not an image factory')
   await started.fault({ kind: 'nonsense', what: 'half' })
   await expect((await fetch(`${url}/versions`)).json()).rejects.toThrow('JSON')
   await started.fault({ kind: 'nonsense', what: 'other-id' })

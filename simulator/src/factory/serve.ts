@@ -135,7 +135,7 @@ export class Factory {
 
   async #answer(request: IncomingMessage): Promise<Answer> {
     const fault = this.faulty
-    if (fault?.kind === 'refuse') return plain(fault.status, 'the simulated image factory was told to refuse')
+    if (fault?.kind === 'refuse') return plain(fault.status, 'the simulated image factory refuses because of a fault')
     if (fault?.kind === 'nonsense' && fault.what !== 'other-id') return nonsense(fault.what)
     try {
       return await this.#route(request)
@@ -209,7 +209,7 @@ const notAllowed = plain(405, 'Method Not Allowed')
 
 const nonsense = (what: 'page' | 'half' | 'endless'): Answer =>
   what === 'page'
-    ? { status: 200, type: 'text/html', body: '<!doctype html><title>Simulated</title><p>This is no image factory.</p>\n' }
+    ? { status: 200, type: 'text/html', body: '<!doctype html><title>Simulated</title><p>This is not an image factory.</p>\n' }
     : { status: 200, type: 'application/json', body: '{"id":"3765', endless: what === 'endless' }
 
 const send = (request: IncomingMessage, response: ServerResponse, { status, type, body, headers, endless }: Answer): void => {

@@ -43,7 +43,7 @@ const greet = (machine: Machine): void => {
   const { uuid, serial } = machine.disk.identity
   journal.kernel('Linux version 6.18.5-talos (simulated) #1 SMP PREEMPT_DYNAMIC', 'kern', 'notice')
   journal.kernel(`DMI: ${modelName(machine.plan.model)}, UUID ${uuid}, serial ${serial}`, 'kern', 'info')
-  journal.kernel('*** This is a SIMULATED server: no hardware stands behind what it says ***', 'kern', 'warning')
+  journal.kernel('*** This is a SIMULATED server: no hardware is behind its reports ***', 'kern', 'warning')
   journal.kernel(`[talos] talos ${machine.talosVersion} on ${machine.bootedFromDisk ? 'disk' : 'boot media'}, platform metal, ${plan.name}`)
 }
 

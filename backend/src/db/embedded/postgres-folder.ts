@@ -15,7 +15,7 @@ const essential = ['PG_VERSION', 'global/pg_control']
 /** Text to append to PostgreSQL's error message, because on a full disk its log contains no reason. Empty if there is room. */
 export function roomLeft(folder: string): string {
   const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
+  return bavail * bsize < leastFreeBytes ? `. The disk with ${folder} is full: make room` : ''
 }
 
 /** The reason from the end of PostgreSQL's log: its error lines, or else the last two lines. */
@@ -35,7 +35,7 @@ export function holdsDatabase(data: string): boolean {
   if (missing.length === 0) return true
   throw new Refusal(
     `The database can't be started: ${data} has no ${missing.join(' and no ')}, so it is damaged or was copied in part. Nothing was changed. ` +
-      'Move that folder aside and restore a backup; without one, the escrow files in the data folder hold the secrets of each cluster (docs/operations.md, "The database is lost")',
+      'Move that folder aside and restore a backup; without one, the escrow files in the data folder contain the secrets of each cluster (docs/operations.md, "The database is lost")',
   )
 }
 

@@ -180,7 +180,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
     for (let waitMs = 100; ; waitMs = Math.min(2000, waitMs * 2)) {
       if (await isServing()) return 'adopted'
-      if (isGivenUp()) throw new Refusal('The embedded PostgreSQL was not started: Steelyard was asked to stop')
+      if (isGivenUp()) throw new Refusal('The embedded PostgreSQL was not started, because Steelyard is stopping')
       const child = launch()
       while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
         await sleep(answerCheckMs)

@@ -250,7 +250,7 @@ test('removed servers, deleted clusters, ended operations and ended tokens do no
   const { id } = operation.rows[0]!
   const token = (await operator.call(joinTokenCreate, { body: { name: 'zielona', datacenter_id: answer!.id } })).answer!
   expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe(
-    'Servers are being added to this datacenter. Wait until that has ended, or cancel it',
+    'Servers are being added to this datacenter. Wait until the operation has ended, or cancel it',
   )
   await sql`update operation set status = 'done', ended_at = now() where id = ${id}`.execute(db)
   expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe('1 join token puts servers in this datacenter. Revoke it first')

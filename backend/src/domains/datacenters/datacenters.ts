@@ -97,7 +97,8 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     const found = await store.referring(tx, id, now())
     const verdict = canRemoveDatacenter(found)
     if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
-    if (found.additions > 0) throw new Problem('datacenter_in_use', 'Servers are being added to this datacenter. Wait until that has ended, or cancel it')
+    if (found.additions > 0)
+      throw new Problem('datacenter_in_use', 'Servers are being added to this datacenter. Wait until the operation has ended, or cancel it')
     return found
   }
 

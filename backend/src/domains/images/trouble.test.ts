@@ -69,7 +69,7 @@ test('if the factory refuses an image at its creation, nothing is stored; if it 
   await simulated.fault({ kind: 'refuse', status: 403 })
   const refused = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
   expect(refused).toMatchObject({ status: 422, problem: { code: 'factory_refused' } })
-  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory was told to refuse`)
+  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory refuses because of a fault`)
   expect((await world.people.operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total).toBe(0)
   await simulated.fault({ kind: 'down' })
   const kept = (await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })).answer!

@@ -49,7 +49,7 @@ export function readAnnouncement(url: string): Reading {
   const uuid = said('uuid').toLowerCase()
   if (!uuidPattern.test(uuid)) return no('The announcement has no UUID')
   if (noUuid.test(uuid))
-    return no(`The firmware of the machine gives no unique UUID (${uuid}), so the machine can't be told from others. Add the machine by its address`)
+    return no(`The firmware of the machine gives no unique UUID (${uuid}), so the machine can't be distinguished from others. Add the machine by its address`)
   const mac = said('mac').toLowerCase()
   if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address cannot be read')
   const serial = text(said('serial'))

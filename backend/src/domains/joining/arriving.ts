@@ -162,7 +162,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
   const stumble = async (job: Job, write: Fence['write'], arrival: store.Waiting, error: unknown): Promise<void> => {
     if (job.signal.aborted || error instanceof FenceLost || isDatabaseGone(error)) throw error
     log.error('join.stumbled', { ip: arrival.address, error })
-    await wait(write, arrival, tryOf(arrival), 'Steelyard could not register the machine; the log of Steelyard says why', 'internal')
+    await wait(write, arrival, tryOf(arrival), 'Steelyard could not register the machine; see the log of Steelyard for the reason', 'internal')
   }
 
   return async (job) => {

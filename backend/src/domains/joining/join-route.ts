@@ -46,7 +46,7 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
     if (!verdict.ok) return refuse(request, reply, verdict.reason, about)
     if (!read.ok) return refuse(request, reply, read.reason, about)
     const address = readSource(request.ip)
-    if (address === undefined) return refuse(request, reply, 'The address of the sender cannot be read', about)
+    if (address === undefined) return refuse(request, reply, 'The address of the sender is not a valid IP address', about)
     if (paces.take(address) > 0) {
       const reason = `Too many machines announce themselves from ${address}: if it is a proxy, name it in STEELYARD_TRUSTED_PROXIES`
       return refuse(request, reply, reason, about)

@@ -50,7 +50,7 @@ test('a new secret is accepted; a mask without a stored secret is refused with i
   const shown = maskText(wireguard, 'may_read_secrets').text
   expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
   expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(
-    `Line 3: ${masked} stands for a secret that is not known here`,
+    `Line 3: ${masked} replaces a secret that is not in the saved patch`,
   )
 })
 

@@ -148,6 +148,6 @@ export function unmask(text: string, before: string, audience: Audience): string
 
 function unknownSecret(text: string, node: Scalar): Problem {
   const line = text.slice(0, node.range?.[0] ?? 0).split('\n').length
-  const message = `Line ${line}: ${masked} stands for a secret that is not known here. Enter the secret itself`
+  const message = `Line ${line}: ${masked} replaces a secret that is not in the saved patch. Enter the secret itself`
   return new Problem('invalid', message, { body: message })
 }

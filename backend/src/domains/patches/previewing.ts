@@ -29,7 +29,7 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
     if (!isReal || server.status !== 'ready') return unknown(`${server.name} is still joining ${server.cluster.name}`)
     // The server is held after a restore: nothing is sent to it.
     if (await holdOf(db, server.id)) return unknown(heldSentence(server.name))
-    if (!mayAsk) return unknown(`${server.name} was not asked for a dry run: only patches of users who may change servers (servers:write) are sent to a server`)
+    if (!mayAsk) return unknown(`${server.name} made no dry run: only patches of users who may change servers (servers:write) are sent to a server`)
     const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
     if (!keys) return unknown(`The cluster ${server.cluster.name} has no credentials`)
     try {

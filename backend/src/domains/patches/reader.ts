@@ -48,8 +48,9 @@ export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number 
     push(owner: string | null, item: T): void {
       const own = waiting.get(owner) ?? []
       if (owner !== null && own.length >= mostOfOne)
-        throw new Problem('throttled', 'Too many of your patches wait to be read. Please wait for their answers, then try again.', undefined, 1)
-      if (owner !== null && count() >= most) throw new Problem('throttled', 'Too many patches wait to be read. Please try again in a moment.', undefined, 1)
+        throw new Problem('throttled', 'Too many of your patches are waiting to be checked. Please wait for their results, then try again.', undefined, 1)
+      if (owner !== null && count() >= most)
+        throw new Problem('throttled', 'Too many patches are waiting to be checked. Please try again in a moment.', undefined, 1)
       waiting.set(owner, [...own, item])
     },
     /** The next item, or undefined. */
@@ -139,7 +140,7 @@ export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 
       settle(({ resolve, reject }) => {
         if (message.ok) resolve(message.answer)
         else if (message.problem) reject(new Problem(message.problem.code, message.problem.message, message.problem.fields))
-        else reject(new Error(`The patches' thread failed: ${message.failure}`))
+        else reject(new Error(`The worker thread for patches failed: ${message.failure}`))
       })
     })
     worker.on('error', (error) => {

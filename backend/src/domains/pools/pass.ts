@@ -79,7 +79,7 @@ export function passing(parts: PoolParts) {
     if (uses.length > 0) return inUse(uses)
     if (accepted.is === 'waiting') return accepted.reason
     if (accepted.is === 'accepted' && (accepted.used ?? 0) > 0) return `The load balancer still counts ${accepted.used} addresses in use`
-    return waitedMs < settleMs ? 'Looking for addresses that were handed out at the last moment' : null
+    return waitedMs < settleMs ? 'Checking for addresses that were assigned at the last moment' : null
   }
 
   const remove = async (job: Job, client: Kubernetes, held: Held, manifest: Manifest): Promise<Verdict> => {

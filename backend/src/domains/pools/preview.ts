@@ -106,7 +106,7 @@ function warnings(wanted: readonly Subnet[], cluster: PoolCluster, api: PoolApi 
     ...pools.flatMap((s) => subnetWarnings(s).map((w) => `${s.name}: ${w}`)),
     ...otherVlan.map((s) => `${s.name} is on VLAN ${s.vlan_id}, but ${cluster.name} ${vlan}`),
     ...(answered && api === null ? [noProvider] : []),
-    ...(api?.announcements ? [] : api ? [`${cluster.name} serves no layer 2 announcements: unless BGP makes the addresses known, nobody reaches them`] : []),
+    ...(api?.announcements ? [] : api ? [`${cluster.name} serves no layer 2 announcements: unless BGP announces the addresses, nobody can reach them`] : []),
     ...(api?.provider === 'cilium' && api.announcements && pools.some((s) => s.type === 'IPv6')
       ? ['Cilium announces IPv6 addresses on layer 2 from version 1.19 on: with an older one, use BGP']
       : []),

@@ -69,11 +69,7 @@ test.each([
     pool(calm, condition('IPsTotal', 'Unknown', '4'), condition('IPsUsed', 'Unknown', 'many')),
     { is: 'accepted', used: null },
   ],
-  [
-    'has another count',
-    pool(calm, condition('IPsTotal', 'Unknown', '6')),
-    { is: 'refused', reason: 'Cilium counts 6 addresses in the pool, but it was given 4' },
-  ],
+  ['has another count', pool(calm, condition('IPsTotal', 'Unknown', '6')), { is: 'refused', reason: 'Cilium counts 6 addresses in the pool instead of 4' }],
   ['has an invalid count', pool(calm, condition('IPsTotal', 'Unknown', '4'.repeat(200))), { is: 'refused' }],
   [
     'conflicts with another',

@@ -85,9 +85,9 @@ function ciliumAccepts(live: unknown, total: bigint): Acceptance {
   if (conflict?.status === 'True') return { is: 'refused', reason: `Cilium does not use the pool: ${conflict.message || 'it conflicts with another'}` }
   const counted = conditions.get('cilium.io/IPsTotal')
   const isCurrent = counted !== undefined && (typeof counted.observedGeneration !== 'number' || counted.observedGeneration === generation)
-  if (conflict?.status !== 'False' || !isCurrent) return { is: 'waiting', reason: 'Cilium has not looked at the pool yet' }
+  if (conflict?.status !== 'False' || !isCurrent) return { is: 'waiting', reason: 'Cilium has not processed the pool yet' }
   if (!/^\d{1,40}$/.test(counted.message) || BigInt(counted.message) !== total)
-    return { is: 'refused', reason: `Cilium counts ${counted.message || 'no'} addresses in the pool, but it was given ${total}` }
+    return { is: 'refused', reason: `Cilium counts ${counted.message || 'no'} addresses in the pool instead of ${total}` }
   const used = conditions.get('cilium.io/IPsUsed')
   return { is: 'accepted', used: used && /^\d{1,9}$/.test(used.message) ? Number(used.message) : null }
 }

@@ -33,7 +33,7 @@ test('a pool is active only after the load balancer has accepted it; being store
   const s = await world.subnet()
   const id = await world.assign(c.id, [s])
   await engine.run(10_000)
-  expect(await world.look(s)).toMatchObject({ status: 'applying', reason: 'Cilium has not looked at the pool yet' })
+  expect(await world.look(s)).toMatchObject({ status: 'applying', reason: 'Cilium has not processed the pool yet' })
   expect(await world.steps(id)).toEqual({ apply: 'done', 'read-back': 'waiting' })
   await engine.run(130_000)
   expect(await world.look(s)).toMatchObject({ status: 'error', reason: expect.stringContaining('is the address management of the load balancer switched on?') })

@@ -46,7 +46,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
       if (row.type !== wanted.role || row.operation_id !== operationId) await change(tx, caller, row.id, { type: wanted.role, operation_id: operationId })
       return
     }
-    if (row.cluster_id) throw new Problem('server_taken', `${row.name} has been taken by the cluster ${row.cluster_name}`)
+    if (row.cluster_id) throw new Problem('server_taken', `${row.name} is already in the cluster ${row.cluster_name}`)
     const failed = eligibility(factsOf(row, null), { ...wanted, talosVersion: cluster.talosVersion }).find((c) => !c.ok)
     if (failed) throw new Problem(failed.check === 'free' ? 'server_taken' : 'not_eligible', `${row.name}: ${failed.reason}`)
     await change(tx, caller, row.id, { cluster_id: cluster.id, cluster_name: cluster.name, type: wanted.role, operation_id: operationId })

@@ -61,7 +61,7 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       const at = new Date(clock.now())
       const known = await store.liveByUuid(tx, machine.identity.uuid)
       const before = known && (await store.lockOne(tx, known.id))
-      if (before?.cluster_id) throw new Problem('server_taken', `${before.name} has been taken by the cluster ${before.cluster_name}`)
+      if (before?.cluster_id) throw new Problem('server_taken', `${before.name} is already in the cluster ${before.cluster_name}`)
       const columns = columnsOf(machine, at)
       const taken = (name: string) => new Problem('name_taken', `Another server is called ${name}: rename it first`)
       if (before) {

@@ -64,7 +64,7 @@ test.each([
   [
     'a long line',
     { exclude: ['x'.repeat(2001)] },
-    { 'exclude.0': 'A line holds at most 2000 characters', exclude: `Line 1: "${'x'.repeat(80)}…" is not an IP address, CIDR or range` },
+    { 'exclude.0': 'A line has at most 2000 characters', exclude: `Line 1: "${'x'.repeat(80)}…" is not an IP address, CIDR or range` },
   ],
   ['exclusions that are a text', { exclude: '10.0.0.9' }, { exclude: 'Expected array, received string' }],
   ['a VLAN too high', { vlan_id: 4095 }, { vlan_id: 'VLAN ID must be a whole number from 1 to 4094' }],

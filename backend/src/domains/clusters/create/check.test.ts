@@ -115,7 +115,13 @@ test.each([
 test('if a server is in another cluster, the conflict names the server and that cluster', () => {
   const taken = candidate(2, { cluster: { id: idOf(9), name: 'other' } })
   const { findings } = judge(asked(controlPlanes), around([three[0]!, taken, three[2]!]))
-  expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
+  expect(findings).toContainEqual({
+    check: 'servers',
+    ok: false,
+    message: 'web-2 is already in the cluster other',
+    field: 'servers.1',
+    conflict: 'server_taken',
+  })
 })
 
 test('a server that is listed twice, unknown, in another datacenter or without a disk is refused by name', () => {

@@ -192,7 +192,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     seen.add(c.id)
     const disk = server.install_disk ?? defaultInstallDisk(c, server.workload_disks)
     let isWithoutDisk = false
-    if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
+    if (c.cluster) refused(at, `${c.name} is already in the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
       // If the requested disk doesn't exist, `diskProblem` reports that below, as an invalid request.
       const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)

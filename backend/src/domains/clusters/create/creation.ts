@@ -141,7 +141,7 @@ export function takenProblem(error: unknown): unknown {
   const constraint = violatedConstraint(error)
   const { taken } = nameSentences('Cluster')
   if (constraint === 'cluster_name') return new Problem('name_taken', taken, { name: taken })
-  if (constraint === 'cluster_server_taken') return new Problem('server_taken', 'Another cluster has taken one of the servers a moment ago')
+  if (constraint === 'cluster_server_taken') return new Problem('server_taken', 'Another cluster has just reserved one of the servers')
   return error
 }
 

@@ -89,7 +89,7 @@ describe('the check right before wiping', () => {
       '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place',
     )
     expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it held ext4 "data" when its wiping was agreed')
-    expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('what is on it is not known')
+    expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('its content is not known')
   })
 
   test('nothing is wiped if a disk is missing or was replaced', () => {

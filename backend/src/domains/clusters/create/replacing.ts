@@ -43,7 +43,7 @@ export const replaceServer = (
     const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
     if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
     if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
-      throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
+      throw new Problem('transition_refused', `${old.name} can be replaced only after it has failed during the creation`)
     const bootstrap = await store.bootstrap(tx, id)
     if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
       throw new Problem(
@@ -53,7 +53,7 @@ export const replaceServer = (
     const before = members.find((m) => m.node_id === by)
     if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
     if (before && leftTraces(before))
-      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and is not yet taken out of its etcd and Kubernetes: try again later`)
+      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and has not been removed from its etcd and Kubernetes yet: try again later`)
     await servers.lockAll(tx, [by])
     const [facts] = await servers.forPlan(tx, [by])
     const disk = defaultInstallDisk(facts!, [])

@@ -117,7 +117,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
   const healthyNow = healthyStaying + (healthy.has(name) ? 1 : 0)
   if (healthyNow < majorityOf(voters.length))
     return no(
-      `etcd of ${cluster} has no majority, so no member can be taken out of it: ${healthyNow} of ${voters.length} are healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or delete the cluster`,
+      `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} are healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or delete the cluster`,
     )
   return yes
 }
@@ -157,7 +157,7 @@ export async function removeFromEtcd(parts: CoreParts, job: Job, state: State, m
     return null
   } catch (error) {
     if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-    return `${m.name} can't be taken out of etcd: ${error.message}`
+    return `${m.name} can't be removed from etcd: ${error.message}`
   }
 }
 

@@ -57,7 +57,7 @@ export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again
       await cancel(turn, id)
       return 'again'
     }
-    const reason = `${m.name} has received the order to wipe itself, which can't be taken back: the wipe continues to the end`
+    const reason = `${m.name} has received the order to wipe itself, which can't be withdrawn: the wipe continues to the end`
     await job.fence.write((tx) => parts.operations.set(tx, id, { status: 'waiting', reason }))
   }
   if (m.wanted === 'released' && m.failed_at === null) return 'go-on'

@@ -214,7 +214,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
     }
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
-  if (stage !== 'maintenance') return wait('install', `Taking its configuration: ${stage}`)
+  if (stage !== 'maintenance') return wait('install', `Applying its configuration: ${stage}`)
   // If it is unknown whether the server accepted the configuration, send the same bytes again. If accepted, the installation failed or hasn't started.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
@@ -224,7 +224,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
         at: 'apply',
         reason: `The server came back in maintenance: ${server.trouble ?? 'no reason was reported'}. Attempt ${server.sends + 1} of ${mostSends}`,
       }
-    return fail('install', `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`)
+    return fail('install', `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console shows the reason'}`)
   }
   return wait('install', 'The configuration was accepted; waiting for the installation to begin')
 }
@@ -296,7 +296,7 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
         ? wait('release', `Wiping and restarting, ${lastSeen(server)}`)
         : wait(
             'reset',
-            `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
+            `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It has a configuration, so it is reset before it is released`,
           )
     case 'stranger':
       return fail(told ? 'release' : 'reset', seen.reason)
@@ -315,7 +315,7 @@ function leave(server: MemberRow, around: Around, seen: Seen): ServerAct {
 function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting')) return wait('release', `${server.name} is ${seen.stage}`)
   if (seen.stage !== 'booting' && seen.stage !== 'running')
-    return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started`)
+    return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible after it has started`)
   // If the server had received the reset, it would be resetting by now, so send the reset again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
     return wait('release', 'The reset was ordered; waiting for it to begin')
@@ -323,7 +323,7 @@ function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { k
   if (server.operation_id !== null) {
     // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.
     if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
-    return fail('reset', `${server.name} was ordered ${mostResets} times to reset and still runs: its own log says why`)
+    return fail('reset', `${server.name} was ordered ${mostResets} times to reset and still runs: see its log for the reason`)
   }
   // A member that can't leave gracefully (etcd has no majority) is wiped anyway at the second attempt.
   return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }

@@ -32,7 +32,7 @@ export function mendTarget(
   const by = 'It is not wiped: wipe it with talosctl wipe disk, then retry'
   if (wwid === undefined)
     return {
-      problem: `${chosen.name} has a half-installed disk, and ${chosen.install_disk} has no WWID of its own by which it could be told from others. ${by}`,
+      problem: `${chosen.name} has a half-installed disk, and ${chosen.install_disk} has no unique WWID that distinguishes it from other disks. ${by}`,
     }
   if (alike.length !== 1 || halfInstalled === null)
     return { problem: `${chosen.name} has a half-installed disk, and the chosen one, WWID ${wwid}, is not there. ${by}` }

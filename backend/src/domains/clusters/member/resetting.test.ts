@@ -303,7 +303,7 @@ test('a removal fails if the server stays silent after its wipe, and a retry con
         (o) => o.reason !== null,
       )
     ).reason,
-  ).toContain("can't be taken back")
+  ).toContain("can't be withdrawn")
   world.backend.clock.advance(31 * 60_000)
   // Tokens last ten minutes, so users sign in again.
   const later = await world.backend.signIn({ role: 'admin' })

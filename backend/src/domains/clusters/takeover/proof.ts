@@ -63,7 +63,7 @@ export const bundleOf = (config: string, name: string): SecretsBundle =>
     try {
       return secretsOfControlPlane(config)
     } catch (error) {
-      throw new Error(`The configuration of ${name} does not hold all secrets of its cluster. ${error instanceof Error ? error.message : ''}`.trim(), {
+      throw new Error(`The configuration of ${name} does not contain all secrets of its cluster. ${error instanceof Error ? error.message : ''}`.trim(), {
         cause: error,
       })
     }

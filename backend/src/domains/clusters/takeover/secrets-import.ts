@@ -39,7 +39,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
   const bundle = demandSameCluster(proof, first.told, first.address)
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
   if (bundle.cluster.id !== before.cluster.id) {
-    const sentence = `These belong to another cluster than ${row.name}: the cluster ids differ`
+    const sentence = `These secrets belong to another cluster, not to ${row.name}: the cluster ids differ`
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 

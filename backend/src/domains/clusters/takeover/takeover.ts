@@ -52,9 +52,9 @@ function problemOf(m: SurveyedMachine, facts: readonly ServerFacts[], datacenter
   const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
   if (known?.cluster) return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
   if (known?.operation_id) return `An operation on ${known.name} has not ended`
-  if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which stands in another datacenter`
+  if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which is in another datacenter`
   if (namesake) return `Another server is called ${m.name}: rename it first`
-  if (m.told.reading.status.systemDisk === undefined) return 'It does not say which disk Talos is installed on'
+  if (m.told.reading.status.systemDisk === undefined) return 'It does not report which disk Talos is installed on'
   const { version } = m.told.reading.status
   return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
 }
@@ -82,7 +82,7 @@ async function look(parts: ClusterParts, asked: Asked): Promise<Looked> {
   const silent = machines.filter((m) => m.told === null)
   const checks: Takeover['checks'] = [
     { check: 'name', ok: nameProblem === null, message: nameProblem ?? `The cluster is called ${name} here` },
-    { check: 'secrets', ok: true, message: 'The secrets are those of its control plane' },
+    { check: 'secrets', ok: true, message: 'The secrets are the same as on its control plane' },
     {
       check: 'machines',
       ok: silent.length === 0,
@@ -135,7 +135,7 @@ function refuse(takeover: Takeover): void {
   const failed = takeover.checks.find((c) => !c.ok)
   if (failed)
     throw new Problem(failed.check === 'name' ? 'name_taken' : 'not_eligible', failed.message, failed.check === 'name' ? { name: failed.message } : undefined)
-  if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not say which Kubernetes it runs')
+  if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not contain the version of Kubernetes')
 }
 
 async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, { survey: found, takeover }: Looked) {

@@ -22,7 +22,7 @@ const forget = (turn: ClusterTurn): Promise<void> =>
     for (const m of left) {
       await store.updateMember(tx, m.cluster_id, m.node_id, { at: 'done', released_at: nowOf(turn) })
       await parts.servers.release(tx, system, m.node_id, {
-        why: `The cluster ${state.row.name} was forgotten; this server was not reset and may still hold its configuration`,
+        why: `The cluster ${state.row.name} was forgotten; this server was not reset and may still have its configuration`,
       })
     }
     const operation = state.row.operation_id === null ? undefined : await parts.operations.read(tx, state.row.operation_id)

@@ -65,7 +65,7 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   }
   const proposal = patchBetween(compared)
   const refusal =
-    proposal === null ? 'elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
+    proposal === null ? 'elements of a list were removed or changed, or a document has an unknown kind' : tried(proposal, before, after, talosVersion)
   if (proposal !== null && refusal === null)
     return { same, images, diff, keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' }, secrets, patch: proposal }
   const reason = `If kept, the machine's whole configuration, which includes the current patches, becomes the base of the server's patches, because the difference cannot be expressed as a patch: ${refusal}`

@@ -100,7 +100,7 @@ test('keeping a change by others stores it as a patch and does not change the ma
   const sent = applies()
   expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
     status: 412,
-    problem: { code: 'stale', error: `The configuration of ${node.name} has changed again since you looked: look at the difference once more` },
+    problem: { code: 'stale', error: `The configuration of ${node.name} has changed again since you looked: look at the difference again` },
   })
   expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer).toMatchObject({ state: 'none' })
   const { items } = (await admin.call(patchList, { params: params() })).answer!

@@ -119,7 +119,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const judged = await ask(server)
     if (!judged || judged.same) throw new Problem('stale', `The configuration of ${server.name} is already what it should be`)
     if (judged.found.seen !== seen)
-      throw new Problem('stale', `The configuration of ${server.name} has changed again since you looked: look at the difference once more`)
+      throw new Problem('stale', `The configuration of ${server.name} has changed again since you looked: look at the difference again`)
     return { server, judged }
   }
 
@@ -128,7 +128,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const row = await servers.locked(tx, server.id)
     const now = row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)
     if (row.cluster_id === null || row.cluster_id !== server.cluster?.id || now?.held.generation !== judged.configs.held.generation)
-      throw new Problem('stale', `${server.name} was given another configuration meanwhile: look at the difference once more`)
+      throw new Problem('stale', `${server.name} has received another configuration in the meantime: look at the difference again`)
     return row.cluster_id
   }
 

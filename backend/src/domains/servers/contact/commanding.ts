@@ -49,7 +49,7 @@ export const commandSteps = (kind: MachineCommand, server: { readonly id: string
 
 /** Ends the previous attempt in the journal of effects as failed, so that a user's retry sends the command again. */
 class MaybeSent extends Error {
-  override message = 'Whether the machine received an earlier attempt is not known'
+  override message = 'It is not known whether the machine received an earlier attempt'
 }
 
 /** Queue key: the server's id. */
@@ -101,7 +101,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
         if (!(error instanceof MaybeSent)) throw error
         isUnknown = true
       })
-    await move('done', isUnknown ? `Whether ${server.name} received the command is not known` : null)
+    await move('done', isUnknown ? `It is not known whether ${server.name} received the command` : null)
   }
 
   /** `isUp` is null if the machine didn't answer. `isAway`: the machine doesn't run, or nothing listens at its address. */

@@ -406,7 +406,7 @@ test('without servers:write, a preview is merged by Steelyard only, without a dr
   const preview = await verdictFor(viewer)
   expect(preview.verdict).toMatchObject({
     kind: 'unknown',
-    reason: expect.stringContaining('was not asked for a dry run: only patches of users who may change servers') as string,
+    reason: expect.stringContaining('made no dry run: only patches of users who may change servers') as string,
   })
   expect(preview.diff.after).toContain('a.b: "1"')
 })

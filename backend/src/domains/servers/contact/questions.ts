@@ -29,8 +29,7 @@ export function questions({ db, audit, fleet, access }: ServerParts) {
   /** Opens a client for reading in any mode of the machine. `use` may stream: the connection stays open until it returns. */
   const open = async (row: store.ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
-    if (row.identity_state === 'changed')
-      throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so nothing is asked of it`)
+    if (row.identity_state === 'changed') throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so no request is sent`)
     const connection = fleet.connection(row)
     const options = { signal, deadlineMs: answerWithinMs }
     try {
