@@ -32,7 +32,7 @@ function decodedPem(value: string | undefined, missing: string): string {
 }
 
 /**
- * A kubeconfig with one cluster and one user, named as Talos names them: user and context are `<user>@<cluster>`
+ * A kubeconfig with one cluster and one user. As in Talos's own files, user and context are called `<user>@<cluster>`
  * (Talos `pkg/kubeconfig/generate.go`). `server` is the endpoint's URL.
  */
 export function kubeconfig(options: Credentials & { cluster: string; server: string; user: string }): string {

@@ -10,7 +10,7 @@ import { messageText } from './text.ts'
 
 /** Maximum number of elements kept of a list from a server. */
 export const maxItems = 1024
-/** Maximum number of elements of a list that are examined for those to keep: pods can add thousands of links. */
+/** Maximum number of elements of a list that are read to find the wanted ones: pods can add thousands of links. */
 export const maxScanned = 65_536
 /** Maximum bytes of all messages of one list. */
 export const maxListBytes = 1024 * 1024
@@ -35,7 +35,7 @@ export interface CallContext {
   signal: AbortSignal | undefined
   /** Why the connection ended, or undefined. */
   failure: () => unknown
-  /** Aborted when the connection has ended: no call outlives its connection. */
+  /** Aborted when the connection has ended, which ends all calls on it. */
   ended: AbortSignal
 }
 

@@ -43,7 +43,7 @@ export interface TalosClient extends ReturnType<typeof talosClient> {}
 const machine = proto.MachineService.method
 const storage = StorageService.method
 
-/** Deadline for calls that do real work on the machine: they take longer than reads. */
+/** Deadline for calls that do real work on the machine, because these calls take longer than reads. */
 const workDeadlineMs = 60_000
 
 export function talosClient(connection: CallContext & { close: () => void; target: { host: string; port: number } }) {
@@ -79,7 +79,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     /** Ends the connection and all calls on it. Later calls fail with kind `cancelled`. */
     close: connection.close,
 
-    /** In maintenance before Talos 1.13 this call fails with `unimplemented`: read the resource `version` instead. */
+    /** Talos before 1.13 refuses this call in maintenance with `unimplemented`. Read the resource `version` instead. */
     async version(options: CallOptions = {}) {
       const { version, platform } = await ask(machine.version, {}, options)
       return {
@@ -200,7 +200,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       await ask(machine.etcdLeaveCluster, {}, work(options))
     },
 
-    /** Removes another member that is dead. `id` is the one from `etcdMembers`. */
+    /** Removes another member, which no longer runs. `id` is the member's id in the result of `etcdMembers`. */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdRemoveMemberByID, { memberId: BigInt(id) }, work(options))
     },
@@ -228,7 +228,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, machine.dmesg, request)
     },
 
-    /** The last `tail` past events (−1: all that the machine keeps), then new events as they happen. Ends only with the connection. */
+    /** The last `tail` past events (−1: all stored events), then new events as they happen. Ends only with the connection. */
     async *events(how: { tail?: number; afterId?: string; actorId?: string } = {}, options: CallOptions = {}): AsyncGenerator<TalosEvent, void, undefined> {
       const request = { tailEvents: how.tail ?? 0, tailId: how.afterId ?? '', withActorId: how.actorId ?? '' }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }

@@ -23,7 +23,7 @@ export interface Target {
 export interface ConnectOptions {
   /** Default deadline for connecting and for each call. */
   deadlineMs?: number | undefined
-  /** Closes the connection and ends every call on it. */
+  /** When aborted, closes the connection and ends all calls on it. */
   signal?: AbortSignal | undefined
   /** Called before any packet is sent. Throws if the address must not be dialled. */
   dial?: ((host: string, port: number) => void | Promise<void>) | undefined
@@ -85,7 +85,7 @@ function shownBy(socket: TLSSocket) {
   }
 }
 
-/** A more precise reason why a connection ended before the first response, if there is one. */
+/** Returns a more specific error for the end of a connection before the first response, if the certificates explain it. */
 type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)

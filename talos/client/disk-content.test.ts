@@ -31,7 +31,7 @@ test.each<[string, Volume[]]>([
   ],
   ['1 partition: 1 unknown content', [disk('sda'), part('sda', 1, '')]],
   ['Talos', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI'), part('sda', 2, '', '', 'META'), part('sda', 3, '', '', 'STATE')]],
-  // Any operating system may have an EFI partition, so that alone doesn't identify Talos.
+  // An EFI partition alone doesn't identify Talos, because any operating system may have one.
   ['1 partition: 1 vfat "EFI"', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI')]],
   [
     '5 partitions: 1 xfs "META", 2 xfs "STATE", 3 xfs "EPHEMERAL", 4 vfat "EFI", 5 extfs2 "data"',

@@ -10,7 +10,7 @@ export type TalosErrorKind =
   | 'certificate'
   /** The server doesn't accept our certificate. */
   | 'refused'
-  /** A certificate of either side is expired or not yet valid: one of the clocks is wrong. */
+  /** The server's certificate or ours is expired or not yet valid, so one of the clocks is wrong. */
   | 'clock'
   | 'permission_denied'
   | 'unimplemented'

@@ -24,7 +24,7 @@ export type TalosEvent = { id: string; actorId: string } & (
   | { kind: 'other'; type: string }
 )
 
-/** The stage with this number. The resource and the event use the same numbers. */
+/** The stage with this number. The machine status resource and the status event use the same numbers. */
 export function stageOf(number: number): Stage {
   return enumWord(proto.MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
 }
@@ -33,7 +33,7 @@ export function stageOf(number: number): Stage {
 export function readEvent(event: proto.Event): TalosEvent | undefined {
   const url = event.data?.typeUrl ?? ''
   if (url === '') return undefined
-  // `talos/runtime/machine.MachineStatusEvent`: the protobuf library doesn't recognise this prefix.
+  // The protobuf library doesn't recognise the prefix of a type URL such as `talos/runtime/machine.MachineStatusEvent`.
   const type = url.slice(url.lastIndexOf('/') + 1)
   const origin = { id: text(event.id), actorId: text(event.actorId) }
   const bytes = event.data?.value ?? new Uint8Array()

@@ -1,5 +1,5 @@
 /**
- * Malicious or broken servers: each costs only limited time and memory, and the error is reported for that server alone.
+ * A malicious or broken server may cost only limited time and memory, and causes an error for this server only.
  */
 import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, type Socket } from 'node:net'

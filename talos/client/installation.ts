@@ -5,8 +5,8 @@ import { resources } from './resources.ts'
 import { text } from './text.ts'
 
 /**
- * Whether Talos is on a disk. Talos itself only checks for a partition META (`v1alpha1_state.go`, `Installed`), which the installer makes before it writes
- * the boot loader; `half` is a disk with META and nothing that a firmware could boot from.
+ * Whether Talos is installed on a disk. Talos itself only checks for a partition META (`v1alpha1_state.go`, `Installed`), which the installer creates before
+ * it writes the boot loader. `half`: the disk has META but nothing that a firmware could boot from.
  */
 export interface Installation {
   readonly state: 'none' | 'half' | 'whole'

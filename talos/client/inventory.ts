@@ -21,7 +21,7 @@ export type Identity = Awaited<ReturnType<typeof readIdentity>>
 export type Inventory = Awaited<ReturnType<typeof readInventory>>
 export type Disk = Inventory['disks'][number]
 export type Status = Awaited<ReturnType<typeof readStatus>>
-/** `unmet`: the conditions that the machine is waiting for before it is ready. */
+/** `unmet` lists the conditions that must be met before the machine is ready. */
 export type MachineStatus = ReturnType<typeof machineStatus>
 
 /** Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override. Throws TalosError, also if the machine has no UUID. */

@@ -37,7 +37,7 @@ export function stateCalls(connection: CallContext) {
 
     /**
      * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in all. `truncated`: there were more. Resources that aren't kept
-     * don't count towards the limits: a server lists by name, and a thousand links of pods would otherwise leave no room for hardware links.
+     * don't count towards the limits. Otherwise thousands of pods' links could crowd out hardware links, because a server lists resources by name.
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,

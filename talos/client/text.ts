@@ -1,8 +1,8 @@
 /** Cleans text from a server, so that it is safe to show and to paste. */
-// Control characters, and characters that are invisible or change the direction of text: they change what a person sees or pastes.
+// Control characters, and characters that are invisible or change the direction of text: all of them could deceive a person who reads or pastes the text.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenButBreaks = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-// Tabs and line breaks hide nothing: Talos's own messages use them for their layout.
+// Tabs and line breaks are harmless, and Talos's own messages use them for their layout.
 const breaks = /\r\n?|[\t\n\v\f]/g
 
 /** A value as one line of at most `max` characters: line breaks and tabs become spaces, invisible characters become �. */

@@ -21,7 +21,7 @@ test('a failed image pull stays the reason, even if the log repeats only the reg
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
   expect(found.reason).toBe('failed to pull image "x:v1": connection refused')
   expect(found.lines).toEqual([...log, `${again} (60 times)`])
-  // The log no longer has the line that Talos wrote about the failure. The reason comes from containerd's line.
+  // Talos's own line about the failure is no longer in the log, so the reason comes from containerd's line.
   expect(troubleIn(again).reason).toBe('fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused')
 })
 

@@ -82,7 +82,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   return {
     /** Why the machine fails, in the words of its log or events; null if nothing fails in this boot. */
     reason: reason === null ? null : messageText(reason, 1_000).trim(),
-    /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
+    /** Whether Talos skipped the installation in this boot, because it found META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
     isInstallSkipped,
     /** The last message of Talos or the installer in the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),

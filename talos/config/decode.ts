@@ -10,17 +10,17 @@ import { ConfigError, type ConfigProblem, join, type MapNode, type Place, readDo
 
 export interface ConfigDocument {
   shape: DocumentShape
-  /** Empty for documents of which there is only one. */
+  /** Empty for kinds that a configuration can contain only once. */
   name: string
   root: MapNode
 }
 
 export interface DecodeOptions {
-  /** Version of the Talos that will read the configuration. Default: the newest minor that we know. */
+  /** Talos version of the machine that will read the configuration. Default: the newest minor that we know. */
   talosVersion?: Contract | string | undefined
 }
 
-/** Identity of a document: two documents with the same identity count as one. */
+/** Identity of a document. Two documents with the same identity are versions of the same document. */
 export function documentId(document: Pick<ConfigDocument, 'shape' | 'name'>): string {
   return document.shape.kind === '' ? 'v1alpha1' : document.shape.named ? `${document.shape.kind} ${document.name}` : document.shape.kind
 }
@@ -150,7 +150,7 @@ function textOf(shape: TextShape, node: ScalarNode, path: string, context: Conte
   return shape.trimmed === true ? { ...text, value: value.replace(/^[\t\n\v\f\r]+/, '') } : text
 }
 
-/** Go accepts any scalar as text, as it is written in the YAML. */
+/** Go accepts any scalar as text and keeps the characters of the YAML. */
 function rawText(node: ScalarNode): ScalarNode {
   return { ...node, value: node.plain ?? String(node.value) }
 }

@@ -16,7 +16,7 @@ export interface Deletion {
 }
 
 /**
- * Separates the deletions from the rest of a patch's document, which is merged afterwards. `rest` is undefined if nothing is left.
+ * Splits a document of a patch into deletions and the rest, which is merged after the deletions. `rest` is undefined if nothing else is left.
  * Throws ConfigError for deletions that Talos refuses.
  */
 export function takeDeletions(root: MapNode, options: DecodeOptions): { deletions: Deletion[]; rest: MapNode | undefined } {

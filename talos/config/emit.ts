@@ -15,7 +15,7 @@ export function emit(documents: readonly MapNode[]) {
     sources.push(source)
   }
 
-  /** Writes a mapping. `first` replaces the indentation of the first key (the dash of a list item). */
+  /** Writes a mapping. `first` replaces the indentation of the first key: a list item has its dash there. */
   const writeMap = (map: MapNode, indent: number, first = ' '.repeat(indent)) => {
     let lead = first
     for (const [key, { value, source }] of map.entries) {
@@ -74,7 +74,7 @@ function deeper(indent: number): number {
 }
 
 /**
- * go-yaml writes literals with leading white space with an indentation indicator that it can't read back (`|4`, relative to the wrong level), and the
+ * go-yaml writes a block literal with leading white space with a wrong indentation indicator (`|4`, relative to the wrong level), can't read it back, and the
  * configuration is lost. Such text is quoted instead.
  */
 function literalAllowed(text: string): boolean {

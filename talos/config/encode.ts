@@ -1,5 +1,5 @@
 /**
- * Documents as Talos writes them: keys in the order of its types, maps sorted, empty values left out unless Talos always writes them.
+ * Documents as Talos writes them: keys in the order of Talos's types, maps sorted, empty values left out unless Talos always writes them.
  */
 import { compareKeys } from './emit.ts'
 import type { ConfigDocument } from './decode.ts'

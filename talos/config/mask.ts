@@ -119,7 +119,7 @@ function variable(text: string): string {
 /** Whether a text may contain a manifest of a Secret, also as one of several documents, in a list, or written with escapes. */
 const isSecretManifest = (text: string): boolean => /\bSecret(?:List)?\b|\\[xuU]/.test(text)
 
-/** Control characters that the lexer of `yaml` inserts between the tokens of the text. The first one marks that a value follows. */
+/** Control characters that the lexer of `yaml` inserts between tokens. The character `beforeScalar` announces a value. */
 const beforeScalar = '\u001f'
 const marks = new Set([beforeScalar, '\u0002', '\u0018'])
 

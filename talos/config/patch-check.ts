@@ -110,7 +110,7 @@ function isJsonPatch(body: string): boolean {
     if (text === '' || text.startsWith('#') || text.startsWith('---')) continue
     if (isItem || /^-\s/.test(text)) return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
     if (text !== '-') return text.startsWith('[')
-    // The first key is on the next line.
+    // The dash stands alone: the item's first key is on the next line.
     isItem = true
   }
   return false

@@ -15,7 +15,7 @@ export interface SecretsBundle {
   secrets: { bootstrapToken: string; secretboxEncryptionSecret?: string; aescbcEncryptionSecret?: string }
   /** The machine token, which a worker uses to request its certificate from trustd. */
   trustdInfo: { token: string }
-  /** PEM. `os` signs Talos's API, `k8s` the Kubernetes API. The service account has a key only. */
+  /** PEM. `os` signs certificates of Talos's API, `k8s` those of the Kubernetes API. The service account has only a key. */
   certs: { os: KeyPair; etcd: KeyPair; k8s: KeyPair; k8sAggregator: KeyPair; k8sServiceAccount: { key: string } }
 }
 

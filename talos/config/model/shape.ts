@@ -99,7 +99,7 @@ export const secret = (about?: About): TextShape => ({ is: 'text', secret: true,
 /** Base64 of a PEM text. */
 export const certificate = (about?: About): TextShape => ({ is: 'text', bytes: true, ...told(about) })
 export const key = (about?: About): TextShape => ({ is: 'text', bytes: true, secret: true, ...told(about) })
-/** One of a few words. A pointer in Talos, so that every word can replace every other. */
+/** One of a few words. The field is a pointer in Talos, so each word can replace each other word. */
 export const choice = (values: readonly string[], about?: About): TextShape => ({ is: 'text', values, optional: true, ...told(about) })
 /** One of a few words. `zero`, if given, is the word that means "not set". */
 export const plainChoice = (values: readonly string[], about?: About, zero?: string): TextShape => ({
