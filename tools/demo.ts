@@ -9,22 +9,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
-import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
-import { serverAdd, serverConfirm, serverList, type Server } from '#contract/servers/servers.ts'
+import { serverConfirm, serverList, type Server } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
-import { operationGet } from '#contract/operations.ts'
 import { apiClient, type Caller } from './api-client.ts'
-import { control, freePort, isFree } from './processes.ts'
-
-interface SimulatedServer {
-  uuid: string
-  serial: string
-  address: string
-  power: string
-  /** The server was booted with its own kernel command line, which decides whether it announces itself. */
-  booted: boolean
-  datacenter: { countryCode: string; cityCode: string; city: string; tier: 1 | 2 | 3 | 4; certifications: string[]; latitude: number; longitude: number }
-}
+import { freePort, isFree } from './processes.ts'
+import { addSimulated } from './simulated.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
@@ -97,51 +86,9 @@ async function portOfFactory(file: string): Promise<number> {
   return kept > 0 && (await isFree(kept)) ? kept : freePort()
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-interface Place {
-  id: string
-  servers: SimulatedServer[]
-}
-
-/** Maximum number of attempts: on a machine that is busy with a thousand servers, some servers may not answer in time, and those are added again. */
-const rounds = 4
-
-/** Adds the servers that the program doesn't have yet. Returns how many were missing. */
-async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
-  const known = new Set((await call(serverList, { query: {} })).items.map((k) => k.identity.uuid))
-  let count = 0
-  for (const { id, servers } of places) {
-    const missing = servers.filter((s) => !known.has(s.uuid))
-    count += missing.length
-    for (let at = 0; at < missing.length; at += 1000) {
-      const { operation } = await call(serverAdd, { body: { addresses: missing.slice(at, at + 1000).map((s) => s.address), datacenter_id: id } })
-      for (let { status } = operation; status === 'pending' || status === 'running' || status === 'waiting';) {
-        await pause(100)
-        ;({ status } = await call(operationGet, { params: { id: operation.id } }))
-      }
-    }
-  }
-  return count
-}
-
-/** Creates missing datacenters, adds missing servers, and confirms the hardware that was found, using the data of the simulator. */
+/** Adds the simulated servers and confirms the hardware that was found, using the data of the simulator. */
 async function furnish(call: Caller): Promise<void> {
-  const servers = (await control<{ servers: SimulatedServer[] }>(join(data, 'simulator', 'control.sock'), '/servers')).servers
-  const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
-  const places = new Map<string, Place>()
-  for (const server of servers) {
-    const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = server.datacenter
-    const key = `${country_code}-${city_code}`
-    let place = places.get(key)
-    if (!place) {
-      const there = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
-      const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } })).id
-      places.set(key, (place = { id, servers: [] }))
-    }
-    if (server.power === 'on' && !server.booted) place.servers.push(server)
-  }
-  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, [...places.values()])) === 0) break
+  const servers = await addSimulated(call, join(data, 'simulator', 'control.sock'))
   const isSimulated = (found: Server) => servers.some((s) => s.uuid === found.identity.uuid && s.serial === found.identity.serial)
   for (const found of (await call(serverList, { query: {} })).items) {
     if (found.identity.state !== 'unconfirmed' || !isSimulated(found)) continue

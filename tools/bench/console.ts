@@ -1,14 +1,17 @@
 /** Bytes of JavaScript that a browser downloads, with gzip. Requested from the running program like by a browser, so that no file can be forgotten. */
 import { existsSync } from 'node:fs'
-import { chromium } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 
-const browserPath = () =>
-  [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p))
+export function launch(): Promise<Browser> {
+  const executablePath = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+    (p) => p && existsSync(p),
+  )
+  if (!executablePath) throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
+}
 
 export async function consoleBytes(url: string, admin: { email: string; password: string }): Promise<{ signIn: number; servers: number }> {
-  const executablePath = browserPath()
-  if (!executablePath) throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
+  const browser = await launch()
   const page = await browser.newPage()
   const scripts = new Set<string>()
   page.on('request', (request) => request.resourceType() === 'script' && scripts.add(request.url()))

@@ -1,20 +1,32 @@
 /**
  * `npm run bench`: measures everything that has a budget. The result is a ratio within one run if a ratio is more meaningful than a number.
- * `npm run bench -- api console start` runs the named parts only.
+ * `npm run bench -- api console start browser` runs the named parts only.
+ * Options of `browser`: `--servers 1000,10000`; `--against DIR`, a second built checkout that is measured in turns with this one;
+ * `--rounds 3`; `--data DIR`, where the databases are kept for the next run.
  */
 import autocannon from 'autocannon'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { operationGet } from '#contract/operations.ts'
 import { serverAdd, serverConfirm, serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
+import { browserBudgets } from './browser.ts'
 import { consoleBytes } from './console.ts'
 import { control, freePort, run, scratch, usage } from '../processes.ts'
 
-const parts = process.argv.slice(2)
-const known = ['api', 'console', 'start'] as const
+const { values: options, positionals: parts } = parseArgs({
+  allowPositionals: true,
+  options: {
+    servers: { type: 'string', default: '1000,10000' },
+    against: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    data: { type: 'string' },
+  },
+})
+const known = ['api', 'console', 'start', 'browser'] as const
 const unknown = parts.filter((part) => !known.some((k) => k === part))
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(', ')}: the parts are ${known.join(', ')}`)
@@ -144,6 +156,13 @@ if (wanted('api') || wanted('console')) {
     await simulator.stop()
     data.remove()
   }
+}
+
+if (wanted('browser')) {
+  const data = options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
+  const fleets = options.servers.split(',').map(Number)
+  await browserBudgets({ admin, rounds: Number(options.rounds), fleets, against: options.against, data: data.path, say })
+  data.remove()
 }
 
 if (wanted('start')) {

@@ -1,0 +1,279 @@
+/**
+ * What users feel in the list of servers, measured in a browser with its processor slowed 4 times: the first row, scrolling, typing, ⌘K and a
+ * row's menu, and the number of requests and elements. With a second built checkout, both are measured in turns and the ratio is printed.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient, type Caller } from '../api-client.ts'
+import { freePort, run, type Running } from '../processes.ts'
+import { addSimulated } from '../simulated.ts'
+import { launch } from './console.ts'
+
+interface Admin {
+  email: string
+  password: string
+}
+interface Options {
+  admin: Admin
+  /** Each round measures each checkout once; medians are printed. */
+  rounds: number
+  /** Numbers of servers to measure at. */
+  fleets: readonly number[]
+  /** Folder of a second checkout, with its packages installed and its console built. */
+  against: string | undefined
+  /** Folder for the databases. They are reused if they exist. */
+  data: string
+  say: (what: string, value: string, bar?: string) => void
+}
+
+const throttle = 4
+const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100']
+const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
+
+/** Starts the program of a checkout. */
+async function serve(checkout: string, admin: Admin, data: string, servers: number): Promise<{ url: string; program: Running }> {
+  const port = await freePort()
+  const env = {
+    PORT: String(port),
+    STEELYARD_DATA: data,
+    STEELYARD_SIMULATE: String(servers),
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    STEELYARD_ADMIN_EMAIL: admin.email,
+    STEELYARD_ADMIN_PASSWORD: admin.password,
+    LOG_LEVEL: 'error',
+  }
+  const program = await run(nodeOf(checkout), [...nodeFlags, 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, { cwd: checkout, env })
+  return { url: `http://127.0.0.1:${port}`, program }
+}
+
+/** A client that signs in again before its token expires. */
+function callerOf(url: string, admin: Admin): Caller {
+  let signedIn: { token: string; at: number } | undefined
+  return async (operation, asked) => {
+    if (signedIn === undefined || Date.now() - signedIn.at > 300_000)
+      signedIn = { token: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
+    return apiClient(url, signedIn.token).call(operation, asked)
+  }
+}
+
+/** What one round measures. Times in ms, scrolling in frames per second. */
+interface Measured {
+  firstRow: number
+  scroll50: number
+  scroll1000: number
+  keystroke: number
+  palette: number
+  menu: number
+  requestsSignIn: number
+  requestsList: number
+  nodesPerRow: number
+  nodes1000: number
+}
+
+/** Runs in the page before its own scripts. The page can't import, so it is a text. */
+const inPage = String.raw`
+const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
+  // This task runs after the frame.
+  const channel = new MessageChannel()
+  channel.port1.onmessage = () => resolve(performance.now())
+  channel.port2.postMessage(null)
+}))
+const appears = async (selector) => {
+  while (!document.querySelector(selector)) await new Promise(requestAnimationFrame)
+  return painted()
+}
+const bench = {
+  firstRow: appears('tbody tr[data-row]'),
+  /** Frames per second while the list scrolls down and up at an even speed. */
+  async scroll(pxPerSecond, ms) {
+    const box = document.querySelector('[data-tablescroll]')
+    const most = box.scrollHeight - box.clientHeight
+    const began = performance.now()
+    let frames = 0
+    for (let now = began; now - began < ms; frames++) {
+      const way = ((now - began) / 1000 * pxPerSecond) % (2 * most)
+      box.scrollTop = way < most ? way : 2 * most - way
+      now = await new Promise((resolve) => requestAnimationFrame(resolve)).then(() => performance.now())
+    }
+    return frames / ((performance.now() - began) / 1000)
+  },
+  /** Milliseconds from the next input of this type until the element is painted. */
+  opens(type, selector) {
+    return new Promise((resolve) => addEventListener(type, async ({ timeStamp }) => resolve(await appears(selector) - timeStamp), { capture: true, once: true }))
+  },
+  keystroke: 0,
+}
+// From the key to the next paint, rounded to 8 ms by the browser (Event Timing).
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (entry.name.startsWith('key')) bench.keystroke = Math.max(bench.keystroke, entry.duration)
+}).observe({ type: 'event', durationThreshold: 16 })
+globalThis.bench = bench
+`
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+/** A new context of a signed-in user: nothing is cached. The storage holds the tokens. */
+async function openList(browser: Browser, url: string, signedIn: Awaited<ReturnType<BrowserContext['storageState']>>, size?: number): Promise<Page> {
+  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 }, storageState: signedIn })
+  await context.addInitScript(inPage)
+  const page = await context.newPage()
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: throttle })
+  await page.goto(size === undefined ? '/infra/servers' : `/infra/servers?size=${size}`)
+  return page
+}
+
+async function measure(browser: Browser, url: string, admin: Admin): Promise<Measured> {
+  const settle = (page: Page) => page.waitForTimeout(1500)
+  const first = await browser.newContext({ baseURL: url })
+  const requests = new Set<object>()
+  first.on('request', (request) => request.url().startsWith('http') && requests.add(request))
+  const entry = await first.newPage()
+  await entry.goto('/auth/login')
+  await entry.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  await settle(entry)
+  const requestsSignIn = requests.size
+  await entry.getByLabel('Email').fill(admin.email)
+  await entry.getByLabel('Password', { exact: true }).fill(admin.password)
+  await entry.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await entry.waitForURL((to) => to.pathname === '/')
+  const signedIn = await first.storageState()
+  await first.close()
+
+  const firstRows: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const page = await openList(browser, url, signedIn)
+    firstRows.push(await page.evaluate<number>('bench.firstRow'))
+    await page.context().close()
+  }
+
+  const listed = await browser.newContext({ baseURL: url, storageState: signedIn })
+  requests.clear()
+  listed.on('request', (request) => request.url().startsWith('http') && requests.add(request))
+  const counted = await listed.newPage()
+  await counted.goto('/infra/servers')
+  await counted.locator('tbody tr[data-row]').first().waitFor()
+  await settle(counted)
+  const requestsList = requests.size
+  await listed.close()
+
+  const fifty = await openList(browser, url, signedIn, 50)
+  await fifty.evaluate('bench.firstRow')
+  await settle(fifty)
+  const nodesPerRow = await fifty.evaluate<number>(
+    `(() => { const rows = document.querySelectorAll('tbody tr[data-row]'); return [...rows].reduce((sum, row) => sum + 1 + row.querySelectorAll('*').length, 0) / rows.length })()`,
+  )
+  const scroll50 = await fifty.evaluate<number>('bench.scroll(1500, 3000)')
+
+  const palette: number[] = []
+  const menu: number[] = []
+  for (let i = 0; i < 4; i++) {
+    const opened = fifty.evaluate<number>(`bench.opens('keydown', '[role="dialog"] input')`)
+    await fifty.waitForTimeout(300)
+    await fifty.keyboard.press('Control+k')
+    palette.push(await opened)
+    await fifty.keyboard.press('Escape')
+    await fifty.waitForTimeout(500)
+  }
+  for (let i = 0; i < 4; i++) {
+    const button = fifty
+      .locator('tbody tr[data-row]')
+      .nth(i)
+      .getByRole('button', { name: /^Actions for/ })
+    const opened = fifty.evaluate<number>(`bench.opens('click', '[role="menu"]')`)
+    await button.hover()
+    await fifty.waitForTimeout(300)
+    await button.click()
+    menu.push(await opened)
+    await fifty.keyboard.press('Escape')
+    await fifty.waitForTimeout(500)
+  }
+  await fifty.evaluate('bench.keystroke = 0')
+  await fifty.getByRole('searchbox', { name: 'Search servers' }).click()
+  for (const key of 'amber-fal') await fifty.keyboard.press(key, { delay: 30 }).then(() => fifty.waitForTimeout(90))
+  await settle(fifty)
+  for (let i = 0; i < 9; i++) await fifty.keyboard.press('Backspace', { delay: 30 }).then(() => fifty.waitForTimeout(90))
+  await settle(fifty)
+  const keystroke = await fifty.evaluate<number>('bench.keystroke')
+  await fifty.context().close()
+
+  const thousand = await openList(browser, url, signedIn, 1000)
+  await thousand.evaluate('bench.firstRow')
+  await settle(thousand)
+  await settle(thousand)
+  const scroll1000 = await thousand.evaluate<number>('bench.scroll(3000, 4000)')
+  const nodes1000 = await thousand.evaluate<number>(`document.querySelectorAll('main table *').length`)
+  await thousand.context().close()
+  return {
+    firstRow: median(firstRows),
+    scroll50,
+    scroll1000,
+    keystroke,
+    palette: median(palette),
+    menu: median(menu),
+    requestsSignIn,
+    requestsList,
+    nodesPerRow,
+    nodes1000,
+  }
+}
+
+const rows: readonly { key: keyof Measured; what: string; unit: string; bar: (servers: number) => string; ratio?: true }[] = [
+  { key: 'firstRow', what: 'first row of the list', unit: ' ms', bar: (n) => `against 8a935b3 at most ${n > 1000 ? '0.70' : '0.86'}`, ratio: true },
+  { key: 'scroll50', what: 'scrolling the list, 50 a page', unit: ' fps', bar: () => 'at least 55 fps' },
+  { key: 'scroll1000', what: 'scrolling the list, 1,000 a page', unit: ' fps', bar: () => 'at least 55 fps' },
+  { key: 'keystroke', what: 'worst keystroke in the search', unit: ' ms', bar: () => 'at most 64 ms' },
+  { key: 'palette', what: '⌘K opens', unit: ' ms', bar: () => 'at most 70 ms' },
+  { key: 'menu', what: "a row's menu opens", unit: ' ms', bar: () => 'at most 64 ms' },
+  { key: 'requestsSignIn', what: 'requests of the sign-in page', unit: '', bar: () => 'at most 12' },
+  { key: 'requestsList', what: 'requests of the list', unit: '', bar: () => 'at most 20' },
+  { key: 'nodesPerRow', what: 'elements per row', unit: '', bar: () => '' },
+  { key: 'nodes1000', what: 'elements of the table, 1,000 a page', unit: '', bar: () => '' },
+]
+
+export async function browserBudgets({ admin, rounds, fleets, against, data, say }: Options): Promise<void> {
+  const checkouts = [...(against === undefined ? [] : [against]), process.cwd()]
+  for (const servers of fleets) {
+    const kept = join(data, String(servers))
+    mkdirSync(kept, { recursive: true })
+    const started: Running[] = []
+    const browser = await launch()
+    try {
+      const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
+      started.push(await run(nodeOf('.'), fleet, /^Simulator is ready/))
+      // The servers are added to the older checkout: the newer one upgrades its copy of the database. With a kept database few or none are missing.
+      const { url, program } = await serve(checkouts[0]!, admin, kept, servers)
+      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
+      await program.stop()
+      const urls: string[] = []
+      for (const [i, checkout] of checkouts.entries()) {
+        const copy = `${kept}-${i}`
+        spawnSync('rm', ['-rf', copy])
+        // Keeps the owner of the database's files.
+        spawnSync('cp', ['-a', kept, copy])
+        const { url, program } = await serve(checkout, admin, copy, servers)
+        started.push(program)
+        urls.push(url)
+      }
+      const measured: Measured[][] = checkouts.map(() => [])
+      for (let round = 0; round < rounds; round++) {
+        for (const [i, url] of urls.entries()) {
+          measured[i]!.push(await measure(browser, url, admin))
+        }
+      }
+      say(`in a browser with ${servers} servers, processor slowed ${throttle} times`, against === undefined ? '' : 'now / other')
+      for (const { key, what, unit, bar, ratio } of rows) {
+        const [now, other] = measured.toReversed().map((of) => median(of.map((one) => one[key])))
+        const shown = (n: number) => n.toFixed(n < 100 && !Number.isInteger(n) ? 1 : 0)
+        const value = other === undefined ? `${shown(now!)}${unit}` : `${shown(now!)} / ${shown(other)}${unit}`
+        say(`  ${what}`, value, [bar(servers), ratio && other !== undefined && `is ${(now! / other).toFixed(2)}`].filter(Boolean).join(', '))
+      }
+    } finally {
+      await browser.close()
+      for (const one of started.toReversed()) await one.stop()
+    }
+  }
+}
