@@ -56,7 +56,7 @@ const declared = z.strictObject({
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** Country, city and index form the code. They may change while the datacenter is empty. After a change of city, the default index is the next index in that city. */
+/** Country, city and index form the code. They may change while the datacenter is empty. If the city changes, the default index is the city's next one. */
 const change = z.extend(z.partial(declared), { country_code: z.optional(countryCode), index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {

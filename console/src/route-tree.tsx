@@ -97,7 +97,7 @@ const signInRoute = createRoute({
 
 const setPasswordRoute = createRoute({ ...at(rootRoute, '/auth/reset'), validateSearch: noSearch })
 
-/** Everything below /infra is for signed-in users. While the session is being validated the guard lets the user in; the guard runs again after the validation. */
+/** Everything below /infra is for signed-in users. During validation of the session the guard lets the user in; the guard runs again afterwards. */
 const infraRoute = createRoute({
   ...at(rootRoute, '/infra'),
   beforeLoad: async ({ location }) => {

@@ -94,7 +94,7 @@ export const tooManyExclusions = `At most ${mostExclusions} exclusions`
 /** `line` is null if the problem concerns all entries; `what` is the sentence without the line. */
 export type ExclusionsReading = { ok: true; entries: Exclusion[] } | { ok: false; line: number | null; what: string; reason: string }
 
-/** Parses entries, one per line or separated by commas, and reports the first wrong entry with its line. If the CIDR is null, only the spelling is checked. */
+/** Parses entries, one per line or separated by commas, and reports the first wrong one with its line. If the CIDR is null, only the spelling is checked. */
 export function readExclusions(lines: readonly string[], cidr: Cidr | null): ExclusionsReading {
   const entries: Exclusion[] = []
   for (const [at, content] of lines.entries()) {
