@@ -98,8 +98,19 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['operation'
     .returningAll()
     .executeTakeFirstOrThrow()
 
-export const step = (tx: Tx, id: string, key: string) =>
-  tx.selectFrom('operation_step').selectAll().where('operation_id', '=', id).where('key', '=', key).executeTakeFirst()
+export const steps = (tx: Tx, id: string, keys: readonly string[]) =>
+  tx
+    .selectFrom('operation_step')
+    .selectAll()
+    .where('operation_id', '=', id)
+    .where('key', '=', sql<string>`any(${keys}::text[])`)
+    .execute()
+
+/** Writes these steps as they are now. */
+export const updateSteps = (tx: Tx, id: string, rows: readonly StepRow[]) =>
+  sql`update operation_step as s
+    set status = n.status, title = n.title, node_id = n.node_id, reason = n.reason, attempt = n.attempt, started_at = n.started_at, ended_at = n.ended_at
+    from json_populate_recordset(null::operation_step, ${JSON.stringify(rows)}) as n where s.operation_id = ${id} and s.key = n.key`.execute(tx)
 
 export const updateStep = (tx: Tx, id: string, key: string, change: Updateable<Tables['operation_step']>) =>
   tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()

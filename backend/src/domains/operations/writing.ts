@@ -78,6 +78,40 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     return row
   }
 
+  const steps = async (tx: Tx, id: string, changes: readonly ({ readonly key: string } & StepChange)[]): Promise<void> => {
+    const at = now()
+    const current = await store.steps(
+      tx,
+      id,
+      changes.map((c) => c.key),
+    )
+    const changed = changes.flatMap(({ key, ...change }) => {
+      const before = current.find((step) => step.key === key)
+      if (!before) return []
+      const { status = before.status, reason = status === before.status ? before.reason : null, title = before.title, node_id = before.node_id } = change
+      if (status === before.status && reason === before.reason && title === before.title && node_id === before.node_id) return []
+      const begins = (status === 'running' || status === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
+      const ends = (status === 'done' || status === 'failed' || status === 'skipped') && before.status !== status
+      return [
+        {
+          ...before,
+          status,
+          title,
+          node_id,
+          reason,
+          ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
+          ...(ends && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
+          ...(status === 'todo' && { started_at: null, ended_at: null }),
+        },
+      ]
+    })
+    if (changed.length === 0) return
+    await store.updateSteps(tx, id, changed)
+    const row = await store.lock(tx, id)
+    const starts = row!.status === 'pending' && changed.some(({ status }) => status !== 'todo')
+    await updated(tx, id, starts ? { status: 'running', started_at: at } : {})
+  }
+
   return {
     /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
     async create<K extends OperationKind>(tx: Tx, caller: Caller, operation: NewOperation & OfKind<K>): Promise<Operation> {
@@ -122,28 +156,9 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     },
 
     /** Updates a step. An empty change or an unknown key has no effect. The first running step makes the operation running. */
-    async step(tx: Tx, id: string, key: string, change: StepChange): Promise<void> {
-      const before = await store.step(tx, id, key)
-      if (!before) return
-      const { status = before.status, reason, title = before.title, node_id = before.node_id } = change
-      const isSame = status === before.status && (reason === undefined || reason === before.reason) && title === before.title && node_id === before.node_id
-      if (isSame) return
-      const at = now()
-      const begins = (status === 'running' || status === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
-      const ends = status === 'done' || status === 'failed' || status === 'skipped'
-      await store.updateStep(tx, id, key, {
-        status,
-        title,
-        node_id,
-        reason: reason === undefined ? (status === before.status ? before.reason : null) : reason,
-        ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
-        ...(ends && before.status !== status && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
-        ...(status === 'todo' && { started_at: null, ended_at: null }),
-      })
-      const row = await store.lock(tx, id)
-      const starts = row!.status === 'pending' && status !== 'todo'
-      await updated(tx, id, starts ? { status: 'running', started_at: at } : {})
-    },
+    step: (tx: Tx, id: string, key: string, change: StepChange): Promise<void> => steps(tx, id, [{ key, ...change }]),
+    /** Updates several steps, which counts as one change of the operation. */
+    steps,
 
     /**
      * Updates the operation's status. An ended operation doesn't change. `forGood`: the operation isn't ended by its own reconciler, so its

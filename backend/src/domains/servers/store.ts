@@ -42,24 +42,34 @@ export const lockByHardware = (tx: Tx, uuid: string, address: string): Promise<S
     .forUpdate('server')
     .execute()
 
-/** The last removed server with this hardware. */
-export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | null): Promise<ServerRow | undefined> =>
-  servers(on)
-    .where('server.status', '=', 'deleted')
-    .where('server.uuid', '=', uuid)
-    .where('server.serial', 'is not distinct from', serial)
-    .orderBy('server.removed_at', 'desc')
-    .executeTakeFirst()
+/** Removed servers with these UUIDs, the last removed one first. */
+export const removedWith = (on: Db | Tx, uuids: readonly string[]) =>
+  on
+    .selectFrom('server')
+    .select(['id', 'name', 'uuid', 'serial', 'removed_at'])
+    .where('status', '=', 'deleted')
+    .where('uuid', '=', sql<string>`any(${uuids}::text[])`)
+    .orderBy('removed_at', 'desc')
+    .execute()
 
-/** Undefined if the name or the UUID is taken; the caller finds out which. */
-export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
+/** UUIDs and addresses of servers with one of these UUIDs or addresses. */
+export const knownAmong = (on: Db | Tx, uuids: readonly string[], addresses: readonly string[]) =>
+  on
+    .selectFrom('server')
+    .select(['uuid', 'address'])
+    .where('status', '<>', 'deleted')
+    .where((e) => e.or([e('uuid', '=', sql<string>`any(${uuids}::text[])`), e('address', '=', sql<string>`any(${addresses}::text[])`)]))
+    .execute()
+
+/** Returns the new rows. A server whose name or UUID is taken is left out; the caller finds out which. */
+export function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
   return tx
     .insertInto('server')
-    .values(server)
+    .values(rows)
     .onConflict((c) => c.doNothing())
     .returningAll()
     .returning(datacenterCode)
-    .executeTakeFirst()
+    .execute()
 }
 
 /** Writes a change, bumps the version and returns the new row. The row must be locked. */

@@ -71,7 +71,7 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       }
       const after = before
         ? await store.update(tx, before.id, columns, at)
-        : await store.insert(tx, { ...columns, predecessor_id: null, created_at: at, updated_at: at })
+        : (await store.insert(tx, [{ ...columns, predecessor_id: null, created_at: at, updated_at: at }]))[0]
       if (!after) throw taken(machine.name)
       await store.writeContacts(tx, [{ id: after.id, at }])
       await record(tx, caller, {

@@ -5,18 +5,20 @@
 import { counted } from '#contract/words.ts'
 import { type ArgumentsOf, type Operation, operationTable } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
 import type { Datacenters } from '../../datacenters/datacenters.ts'
 import type { Operations } from '../../operations/operations.ts'
 import type { ServerRow } from '../store.ts'
-import { probeDeadlineMs, type Registering } from './register.ts'
+import { probeDeadlineMs, type Registering, type Registration } from './register.ts'
 
 export const addingQueue = 'server-add'
-/** Concurrent probes of one operation. The budget shared by all operations may limit it further. */
-const atOnce = 64
+/** Number of addresses in one run. The budget limits how many of them are probed at once. */
+const perRun = 256
+/** An operation with more steps doesn't show which of them have begun. */
+const shortSteps = 64
 
 interface AddingParts {
   readonly db: Db
@@ -32,6 +34,35 @@ export const stepOf = (address: string) => ({ key: `probe/${address}`, title: op
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
+/** The result of a probe: a machine, or how the step ends without one. */
+interface Probed {
+  readonly key: string
+  readonly machine?: Found & { readonly address: string }
+  readonly known?: { readonly status: 'skipped' | 'failed'; readonly reason: string; readonly node_id?: string }
+}
+/** The machines that were registered together, by address. */
+type Ended = ReadonlyMap<string, Registration>
+
+/** Collects values while `act` runs, and then passes all of them on at once: under load there are larger transactions, not more of them. */
+function gathered<T, R>(act: (all: readonly T[]) => Promise<R>): (one: T) => Promise<R> {
+  let waiting: T[] = []
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<R> | undefined
+  return (one) => {
+    waiting.push(one)
+    next ??= last
+      .catch(() => undefined)
+      .then(() => {
+        const all = waiting
+        waiting = []
+        next = undefined
+        return act(all)
+      })
+    last = next
+    return next
+  }
+}
+
 /** The operation's id and arguments. */
 type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
@@ -46,7 +77,17 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
   }
 
-  const probe = async ({ signal }: Job, key: string, { id, scan, datacenter_id }: Addition, write: Fence['write']): Promise<void> => {
+  /** The datacenter, unless it was removed before a retry. */
+  const datacenterIn = async (tx: Tx, { datacenter_id }: Addition) => ({
+    datacenterId: datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null),
+  })
+
+  const resultOf = ({ kind, server, sentence }: Registration) =>
+    ({ status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id }) as const
+
+  /** Probes the address and writes the result. `end` writes the results of several probes together, and answers which machines it has registered. */
+  const probe = async ({ signal }: Job, key: string, addition: Addition, write: Fence['write'], end: (result: Probed) => Promise<Ended>): Promise<void> => {
+    const { id, scan } = addition
     const address = addressOf(key)
     let found: Found
     try {
@@ -55,27 +96,36 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
       if (signal.aborted) throw error
       if (error instanceof TalosError && error.kind === 'permission_denied') {
         const known = await listedAlready(address)
-        if (known) return write((tx) => operations.step(tx, id, key, known))
+        if (known) return void (await end({ key, known }))
       }
       const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
-      return write((tx) =>
-        operations.step(tx, id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
-      )
+      await end({ key, known: { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` } })
+      return
     }
+    if ((await end({ key, machine: { ...found, address } })).has(address)) return
     for (let isDone = false; !isDone;) {
       const candidate = await registration.candidate(address, found, signal)
       isDone = await write(async (tx) => {
-        // The datacenter may have been removed before a retry.
-        const datacenterId = datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null)
-        const registered = await registration.register(tx, system, candidate, { datacenterId })
-        if (!registered) return false
-        const { kind, server, sentence } = registered
-        await operations.step(tx, id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
-        return true
+        const registered = await registration.register(tx, system, candidate, await datacenterIn(tx, addition))
+        if (registered) await operations.step(tx, id, key, resultOf(registered))
+        return registered !== null
       })
     }
   }
+
+  /** Writes the results of probes: registers the new machines and ends their steps. */
+  const writeAll = (probed: readonly Probed[], addition: Addition, write: Fence['write']): Promise<Ended> =>
+    write(async (tx) => {
+      const machines = probed.flatMap(({ machine }) => machine ?? [])
+      const made = await registration.registerNew(tx, system, machines, await datacenterIn(tx, addition))
+      const changes = probed.flatMap(({ key, known }) => {
+        const registered = made.get(addressOf(key))
+        return known ? { key, ...known } : registered ? { key, ...resultOf(registered) } : []
+      })
+      await operations.steps(tx, addition.id, changes)
+      return made
+    })
 
   /** Probes a batch concurrently and waits for all probes. */
   const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
@@ -83,10 +133,12 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     // In long lists only the results of steps are written, not their starts.
     if (isShort) {
       await write(async (tx) => {
-        for (const key of keys) await operations.step(tx, addition.id, key, { status: 'running' })
+        const changes = keys.map((key) => ({ key, status: 'running' as const }))
+        await operations.steps(tx, addition.id, changes)
       })
     }
-    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write)))
+    const end = gathered((probed: readonly Probed[]) => writeAll(probed, addition, write))
+    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write, end)))
     const failures = results.filter((r) => r.status === 'rejected').map((r): unknown => r.reason)
     if (failures.length > 0) throw failures.find((f) => f instanceof FenceLost) ?? failures[0]
   }
@@ -101,7 +153,12 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
       .filter(Boolean)
       .join(', ')
     await job.fence.write(async (tx) => {
-      if (isCancelled) for (const step of steps.filter(isOpen)) await operations.step(tx, operationId, step.key, { status: 'skipped', reason: 'Cancelled' })
+      const open = isCancelled ? steps.filter(isOpen) : []
+      await operations.steps(
+        tx,
+        operationId,
+        open.map(({ key }) => ({ key, status: 'skipped', reason: 'Cancelled' })),
+      )
       await operations.set(tx, operationId, { status: isCancelled ? 'cancelled' : failed > 0 ? 'failed' : 'done', reason: summary })
     })
   }
@@ -115,7 +172,7 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
     const addition = { id, ...(await operations.argumentsOf(db, id, 'serverAdd')) }
-    await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
+    await probeAll(job, keys.slice(0, perRun), addition, operation.steps.length <= shortSteps)
     // The next batch gets its own run, so that a cancel takes effect in between.
     return { againMs: 0 }
   }

@@ -19,9 +19,12 @@ export interface Registration {
   readonly sentence: string
 }
 
-/** The machine that answers at an address. */
-export interface Candidate extends Found {
+interface Machine extends Found {
   readonly address: string
+}
+
+/** The machine that answers at an address. */
+export interface Candidate extends Machine {
   /** `address`: the known address of this hardware, if different. `answers`: whether a machine answers there too, so two machines share one UUID. */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
 }
@@ -57,41 +60,65 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     return after
   }
 
-  /** Undefined if a concurrent call has registered the same machine. */
-  const makeNew = async (tx: Tx, caller: Caller, found: Candidate, { datacenterId, token }: RegisterOptions): Promise<store.ServerRow | undefined> => {
+  /** Inserts new servers, each with a random name, and returns their rows. A machine whose UUID or name was taken meanwhile is left out. */
+  const insertNew = async (tx: Tx, caller: Caller, machines: readonly Machine[], { datacenterId, token }: RegisterOptions): Promise<store.ServerRow[]> => {
     const at = new Date(clock.now())
-    const { identity, pin, address, reading } = found
-    const before = await store.removedByHardware(tx, identity.uuid, identity.serial)
-    const server: Omit<store.NewServer, 'name'> = {
-      datacenter_id: datacenterId,
-      address,
-      identity_state: token === undefined ? 'unconfirmed' : 'confirmed',
-      identity_since: at,
-      identity_note:
-        [
+    const removed = await store.removedWith(
+      tx,
+      machines.map((m) => m.identity.uuid),
+    )
+    const made = await store.insert(
+      tx,
+      machines.map(({ identity, pin, address, reading }) => {
+        const before = removed.find((r) => r.uuid === identity.uuid && r.serial === identity.serial)
+        const notes = [
           token !== undefined && announced(token),
           before && `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}`,
         ]
-          .filter(Boolean)
-          .join('. ') || null,
-      predecessor_id: before?.id ?? null,
-      ...identity,
-      fingerprint: pin.fingerprint,
-      created_at: at,
-      updated_at: at,
-      ...readingColumns(reading, at),
-    }
+        return {
+          name: newName(random),
+          datacenter_id: datacenterId,
+          address,
+          identity_state: token === undefined ? 'unconfirmed' : 'confirmed',
+          identity_since: at,
+          identity_note: notes.filter(Boolean).join('. ') || null,
+          predecessor_id: before?.id ?? null,
+          ...identity,
+          fingerprint: pin.fingerprint,
+          created_at: at,
+          updated_at: at,
+          ...readingColumns(reading, at),
+        } satisfies store.NewServer
+      }),
+    )
+    await record(
+      tx,
+      caller,
+      made.map((row) => ({
+        action: 'server.added' as const,
+        target: { kind: 'server', id: row.id, name: row.name },
+        after: { ...audited(row), ...(token !== undefined && { join_token: token }) },
+        event: { name: 'server.created' as const, version: row.version },
+      })),
+    )
+    await store.writeContacts(
+      tx,
+      made.map(({ id }) => ({ id, at })),
+    )
+    return made
+  }
+
+  const registered = (server: store.ServerRow): Registration => {
+    const what = [server.manufacturer, server.product].filter(Boolean).join(' ') || `UUID ${server.uuid}`
+    return { kind: 'new', server, sentence: `Registered as ${server.name}: ${what}${server.identity_note ? `. ${server.identity_note}` : ''}` }
+  }
+
+  /** Undefined if a concurrent call has registered the same machine. */
+  const makeNew = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | undefined> => {
     for (let tries = 0; tries < mostNames; tries++) {
-      const made = await store.insert(tx, { ...server, name: newName(random) })
-      if (!made && (await store.liveByUuid(tx, identity.uuid))) return undefined
-      if (!made) continue
-      await record(tx, caller, {
-        action: 'server.added',
-        target: { kind: 'server', id: made.id, name: made.name },
-        after: { ...audited(made), ...(token !== undefined && { join_token: token }) },
-        event: { name: 'server.created', version: made.version },
-      })
-      return made
+      const [made] = await insertNew(tx, caller, [found], options)
+      if (made) return registered(made)
+      if (await store.liveByUuid(tx, found.identity.uuid)) return undefined
     }
     throw new Error('No name is free for a new server')
   }
@@ -111,15 +138,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
       case 'unasked':
         return null
       case 'new': {
-        const server = await makeNew(tx, caller, found, options)
-        if (!server) return register(tx, caller, found, options)
-        await store.writeContacts(tx, [{ id: server.id, at }])
-        const { product, manufacturer } = identity
-        return {
-          kind: 'new',
-          server,
-          sentence: `Registered as ${server.name}: ${[manufacturer, product].filter(Boolean).join(' ') || `UUID ${identity.uuid}`}${server.identity_note ? `. ${server.identity_note}` : ''}`,
-        }
+        return (await makeNew(tx, caller, found, options)) ?? register(tx, caller, found, options)
       }
       case 'known': {
         // The machine's certificate may differ at another address, so only readings from the known address are stored.
@@ -159,6 +178,22 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
 
   return {
     register,
+
+    /**
+     * Registers those machines that are new, with a few statements for all of them. Returns them by address. The others, and machines that contradict each
+     * other, have to be registered with `register`.
+     */
+    async registerNew(tx: Tx, caller: Caller, machines: readonly Machine[], options: RegisterOptions): Promise<ReadonlyMap<string, Registration>> {
+      const uuids = machines.map((m) => m.identity.uuid)
+      const addresses = machines.map((m) => m.address)
+      const known = await store.knownAmong(tx, uuids, addresses)
+      const taken = new Set(known.flatMap(({ uuid, address }) => [uuid, address]))
+      const isNew = ({ identity: { uuid }, address }: Machine, i: number) =>
+        !taken.has(uuid) && !taken.has(address) && uuids.indexOf(uuid) === i && addresses.indexOf(address) === i
+      const fresh = machines.filter(isNew)
+      const made = fresh.length === 0 ? [] : await insertNew(tx, caller, fresh, options)
+      return new Map(made.map((row) => [row.address, registered(row)]))
+    },
 
     /** The machine at an address. If its hardware is known at another address, that address is probed too: two boards may have the same UUID. */
     async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
