@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv } from 'vite'
+import { contract } from './build/contract.ts'
 import { cssMedia } from './build/css-media.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
@@ -30,6 +31,7 @@ export default defineConfig(({ mode, command }) => {
     ...(command === 'build' ? { html: { cspNonce: noncePlaceholder } } : {}),
     plugins: [
       cssMedia(),
+      contract(),
       react(),
       fontPreload(),
       flags(),

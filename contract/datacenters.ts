@@ -70,11 +70,11 @@ export const Datacenter = z.extend(declared, {
   ...changed,
 })
 export type Datacenter = z.infer<typeof Datacenter>
-export type DatacenterInput = z.infer<typeof creation>
+export type DatacenterInput = z.infer<typeof DatacenterInput>
 export type DatacenterChange = z.infer<typeof change>
 
 /** The index is optional. Default: the next index in the city. The code of a removed datacenter is never used again. */
-const creation = z
+export const DatacenterInput = z
   .extend(declared, {
     country_code: countryCode,
     index: z.optional(index),
@@ -119,7 +119,7 @@ export const datacenterGet = calls.get('One datacenter.')
 
 export const datacenterCreate = calls.create({
   summary: 'Add a datacenter; its code is made from country, city and index.',
-  body: creation,
+  body: DatacenterInput,
   errors: ['conflict'],
 })
 

@@ -99,7 +99,9 @@ export function choicesOf({ choices }: ListFilter): [value: string, words: strin
   return Array.isArray(choices) ? choices.map((value: string) => [value, undefined]) : Object.entries(choices)
 }
 
-const shortText = z.string().check(z.trim(), z.maxLength(40))
+/** Longest text of a filter without choices or schema. */
+export const longestFilterText = 40
+const shortText = z.string().check(z.trim(), z.maxLength(longestFilterText))
 const schemaOf = (filter: ListFilter) => {
   const choices = choicesOf(filter)
   return z.optional(filter.schema ?? (choices ? z.enum(choices.map(([value]) => value)) : shortText))
@@ -114,7 +116,9 @@ type QueryShape<L extends AnyList> = {
   per_page: z.ZodMiniDefault<ReturnType<typeof wholeInQuery>>
 } & { [K in FilterKey<L>]: TextType<FilterValue<L, K>> }
 
-const search = z.optional(z.string().check(z.trim(), z.maxLength(200)))
+/** Longest search text. */
+export const longestSearch = 200
+const search = z.optional(z.string().check(z.trim(), z.maxLength(longestSearch)))
 /** Schema shape of the search and the filters. */
 export function narrowingOf<L extends AnyList>(of: L): Omit<QueryShape<L>, 'sort' | 'page' | 'per_page'> {
   const shape: Shape = { q: search, ...Object.fromEntries(filtersOf(of).map(([key, filter]) => [key, schemaOf(filter)])) }

@@ -38,12 +38,16 @@ export function mayBePassword(password: string, email: string): Verdict {
 
 const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
 
+export const Credentials = z.strictObject({
+  email,
+  password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')),
+})
 export const authorize = operation({
   name: 'authorize',
   summary: 'Sign in with email and password.',
   route: 'POST /v1/authorize',
   scope: null,
-  body: z.strictObject({ email, password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')) }),
+  body: Credentials,
   answer: z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() }),
   errors: ['invalid_credentials', 'throttled'],
 })
@@ -174,11 +178,12 @@ export const passwordResetLook = operation({
   answer: z.object({ email: z.string(), expires_at: time }),
   errors: ['link_over'],
 })
+export const PasswordReset = z.strictObject({ token: resetToken, new_password: newPassword })
 export const passwordReset = operation({
   name: 'passwordReset',
   summary: 'Set a password with the token of a reset link, which works once. All sessions of the user end.',
   route: 'POST /v1/password-reset',
   scope: null,
-  body: z.strictObject({ token: resetToken, new_password: newPassword }),
+  body: PasswordReset,
   errors: ['link_over'],
 })

@@ -76,16 +76,17 @@ export const userUnlock = operation({
 })
 
 /** Joins the waitlist, for visitors. */
+export const WaitlistRequest = z.strictObject({
+  name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
+  company: z.string().check(z.trim(), z.maxLength(80), seen()),
+  email,
+})
 export const waitlistJoin = operation({
   name: 'waitlistJoin',
   summary: 'Ask to join the waitlist. The response does not reveal whether the email is already known.',
   route: 'POST /v1/waitlist',
   scope: null,
-  body: z.strictObject({
-    name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
-    company: z.string().check(z.trim(), z.maxLength(80), seen()),
-    email,
-  }),
+  body: WaitlistRequest,
   errors: ['throttled'],
 })
 

@@ -6,7 +6,8 @@ import { no, type Verdict, yes } from './rule.ts'
 /** `v1.13.9`, with or without the `v`, optionally with a prerelease. */
 export const talosVersionText = (example = 'v1.13.9') =>
   z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}(?:-(?:alpha|beta|rc)\.\d{1,4})?$/, `Enter a version such as ${example}`))
-export const kubernetesVersionText = z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as 1.36.3'))
+const kubernetesVersion = /^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/
+export const kubernetesVersionText = z.string().check(z.trim(), z.regex(kubernetesVersion, 'Enter a version such as 1.36.3'))
 
 const Support = z.object({
   /** Day on which upstream support ends, UTC; null: unknown or not set yet. */
@@ -54,7 +55,7 @@ const numbers = (version: string): [number, number] => {
 
 /** Whether a Talos version supports this Kubernetes version; any patch release of the supported minors is accepted. */
 export function canRunKubernetes({ talos_version, kubernetes_minors: [first, last] }: OfferedTalos, kubernetes: string): Verdict {
-  if (!kubernetesVersionText.safeParse(kubernetes).success) return no('Enter a version such as 1.36.3')
+  if (!kubernetesVersion.test(kubernetes.trim())) return no('Enter a version such as 1.36.3')
   const [major, minor] = numbers(kubernetes)
   const isWithin = major === numbers(first)[0] && minor >= numbers(first)[1] && minor <= numbers(last)[1]
   return isWithin ? yes : no(`Talos ${talos_version} runs Kubernetes ${first} to ${last}, not ${kubernetes.replace(/^v/, '')}`)

@@ -1,37 +1,46 @@
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 
-/** The first pages for users who aren't signed in. Their bundle is kept small: modules that these pages import aren't put into `app`. */
-const firstPages = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx']
-
-/** Folders that nearly every signed-in page uses. They share one piece, because many small pieces compress badly and cost a request each. */
-const sharedFolders = /console\/src\/(ui\/(?!text\/|form\/)|lib|api|layout)|\/contract\/(?!network\/)|node_modules\/(zod|@tanstack)\//
-
 type Groups = NonNullable<Exclude<Rolldown.OutputOptions['codeSplitting'], boolean | undefined>['groups']>
+type Graph = { getModuleInfo(id: string): { importedIds: readonly string[] } | null }
+
+const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
+
+/** Pages of visitors. What they share with other pages is loaded with what runs first; the pages themselves are a piece of their own. */
+const visitors = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx'].map(source)
+const ofVisitors = /console\/src\/(features\/home|routes|layout\/frame\/PublicFrame)/
+/** What is around every page for signed-in users. */
+const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
+/** The pages for signed-in users. */
+const pages = readdirSync(source('routes')).flatMap((file) => (file.startsWith('infra.') ? [source(`routes/${file}`)] : []))
+
+/** Schemas, and what checks forms with them. */
+const forms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/sentences|\?schemas$|console\/src\/lib\/fields/
+/** Folders that pages share. They are one piece, because many small pieces compress badly and cost a request each. */
+const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
+/** A module of a shared folder is in the shared piece if this many pages import it. */
+const mostPages = 4
 
 /**
- * Divides the bundle into pieces (chunks) by the graph of imports: what runs first, what the first pages share, and what at least four pages share. Each group
- * includes its dependencies, unless an earlier group includes them. So a piece imports only earlier pieces, and no two pieces import each other.
+ * Divides the bundle into pieces (chunks) by folder and by the graph of imports: what runs first, the visitors' pages, what forms need, and the frame of
+ * signed-in users with what their pages share. A page that no piece contains is a piece of its own.
  */
 export function pieces(): Groups {
-  let first: Set<string> | undefined
-  return [
-    { name: 'first', tags: ['$initial'], priority: 3 },
-    {
-      name: (id, graph) => {
-        first ??= reachable(
-          firstPages.map((page) => fileURLToPath(new URL(`../src/${page}`, import.meta.url))),
-          (module) => graph.getModuleInfo(module)?.importedIds ?? [],
-        )
-        return first.has(id) ? 'visitors' : null
-      },
-      minShareCount: 2,
-      priority: 2,
-    },
-    { name: 'app', test: sharedFolders, minShareCount: 4 },
-    // Loaded with the first form that is opened.
-    { name: 'form', test: /console\/src\/ui\/form\/|node_modules\/react-hook-form\// },
-  ]
+  const found = new Map<string, Set<string>>()
+  const reaches = (root: string, id: string, graph: Graph): boolean => {
+    const modules = found.get(root) ?? reachable([root], (module) => graph.getModuleInfo(module)?.importedIds ?? [])
+    found.set(root, modules)
+    return modules.has(id)
+  }
+  const pieceOf = (id: string, graph: Graph): string | null => {
+    const by = (root: string) => reaches(root, id, graph)
+    if (by(source('main.tsx'))) return 'first'
+    if (visitors.some(by)) return ofVisitors.test(id) ? 'visitors' : 'first'
+    if (forms.test(id)) return 'forms'
+    return frame.some(by) || (shared.test(id) && pages.filter(by).length >= mostPages) ? 'app' : null
+  }
+  return [{ name: pieceOf, includeDependenciesRecursively: false }]
 }
 
 /** All modules that `roots` import statically, themselves included. */

@@ -1,26 +1,58 @@
-import { createRouter } from '@tanstack/react-router'
-import { FailedPage, NotFoundPage, PendingPage } from './layout/frame/pages.tsx'
-import { parseSearch, stringifySearch } from './lib/search.ts'
-import { routeTree } from './route-tree.tsx'
+import type { PageModule } from './api/page.ts'
+import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
+import { NotFoundPage } from './layout/frame/pages.tsx'
+import { paths } from './lib/paths.ts'
+import { navigate, type PageView, type Place, startRouter, whenPageShown } from './lib/router.ts'
+import { isGuarded, type Match, type RouteId, routeAt, routes } from './lib/routes.ts'
+import { parseSearch } from './lib/search.ts'
 
-export const router = createRouter({
-  routeTree,
-  parseSearch,
-  stringifySearch,
-  defaultPreload: false,
-  // The query cache decides whether data is fresh.
-  defaultPreloadStaleTime: 0,
-  defaultPendingMs: 150,
-  defaultPendingMinMs: 200,
-  defaultPendingComponent: PendingPage,
-  defaultErrorComponent: FailedPage,
-  defaultNotFoundComponent: NotFoundPage,
-})
+/** The file of each page, fetched when it is needed. */
+const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
+  '/': () => import('./routes/index.tsx'),
+  '/auth/login': () => import('./routes/auth.login.tsx'),
+  '/auth/reset': () => import('./routes/auth.reset.tsx'),
+  '/infra/datacenters': () => import('./routes/infra.datacenters.tsx'),
+  '/infra/servers': () => import('./routes/infra.servers.tsx'),
+  '/infra/servers/prepare-image': () => import('./routes/infra.servers.prepare-image.tsx'),
+  '/infra/servers/join-tokens': () => import('./routes/infra.servers.join-tokens.tsx'),
+  '/infra/servers/$id': () => import('./routes/infra.servers.$id.tsx'),
+  '/infra/servers/$id/create-patch': () => import('./routes/infra.servers.$id.create-patch.tsx'),
+  '/infra/servers/$id/patches/$patchId': () => import('./routes/infra.servers.$id.patches.$patchId.tsx'),
+  '/infra/clusters': () => import('./routes/infra.clusters.tsx'),
+  '/infra/clusters/create': () => import('./routes/infra.clusters.create.tsx'),
+  '/infra/clusters/import': () => import('./routes/infra.clusters.import.tsx'),
+  '/infra/clusters/$id': () => import('./routes/infra.clusters.$id.tsx'),
+  '/infra/network': () => import('./routes/infra.network.tsx'),
+  '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
+  '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),
+  '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
+}
 
-declare module '@tanstack/react-router' {
-  interface Register {
-    router: typeof router
+/** The page of a route, after its data has been fetched as far as the page waits for it. The query cache is loaded with the first page that needs it. */
+async function pageOf({ id, params }: Match, search: Place['search']): Promise<PageView> {
+  const { load, Page } = await pages[id]()
+  if (load !== undefined) {
+    const { queryClient } = await import('./api/query.ts')
+    await load({ params, search, client: queryClient } as never)
   }
+  return Page as PageView
+}
+
+/**
+ * Opens the page of a place. Everything below /infra is for signed-in users. While the session is being validated the guard lets the user in; it runs
+ * again after the validation.
+ */
+async function open({ pathname, search, match, href }: Place): ReturnType<Parameters<typeof startRouter>[0]> {
+  if (pathname === paths.signIn && authStatus.get() === 'signedIn') return { redirect: paths.home }
+  if (isGuarded(pathname) && !(await sessionHolds())) return { redirect: paths.signIn, ...(!wasLoggedOut() && { from: href }) }
+  if (/^\/infra\/?$/i.test(pathname)) return { redirect: paths.datacenters() }
+  return { Page: match === null ? NotFoundPage : await pageOf(match, search) }
+}
+
+/** Shows the page of the URL, and from then on follows the URL, the links and the session. */
+export function followPlace(): void {
+  startRouter(open)
+  followLinks()
 }
 
 /** The link on which an event happened, if it leads to a page of the console in this tab. */
@@ -63,32 +95,26 @@ function takeFocus(): void {
  * Lets the router handle plain links, so that UI components needn't know the router. A link with `data-replace` replaces the history entry.
  * The page of a link under the pointer is preloaded.
  */
-export function followLinks(): void {
+function followLinks(): void {
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const link = ourLink(event)
     if (link === null) return
     event.preventDefault()
-    void router.navigate({ href: link.pathname + link.search + link.hash, replace: link.dataset['replace'] !== undefined })
+    void navigate(link.pathname + link.search + link.hash, { replace: link.dataset['replace'] !== undefined })
   })
   let resting = 0
   document.addEventListener('pointerover', (event) => {
     clearTimeout(resting)
     const link = ourLink(event)
-    if (link === null) return
-    resting = window.setTimeout(() => {
-      const location = router.buildLocation({ to: link.pathname, search: parseSearch(link.search) } as never)
-      void router.preloadRoute({ to: location.pathname, search: location.search } as never)
-    }, 60)
+    const match = link === null ? null : routeAt(link.pathname)
+    if (link === null || match === null) return
+    const search = routes[match.id].search(parseSearch(link.search))
+    resting = window.setTimeout(() => void pageOf(match, search).catch(() => undefined), 60)
   })
   // A new page starts at its top. After Back the browser restores the scroll position.
-  let back = false
-  window.addEventListener('popstate', () => {
-    back = true
-  })
-  router.subscribe('onResolved', ({ pathChanged, fromLocation }) => {
-    if (pathChanged && !back) scrollTo(0, 0)
-    if (pathChanged && fromLocation !== undefined) takeFocus()
-    back = false
+  whenPageShown(({ first, back }) => {
+    if (!back) scrollTo(0, 0)
+    if (!first) takeFocus()
   })
 }

@@ -1,7 +1,7 @@
-import { useBlocker } from '@tanstack/react-router'
 import { useCallback, useEffect, useId, useRef } from 'react'
 import { authStatus } from '../api/auth.ts'
 import { logOut } from '../api/session.ts'
+import { blockLeaving } from '../lib/router.ts'
 import { createStore } from '../lib/store.ts'
 import { confirm } from '../ui/actions.ts'
 
@@ -20,22 +20,25 @@ export async function askAndLogOut(): Promise<void> {
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {
   const free = useRef(false)
   const id = useId()
-  useBlocker({
-    shouldBlockFn: async () => {
-      // After the end of a session there is no reason to stay: the draft is restored after the next sign-in.
-      if (free.current || !dirty || authStatus.get() === 'signedOut') return false
-      return !(await confirm({
-        title: 'Leave without saving?',
-        label: 'Leave',
-        text: `A draft of this ${what} is kept in this browser until you save it or log out.`,
-      }))
-    },
-    enableBeforeUnload: () => dirty && !free.current,
-  })
   useEffect(() => {
     if (!dirty) return undefined
     unsaved.set((now) => new Map(now).set(id, what))
-    return () => unsaved.set((now) => new Map([...now].filter(([one]) => one !== id)))
+    const unblock = blockLeaving({
+      blockerFn: async () => {
+        // After the end of a session there is no reason to stay: the draft is restored after the next sign-in.
+        if (free.current || authStatus.get() === 'signedOut') return false
+        return !(await confirm({
+          title: 'Leave without saving?',
+          label: 'Leave',
+          text: `A draft of this ${what} is kept in this browser until you save it or log out.`,
+        }))
+      },
+      enableBeforeUnload: () => !free.current,
+    })
+    return () => {
+      unblock()
+      unsaved.set((now) => new Map([...now].filter(([one]) => one !== id)))
+    }
   }, [dirty, id, what])
   return useCallback((may) => {
     free.current = may

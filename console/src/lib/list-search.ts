@@ -1,6 +1,5 @@
 /** The search params of a list, from its declaration. Anybody can write a URL: values that the contract rejects stay in the URL but are not sent. */
-import * as z from 'zod/mini'
-import { type AnyList, filtersOf, type ListQuery } from '#contract/list.ts'
+import { type AnyList, choicesOf, filtersOf, type ListFilter, type ListQuery, longestFilterText, longestSearch, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SavedView } from '#contract/sessions.ts'
 
@@ -15,27 +14,33 @@ export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 
 const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(([key]) => key)]
 
-/** The search params that the call accepts. */
-function taken({ query }: Operation, keys: readonly string[], search: ListSearch): Record<string, string> {
-  const shape = query instanceof z.ZodMiniObject ? query.shape : {}
-  const values: ListSearch = { ...search, q: search['q']?.slice(0, 200) }
-  return Object.fromEntries(
-    keys.flatMap((key) => {
-      const value = values[key]
-      return value !== undefined && z.safeParse(shape[key]!, value).success ? [[key, value]] : []
-    }),
-  )
+function passes(filter: ListFilter, value: string): boolean {
+  if (filter.schema) return !('issues' in filter.schema['~standard'].validate(value))
+  return choicesOf(filter)?.some(([choice]) => choice === value) ?? value.trim().length <= longestFilterText
+}
+
+/** The search params that the contract accepts, by the same rules as the call's schema, which pages don't have. */
+function taken(list: AnyList, search: ListSearch): Record<string, string> {
+  const { q, sort } = search
+  const filters = filtersOf(list).map(([key, filter]) => [key, search[key], (value: string) => passes(filter, value)] as const)
+  const orders: readonly string[] = sortKeys(list)
+  const all = [
+    ['q', q?.slice(0, longestSearch), () => true] as const,
+    ...filters,
+    ['sort', sort, (value: string) => orders.some((key) => value === key || value === `-${key}`)] as const,
+  ]
+  return Object.fromEntries(all.flatMap(([key, value, accepts]) => (value !== undefined && accepts(value) ? [[key, value]] : [])))
 }
 
 /** The search text and the filters of the request. */
 export const narrowingOf = <L extends AnyList>(operation: ListOf<L>, search: ListSearch): Partial<ListQuery<L>> =>
-  taken(operation, narrowingKeys(operation.list), search) as Partial<ListQuery<L>>
+  taken(operation.list, { ...search, sort: undefined }) as Partial<ListQuery<L>>
 
 /** The query of the request for a URL's search params. */
 export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSearch): ListQuery<L> {
   const { page = '', size } = search
   return {
-    ...taken(operation, viewKeys(operation.list), search),
+    ...taken(operation.list, search),
     page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
     per_page: pageSizes.find((one) => String(one) === size) ?? operation.list.perPage,
   } as ListQuery<L>

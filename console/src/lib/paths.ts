@@ -1,39 +1,34 @@
-import type { RegisteredRouter, RouteById, RouteIds } from '@tanstack/react-router'
+import { type ParamsOf, pathOf, type RouteId, type SearchOf } from './routes.ts'
 import { stringifySearch } from './search.ts'
 
-type Routes = RegisteredRouter['routeTree']
-type Id = RouteIds<Routes>
-type Search<Of extends Id> = { [Key in keyof RouteById<Routes, Of>['types']['fullSearchSchema']]?: string | undefined }
+type Search<Id extends RouteId> = { [Key in keyof SearchOf<Id>]?: string | undefined }
 
-/** The URL of a route. Its id in the route tree determines the types of the params. Undefined search params are left out. */
-function address<Of extends Id>(id: Of, params: RouteById<Routes, Of>['types']['allParams'], search: Search<Of> = {}): string {
-  const path = id.replaceAll(/\$(\w+)/g, (_, name: keyof typeof params) => encodeURIComponent(String(params[name])))
-  return path.replace(/(.)\/$/, '$1') + stringifySearch(search)
-}
+/** The URL of a route. Undefined search params are left out. */
+const address = <Id extends RouteId>(id: Id, params: ParamsOf<Id>, search: Search<Id> = {}): string => pathOf(id, params) + stringifySearch(search)
 const page =
-  <Of extends Id>(id: Of) =>
-  (search?: Search<Of>): string =>
-    address(id, {}, search)
+  <Id extends RouteId>(id: Id) =>
+  (search: Search<Id> = {}): string =>
+    pathOf(id, {}) + stringifySearch(search)
 
 /** Paths of the console's pages. No other file spells them out. */
 export const paths = {
   home: '/',
   signIn: '/auth/login',
   datacenters: page('/infra/datacenters'),
-  servers: page('/infra/servers/'),
+  servers: page('/infra/servers'),
   joinTokens: page('/infra/servers/join-tokens'),
   /** `token`: id of the preselected join token; `image`: id of the earlier image that fills the form. */
   prepareImage: page('/infra/servers/prepare-image'),
-  server: (id: string, tab?: string) => address('/infra/servers/$id/', { id }, { tab }),
+  server: (id: string, tab?: string) => address('/infra/servers/$id', { id }, { tab }),
   createPatch: (id: string) => address('/infra/servers/$id/create-patch', { id }),
   patch: (id: string, patchId: string) => address('/infra/servers/$id/patches/$patchId', { id, patchId }),
-  clusters: page('/infra/clusters/'),
+  clusters: page('/infra/clusters'),
   createCluster: page('/infra/clusters/create'),
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
   /** `open` is the id of the subnet whose address map is open. */
-  network: page('/infra/network/'),
+  network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),
   editSubnet: (id: string) => address('/infra/network/$id/edit', { id }),
   /** `subnets`: comma-separated ids to assign to the cluster; `remove`: ids to remove from the cluster; `operation`: id of an assignment to show. */

@@ -10,14 +10,14 @@ import { serverQueryOf } from '../features/servers/server-queries.ts'
 import { ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 
-export const load: Load<'/infra/servers/$id/'> = async ({ params, search, client }) => {
+export const load: Load<'/infra/servers/$id'> = async ({ params, search, client }) => {
   const { id } = params
   void client.prefetchQuery(patchesQuery(id))
   void client.prefetchQuery(serverQueryOf(id))
   if (search.tab === 'events') void client.prefetchQuery(query(serverEvents, { params: { id } }))
 }
 
-export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/servers/$id/'>) {
+export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/servers/$id'>) {
   const { data: patches } = useQuery(patchesQuery(id))
   const tab = serverTabs.find((t) => t === search.tab) ?? 'patches'
   return (

@@ -1,5 +1,5 @@
 /** Values of the datacenter form, and the request body. */
-import { type Datacenter, datacenterCreate, type DatacenterChange, type DatacenterInput } from '#contract/datacenters.ts'
+import { type Datacenter, type DatacenterChange, DatacenterInput } from '#contract/datacenters.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
 import { count } from '../../lib/units.ts'
@@ -79,7 +79,7 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     rack_capacity: number(typed.rack_capacity),
     notes: words(typed.notes),
   }
-  const read = readBy(datacenterCreate.body, asked)
+  const read = readBy(DatacenterInput, asked)
   if (read.ok) return read
   const wrong: Partial<Record<keyof Typed, string>> = {}
   for (const [path, message] of Object.entries(read.fields)) {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { waitlistJoin } from '#contract/users.ts'
+import { waitlistJoin, WaitlistRequest } from '#contract/users.ts'
 import { callOpen } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -19,7 +19,7 @@ export default function JoinWaitlist() {
   const [sent, setSent] = useState(false)
   const form = useForm({
     initial: blank,
-    read: (typed) => readBy(waitlistJoin.body, typed),
+    read: (typed) => readBy(WaitlistRequest, typed),
     send: (body) => callOpen(waitlistJoin, { body }),
     done: () => setSent(true),
   })

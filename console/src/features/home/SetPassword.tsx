@@ -1,6 +1,5 @@
-import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { mayBePassword, passwordReset, passwordResetLook } from '#contract/sessions.ts'
+import { mayBePassword, PasswordReset, passwordReset, passwordResetLook } from '#contract/sessions.ts'
 import { callOpen, CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
 import { readBy } from '../../lib/fields.ts'
@@ -62,7 +61,7 @@ export function SetPassword() {
     return () => removeEventListener('hashchange', again)
   }, [])
 
-  const signIn = <Link to={paths.signIn}>Sign in</Link>
+  const signIn = <a href={paths.signIn}>Sign in</a>
   return (
     <div className={css['page']}>
       <Beam />
@@ -92,7 +91,7 @@ function NewPassword({ token, email, onState }: { token: string; email: string; 
     initial: blank,
     read: (typed) => {
       const verdict = mayBePassword(typed.new_password, email)
-      const read = readBy(passwordReset.body, { token, ...typed })
+      const read = readBy(PasswordReset, { token, ...typed })
       return !read.ok || verdict.ok ? read : { ok: false, fields: { new_password: verdict.reason } }
     },
     send: (body) => callOpen(passwordReset, { body }),

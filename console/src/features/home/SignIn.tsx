@@ -1,8 +1,9 @@
-import { useRouter, useRouterState } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { messages, signInProblem } from '../../api/messages.ts'
 import { signIn } from '../../api/auth.ts'
 import type { PageProps } from '../../api/page.ts'
+import { navigate, place } from '../../lib/router.ts'
+import { useStore } from '../../lib/store.ts'
 import { samePlace } from '../../lib/search.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Field, TextInput } from '../../ui/inputs/Field.tsx'
@@ -25,8 +26,7 @@ const read = (form: HTMLFormElement) => {
 
 /** Signs in and returns to the guarded page. A native form, so that password managers recognise the form. */
 export function SignIn({ search }: PageProps<'/auth/login'>) {
-  const router = useRouter()
-  const from = useRouterState({ select: (state) => state.location.state.from })
+  const { from } = useStore(place)
   const form = useRef<HTMLFormElement>(null)
   const [errors, setErrors] = useState<Record<string, string>>({})
   const [refused, setRefused] = useState<string | null>(null)
@@ -54,7 +54,7 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
     const { email, password } = read(element)
     try {
       await signIn(email, password)
-      await router.navigate({ href: samePlace(from, location.origin), replace: true })
+      await navigate(samePlace(from, location.origin), { replace: true })
     } catch (error) {
       setRefused(error instanceof Error && error.message !== '' ? error.message : messages.authenticationFailed)
       setBusy(false)

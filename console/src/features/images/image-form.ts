@@ -1,6 +1,6 @@
 /** The draft of "Prepare image", and the request body. */
 import * as z from 'zod/mini'
-import { architectures, canPutServersIn, type Image, imageCreate, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
+import { architectures, canPutServersIn, type Image, NewImage, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 
@@ -75,7 +75,7 @@ export const argsOf = (text: string): string[] =>
     .filter((line) => line !== '')
 
 export type Field = 'version' | 'extensions' | 'kernelArgs' | 'token' | 'datacenter'
-export type Body = z.output<typeof imageCreate.body>
+export type Body = z.output<typeof NewImage>
 
 const fieldOf: Readonly<Record<string, Field>> = {
   talos_version: 'version',
@@ -124,7 +124,7 @@ export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known):
     datacenter_id: draft.datacenter === '' ? null : draft.datacenter,
     token_id: draft.token === '' || draft.token === noToken ? null : draft.token,
   }
-  const read = readBy(imageCreate.body, asked)
+  const read = readBy(NewImage, asked)
   const fields = read.ok ? {} : atFields(read.fields, draft.kernelArgs)
   const token = tokenProblem(draft, tokens, datacenters)
   return read.ok && token === null ? read : { ok: false, fields: { ...fields, ...(token !== null && { token }) } }

@@ -1,5 +1,5 @@
 /** Values of the form of a new join token, and the request body. */
-import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { NewJoinToken } from '#contract/join-tokens.ts'
 import { readBy } from '../../lib/fields.ts'
 
 /** Empty values, by the API's field names. `lifetime` is hours as text, `never`, or `other` with `lifetime_hours`. `max_uses` "" is unlimited. */
@@ -19,7 +19,7 @@ export const lifetimes = [
 const whole = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 
 export const readForm = ({ name, lifetime, lifetime_hours, max_uses, datacenter_id }: Typed) =>
-  readBy(joinTokenCreate.body, {
+  readBy(NewJoinToken, {
     name,
     datacenter_id: datacenter_id === '' ? null : datacenter_id,
     lifetime_hours: lifetime === 'never' ? null : whole(lifetime === 'other' ? lifetime_hours : lifetime),

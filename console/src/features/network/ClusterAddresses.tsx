@@ -4,7 +4,7 @@ import { clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
-import { useGo } from '../../lib/use-go.ts'
+import { navigate } from '../../lib/router.ts'
 import { both } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { CopyButton } from '../../ui/text/Copyable.tsx'
@@ -28,7 +28,6 @@ const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 /** The subnets of a cluster with their state, and the manifest of its load balancer. */
 export default function ClusterAddresses({ cluster }: { cluster: { id: string; name: string; status: string } }) {
   const { data, error, refetch } = useQuery(clusterSubnetsOf(cluster.id))
-  const go = useGo()
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={4} />
   const stands = cluster.status === 'ready' || cluster.status === 'degraded' ? yes : no('The cluster is not ready yet')
   const assign = (
@@ -36,7 +35,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
       label="Assign subnets"
       kind="primary"
       can={both(allowed(clusterSubnetsAssign), stands)}
-      run={() => go(paths.assignSubnets({ cluster: cluster.id, step: 'subnets' }))}
+      run={() => navigate(paths.assignSubnets({ cluster: cluster.id, step: 'subnets' }))}
     />
   )
   return (

@@ -9,7 +9,7 @@ import { useDraft } from '../../api/use-draft.ts'
 import { useLeaveGuard } from '../../layout/leave.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
-import { useGo } from '../../lib/use-go.ts'
+import { navigate } from '../../lib/router.ts'
 import { confirm } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -37,7 +37,6 @@ const noProblems: readonly PatchProblem[] = []
 
 /** Creates a patch (`patch` null), edits one, or shows a system layer. The right side is a live preview. */
 export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
-  const go = useGo()
   const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
   const readOnly = patch?.read_only ?? false
   const { data: layers } = useQuery(patchesQuery(server.id))
@@ -64,7 +63,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
       await kept.settle()
       await refreshPatches()
       toast.success(patch === null ? `${name} was created` : `${name} was saved`)
-      await go(paths.server(server.id))
+      await navigate(paths.server(server.id))
     },
     invalid: (fields) => Object.keys(fields).every((field) => field === 'body') && editor.current?.focus(),
   })

@@ -1,13 +1,56 @@
 /** Queries of the server pages. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import * as z from 'zod/mini'
 import type { Page } from '#contract/page.ts'
-import { Resources, type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { type Resources, type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call, CallError } from '../../api/client.ts'
 import { keyOf, queryClient } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
-const empty = (): Resources => z.parse(Resources, {})
+type Lists = Omit<Resources, 'node_addresses'>
+type TypeName<Value> = NonNullable<Value> extends string ? 'string' : NonNullable<Value> extends number ? 'number' : 'boolean'
+
+/** The fields of the contract's schema with their types. The schema itself would need the schema library, and takes too long for thousands of servers. */
+const fields: { readonly [List in keyof Lists]: { readonly [Field in keyof Required<Lists[List][number]>]: TypeName<Lists[List][number][Field]> } } = {
+  processors: {
+    id: 'string',
+    socket: 'string',
+    manufacturer: 'string',
+    product_name: 'string',
+    cpu_cores: 'number',
+    thread_count: 'number',
+    max_speed: 'number',
+  },
+  memory: { id: 'string', size: 'number', manufacturer: 'string', device_locator: 'string' },
+  disks: {
+    id: 'string',
+    size: 'number',
+    io_size: 'number',
+    pretty_size: 'string',
+    type: 'string',
+    model: 'string',
+    serial: 'string',
+    wwid: 'string',
+    transport: 'string',
+    readonly: 'boolean',
+    content: 'string',
+  },
+  interfaces: { id: 'string', link_state: 'boolean', driver: 'string', product: 'string', vendor: 'string', hardware_addr: 'string' },
+}
+const lists = Object.entries(fields).map(([list, of]) => [list, Object.entries(of)] as const)
+
+const empty = (): Resources => ({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] })
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isListOf = (value: unknown, passes: (item: unknown) => boolean): boolean => value === undefined || (Array.isArray(value) && value.every(passes))
+
+/** The name of the first list that breaks the schema; null if all are as declared. */
+function brokenList(given: Record<string, unknown>): string | null {
+  if (!isListOf(given['node_addresses'], (item) => typeof item === 'string')) return 'node_addresses'
+  for (const [list, of] of lists) {
+    const passes = (item: unknown) => isRecord(item) && of.every(([field, type]) => (item[field] === undefined ? field !== 'id' : typeof item[field] === type))
+    if (!isListOf(given[list], passes)) return list
+  }
+  return null
+}
 
 /**
  * Parses a server's hardware, an object or its JSON text. Input that breaks the schema becomes empty lists, with a warning
@@ -22,10 +65,10 @@ export function readResources(given: unknown): Resources | null {
       return null
     }
   }
-  const read = z.safeParse(Resources, value)
-  if (read.success) return read.data
+  const broken = isRecord(value) ? brokenList(value) : 'all'
+  if (broken === null) return { ...empty(), ...(value as Partial<Resources>) }
   // oxlint-disable-next-line no-console -- the specification asks for this warning
-  console.warn('Resources of a server could not be read; shown as empty.', z.prettifyError(read.error))
+  console.warn(`Resources of a server could not be read (${broken}); shown as empty.`)
   return empty()
 }
 

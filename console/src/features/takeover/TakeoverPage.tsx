@@ -10,7 +10,7 @@ import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
-import { useGo } from '../../lib/use-go.ts'
+import { navigate } from '../../lib/router.ts'
 import { both } from '../../ui/actions.ts'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -35,7 +35,6 @@ export function TakeoverPage() {
 const { Text, Choose } = fieldsFor<Typed>()
 
 function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; city_name: string }[] }) {
-  const go = useGo()
   const [last, setLast] = useState<{ body: Body; takeover: Takeover } | null>(null)
   const result = useRef<HTMLDivElement>(null)
   const form = useForm({
@@ -56,7 +55,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
     done: async ({ cluster }) => {
       await invalidate(clusterList, serverList)
       toast.success(`${cluster.name} was taken over`)
-      await go(paths.cluster(cluster.id))
+      await navigate(paths.cluster(cluster.id))
     },
     // 412: the cluster has changed since the survey.
     failed: (failure) => failure instanceof CallError && failure.status === 412 && setLast(null),

@@ -1,10 +1,10 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
 import { queryClient } from '../../api/query.ts'
 import { onceOpened } from '../../lib/code.tsx'
+import { whenPageShown } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { hasThemeHere, setTheme } from '../../lib/theme.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
@@ -23,8 +23,7 @@ const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
   // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's Back.
-  const router = useRouter()
-  useEffect(() => router.subscribe('onResolved', ({ pathChanged }) => pathChanged && closeDialogs()), [router])
+  useEffect(() => whenPageShown(closeDialogs), [])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return

@@ -1,14 +1,15 @@
-import { useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { JoinButton } from '../../features/home/JoinButton.tsx'
 import { paths } from '../../lib/paths.ts'
+import { place } from '../../lib/router.ts'
+import { useStore } from '../../lib/store.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
 import { Mark } from '../../ui/pictures/Icon.tsx'
 import css from './PublicFrame.module.css'
 
 /** The frame for visitors, with the prompt to get an account and the waitlist. */
 export default function PublicFrame({ children }: { children: ReactNode }) {
-  const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
+  const atSignIn = useStore(place).pathname === paths.signIn
   return (
     <>
       <header className={css['head']}>

@@ -1,11 +1,12 @@
-import { Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { useAuthStatus } from '../../api/auth.ts'
 import { onceOpened } from '../../lib/code.tsx'
 import { paths } from '../../lib/paths.ts'
+import { pageShown, place, setSearch, shown } from '../../lib/router.ts'
+import { isGuarded } from '../../lib/routes.ts'
 import { useStore } from '../../lib/store.ts'
 import { toastsWanted } from '../../ui/feedback/toast.ts'
-import { LoadingScreen } from './pages.tsx'
+import { FailedPage, LoadingScreen, PendingPage } from './pages.tsx'
 import css from './RootFrame.module.css'
 
 const Toasts = onceOpened(() => import('../../ui/feedback/ToastView.tsx'))
@@ -15,9 +16,9 @@ const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
 /** The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out frame around the page. */
 export function RootFrame() {
   const status = useAuthStatus()
-  const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
+  const atSignIn = useStore(place).pathname === paths.signIn
   // The shown page may lag behind the URL. A page for signed-in users never appears in the visitors' frame.
-  const guarded = useRouterState({ select: (state) => state.matches.some((match) => match.routeId === '/infra') })
+  const guarded = isGuarded(useStore(shown)?.pathname ?? '')
   const Frame = status === 'signedIn' && (!atSignIn || guarded) ? AppLayout : PublicFrame
   return (
     <>
@@ -26,7 +27,7 @@ export function RootFrame() {
       ) : (
         <Suspense fallback={<LoadingScreen />}>
           <Frame>
-            <Outlet />
+            <ShownPage />
           </Frame>
         </Suspense>
       )}
@@ -40,4 +41,44 @@ export function RootFrame() {
       </aside>
     </>
   )
+}
+
+function ShownPage() {
+  const now = useStore(shown)
+  const path = now === null || now.state === 'pending' ? null : now.pathname
+  useEffect(() => {
+    if (path !== null) pageShown(path)
+  }, [path])
+  if (now === null) return null
+  if (now.state === 'pending') return <PendingPage />
+  if (now.state === 'failed') return <FailedPage error={now.error} reset={noop} />
+  const { Page, match, search } = now
+  return (
+    <Boundary of={now}>
+      <Page params={(match?.params ?? {}) as never} search={search as never} setSearch={setSearch as never} />
+    </Boundary>
+  )
+}
+
+const noop = () => undefined
+
+interface BoundaryProps {
+  /** With another value, the children are shown again. */
+  of: unknown
+  children: ReactNode
+}
+interface BoundaryState {
+  of: unknown
+  failed: { error: unknown } | null
+}
+
+/** Shows an error of its children in their place. */
+export class Boundary extends Component<BoundaryProps, BoundaryState> {
+  override state: BoundaryState = { of: this.props.of, failed: null }
+  static getDerivedStateFromError = (error: unknown): Partial<BoundaryState> => ({ failed: { error } })
+  static getDerivedStateFromProps = ({ of }: BoundaryProps, state: BoundaryState): BoundaryState | null => (of === state.of ? null : { of, failed: null })
+  override render() {
+    const { failed } = this.state
+    return failed === null ? this.props.children : <FailedPage error={failed.error} reset={() => this.setState({ failed: null })} />
+  }
 }

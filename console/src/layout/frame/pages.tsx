@@ -1,4 +1,3 @@
-import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import type { Query } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { liveState } from '../../api/live-state.ts'
@@ -6,6 +5,7 @@ import { undecided } from '../../api/patience.ts'
 import { report } from '../../api/report.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
+import { goBack, reload } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { clock } from '../../lib/time.ts'
 import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
@@ -57,7 +57,6 @@ export function PendingPage() {
 }
 
 export function NotFoundPage() {
-  const router = useRouter()
   useEffect(() => {
     document.title = 'Page Not Found · Steelyard'
   }, [])
@@ -69,7 +68,7 @@ export function NotFoundPage() {
       <h1>Page Not Found</h1>
       <p>The page you are looking for might have been removed, renamed or be unavailable.</p>
       <div className={css['actions']}>
-        <Button icon="arrow-left" onClick={() => router.history.back()}>
+        <Button icon="arrow-left" onClick={goBack}>
           Go Back
         </Button>
         <ButtonLink kind="primary" href={paths.home}>
@@ -85,13 +84,13 @@ const mayPass = (error: unknown): boolean => error instanceof Error && 'status' 
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
 
-export function FailedPage({ error, reset }: ErrorComponentProps) {
-  const router = useRouter()
+/** `reset` shows the page again. */
+export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
   useEffect(() => report(error), [error])
   const show = useCallback(async () => {
     reset()
-    await router.invalidate()
-  }, [reset, router])
+    await reload()
+  }, [reset])
   const again = async () => {
     const { queryClient } = await import('../../api/query.ts')
     // Resets the failed queries in the cache, so that the page fetches the data again.

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useMatches, useRouterState } from '@tanstack/react-router'
 import { useCallback, useEffect, useSyncExternalStore } from 'react'
-import type { Crumb } from '../../route-tree.tsx'
 import { IconLink } from '../../ui/inputs/Button.tsx'
+import { shown } from '../../lib/router.ts'
+import { type Crumb, crumbsOf, type Match } from '../../lib/routes.ts'
 import { createStore, useStore } from '../../lib/store.ts'
 import css from './Breadcrumbs.module.css'
 
@@ -20,21 +20,17 @@ export function PageCount({ n }: { n: number | undefined }) {
 interface Place {
   href: string
   crumb: Crumb
-  params: { id?: string; patchId?: string }
+  params: Match['params']
 }
 
 /** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
 export function Breadcrumbs() {
-  const loading = useRouterState({ select: (state) => state.matches.some((match) => match.status === 'pending') })
-  const places = useMatches({
-    select: (matches) =>
-      matches.flatMap((match): Place[] =>
-        match.staticData.crumb === undefined ? [] : [{ href: match.pathname, crumb: match.staticData.crumb, params: match.params }],
-      ),
-  })
+  const now = useStore(shown)
+  const match = now?.match ?? null
+  const places = match === null || now?.state === 'pending' ? [] : crumbsOf(match).map((place): Place => ({ ...place, params: match.params }))
   const n = useStore(pageCount)
   const last = places.at(-1)
-  if (loading || last === undefined) return <div className={css['crumbs']} />
+  if (last === undefined) return <div className={css['crumbs']} />
   const parent = places.at(-2)
   if (parent === undefined) {
     return (
@@ -77,8 +73,8 @@ function useCached(key: readonly unknown[] | undefined): unknown {
 
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
   const { crumb, params } = place
-  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params.id } }]) as { name?: string } | undefined
-  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params.patchId ?? '') : named(crumb, data?.name, params.id)
+  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params['id'] } }]) as { name?: string } | undefined
+  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params['patchId'] ?? '') : named(crumb, data?.name, params['id'])
   useEffect(() => {
     if (title) document.title = `${text} · Steelyard`
   }, [title, text])

@@ -1,6 +1,7 @@
-import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 import { onceOpened } from '../../lib/code.tsx'
+import { place } from '../../lib/router.ts'
+import { useStore } from '../../lib/store.ts'
 import { count } from '../../lib/units.ts'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
@@ -15,7 +16,7 @@ const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)
-  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  const { pathname } = useStore(place)
   const entries = useMenu()
   const inside = entries.find((entry) => entry.label === section && entry.submenu !== undefined)
   const [at, setAt] = useState(pathname)

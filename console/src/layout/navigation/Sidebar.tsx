@@ -1,6 +1,7 @@
-import { useRouterState } from '@tanstack/react-router'
 import { count } from '../../lib/units.ts'
 import { paths } from '../../lib/paths.ts'
+import { place } from '../../lib/router.ts'
+import { useStore } from '../../lib/store.ts'
 import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
 import { askAndLogOut } from '../leave.ts'
 import { isAt, type MenuEntry } from './menu.ts'
@@ -10,7 +11,7 @@ import { type ShownEntry, useMenu } from './use-menu.ts'
 /** The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with a submenu opens a second column. */
 export function Sidebar() {
   const entries = useMenu()
-  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  const { pathname } = useStore(place)
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
   const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
   return (

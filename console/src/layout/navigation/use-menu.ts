@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRouterState } from '@tanstack/react-router'
 import { overviewGet } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
 import { heldScopes } from '../../api/session.ts'
+import { place } from '../../lib/router.ts'
+import { useStore } from '../../lib/store.ts'
 import { isAt, menu, visible } from './menu.ts'
 
 /** The menu for this user: with numbers and the current entry. */
 export function useMenu() {
-  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  const { pathname } = useStore(place)
   const { data } = useQuery(query(overviewGet))
   const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
   return visible(menu, heldScopes() ?? []).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))

@@ -9,7 +9,7 @@ import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
-import { useGo } from '../../lib/use-go.ts'
+import { navigate } from '../../lib/router.ts'
 import type { Action } from '../../ui/actions.ts'
 import { CommandPalette, type PaletteGroup } from '../../ui/overlay/CommandPalette.tsx'
 import { commandGroups, useThemeAction } from './commands.ts'
@@ -24,7 +24,6 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     setWas(open)
     if (open) setSearch('')
   }
-  const go = useGo()
   const offered = useStore(commandGroups)
   const themeAction = useThemeAction()
   const q = useDeferredValue(search.trim())
@@ -90,7 +89,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       onSearch={setSearch}
       groups={groups}
       busy={servers.isFetching || clusters.isFetching || sites.isFetching || subnets.isFetching}
-      onGo={(href) => void go(href)}
+      onGo={(href) => void navigate(href)}
     />
   )
 }

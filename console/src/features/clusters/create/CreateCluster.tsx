@@ -18,7 +18,7 @@ import { allowed } from '../../../api/session.ts'
 import { confirmServersWithoutPatch } from '../../../layout/modals.ts'
 import { paths } from '../../../lib/paths.ts'
 import { curlOf } from '../../../lib/shell.ts'
-import { useGo } from '../../../lib/use-go.ts'
+import { navigate } from '../../../lib/router.ts'
 import { both } from '../../../ui/actions.ts'
 import { type Form, useForm } from '../../../ui/form/use-form.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
@@ -83,7 +83,6 @@ interface StepsProps {
 }
 
 function Steps({ step, preselected, go, datacenters, versions, taken, writeBody }: StepsProps) {
-  const navigate = useGo()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isAsking, setAsking] = useState(false)
   const head = useRef<HTMLDivElement>(null)

@@ -10,7 +10,7 @@ import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
-import { useGo } from '../../../lib/use-go.ts'
+import { navigate } from '../../../lib/router.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
@@ -61,15 +61,14 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   const answer = useQuery(clustersQuery(search))
   const { data: page } = answer
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
-  const go = useGo()
   const selection = useSelection()
   const { data: datacenters } = useQuery(everyDatacenter)
   const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
   const items = useMemo(() => page?.items ?? [], [page])
   const { chosen } = useChosen(selection.keys, page?.items, idOf)
 
-  const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => go(paths.createCluster()) }), [go])
-  const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => go(paths.importCluster) }), [go])
+  const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => navigate(paths.createCluster()) }), [])
+  const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => navigate(paths.importCluster) }), [])
   const fresh = items.filter((c) => c.offerId === null)
   const menu = useMemo<Action[]>(
     () => [

@@ -9,7 +9,7 @@ import { useDraft } from '../../../api/use-draft.ts'
 import { useLeaveGuard } from '../../../layout/leave.ts'
 import { paths } from '../../../lib/paths.ts'
 import { curlOf } from '../../../lib/shell.ts'
-import { useGo } from '../../../lib/use-go.ts'
+import { navigate } from '../../../lib/router.ts'
 import { fieldsFor, Form } from '../../../ui/form/fields.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
@@ -58,7 +58,6 @@ interface SubnetFormProps {
 
 /** Adds a subnet (`subnet` null) or edits one, with a live summary of its address space. */
 export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: SubnetFormProps) {
-  const go = useGo()
   const site = subnet === null ? (datacenters.find((d) => d.code === preset)?.id ?? (datacenters.length === 1 ? datacenters[0]!.id : '')) : ''
   const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)), [subnet, site])
   const [stale, setStale] = useState<{ error: unknown; theirs: Subnet } | null>(null)
@@ -74,7 +73,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
       await kept.settle()
       await refreshNetwork()
       toast.success(subnet === null ? `${done.name} was added` : `${done.name} was changed`)
-      await go(paths.network({ q: done.name, open: done.id }))
+      await navigate(paths.network({ q: done.name, open: done.id }))
     },
     failed: async (error) => {
       if (subnet === null || !(error instanceof CallError) || error.status !== 412) return

@@ -15,7 +15,7 @@ import { type ListSearch, narrowingOf } from '../../../lib/list-search.ts'
 import { later } from '../../../lib/code.tsx'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
-import { useGo } from '../../../lib/use-go.ts'
+import { navigate } from '../../../lib/router.ts'
 import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
@@ -39,7 +39,6 @@ const idOf = (s: Subnet) => s.id
 
 /** Subnets with their utilisation. A row opens its address map. */
 export function NetworkPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
-  const go = useGo()
   const answer = useQuery(subnetsQuery(search))
   const { data: page } = answer
   const state = useList(subnetList.list, subnetColumns, { search, setSearch }, answer)
@@ -55,12 +54,12 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
 
   const general = useMemo<[Action, Action, Action, Action]>(
     () => [
-      { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => go(paths.addSubnet({ datacenter: search['datacenter'] })) },
-      { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => go(paths.assignSubnets()) },
+      { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => navigate(paths.addSubnet({ datacenter: search['datacenter'] })) },
+      { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => navigate(paths.assignSubnets()) },
       { label: 'Import subnets', icon: 'arrow-up', can: allowed(subnetImport), run: () => importSubnets() },
       { label: 'Export subnets', icon: 'download', can: allowed(subnetExport), run: () => exportList(search) },
     ],
-    [go, search],
+    [search],
   )
   const bulk = useMemo(() => bulkActions(selected, selection.clear), [selected, selection.clear])
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', selected.length > 0 ? bulk : general)

@@ -1,0 +1,89 @@
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ESTree, Plugin } from 'vite'
+
+const folder = fileURLToPath(new URL('../../contract/', import.meta.url))
+/** Sets the default messages of schemas. */
+const sentences = `${folder}sentences.ts`
+/** Marks the copy of a module of the contract from which its schemas are taken. */
+const schemasOnly = '?schemas'
+
+/** What is needed of a declared call to send it. */
+const sent = ['name', 'method', 'path', 'scope', 'media'] as const
+const isCall = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && sent.every((key) => key in value)
+const textsOf = (call: Record<string, unknown>) => Object.fromEntries(sent.map((key) => [key, call[key]]))
+const areCalls = (value: unknown): value is Record<string, Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && Object.values(value).length > 0 && Object.values(value).every(isCall)
+const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value
+
+/** The declared list of a call: the first argument of the helper that declares the call, or a property beside the call's own. */
+function listOf(init: ESTree.Expression): { start: number; end: number } | undefined {
+  if (init.type === 'CallExpression') return init.arguments[0]
+  const properties = init.type === 'ObjectExpression' ? init.properties : []
+  return properties.flatMap((one) => (one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list' ? [one.value] : []))[0]
+}
+
+/** Schemas that stand in rows of a table or of a list: `{ arguments: z.object({}) }`. */
+function schemasIn(node: unknown): ESTree.Expression[] {
+  if (typeof node !== 'object' || node === null) return []
+  const { type, callee } = node as { type?: string; callee?: unknown }
+  if (type === 'CallExpression' && isOfZod(callee)) return [node as ESTree.Expression]
+  return Object.values(node).flatMap(schemasIn)
+}
+const isOfZod = (node: unknown): boolean => {
+  const { type, name, object, callee } = node as { type: string; name?: string; object?: unknown; callee?: unknown }
+  return type === 'Identifier' ? name === 'z' : isOfZod(object ?? callee ?? { type: 'Identifier' })
+}
+
+/**
+ * Keeps what a page doesn't use of the contract out of the page's pieces. Without this the schema library and nearly all schemas would be on every page.
+ * - A call becomes the few texts with which it is sent, without its schemas. Forms use schemas that the contract exports under their own names.
+ * - These schemas stand in a module of their own, a copy of the contract's module, so that a page can use the rest of the module without them.
+ * - Top-level values are marked as free of side effects, so that the bundler drops those that nothing uses.
+ */
+export const contract = (): Plugin => ({
+  name: 'steelyard:contract',
+  apply: 'build',
+  async transform(code, id) {
+    if (!id.startsWith(folder)) return undefined
+    const [file = id] = id.split('?')
+    const values = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    const isCopy = id !== file
+    const schemas: string[] = []
+    const edits: [start: number, end: number, text: string][] = []
+    for (const statement of this.parse(code).body) {
+      if (statement.type === 'ImportDeclaration' && isCopy && statement.source.value.startsWith('.'))
+        edits.push([statement.source.start, statement.source.end, JSON.stringify(statement.source.value + schemasOnly)])
+      const isExported = statement.type === 'ExportNamedDeclaration'
+      const declared = isExported ? statement.declaration : statement
+      if (declared?.type !== 'VariableDeclaration') continue
+      for (const { id: name, init } of declared.declarations) {
+        if (!init || name.type !== 'Identifier' || init.type === 'ArrowFunctionExpression' || init.type === 'Literal') continue
+        const { start, end } = init
+        const value = values[name.name]
+        if (isCall(value)) {
+          const texts = JSON.stringify(textsOf(value))
+          const list = 'list' in value ? listOf(init) : null
+          if (list === undefined) this.error(`${file}: where is the list of ${name.name} declared?`)
+          edits.push([start, end, list === null ? texts : `{ ...${texts}, list: ${code.slice(list.start, list.end)} }`])
+          continue
+        }
+        if (areCalls(value)) {
+          edits.push([start, end, JSON.stringify(Object.fromEntries(Object.entries(value).map(([key, call]) => [key, textsOf(call)])))])
+          continue
+        }
+        const isOne = isSchema(value) || isOfZod(init)
+        if (isExported && isOne && !isCopy) {
+          schemas.push(name.name)
+          edits.push([statement.start, declared.start, ''])
+        }
+        edits.push([start, start, '/* @__PURE__ */ (() => ('])
+        if (!isOne && !isCopy) edits.push(...schemasIn(init).map((schema): (typeof edits)[number] => [schema.start, schema.end, 'undefined']))
+        edits.push([end, end, '))()'])
+      }
+    }
+    for (const [start, end, text] of edits.toReversed()) code = code.slice(0, start) + text + code.slice(end)
+    if (schemas.length > 0) code += `\nexport { ${schemas.join(', ')} } from ${JSON.stringify(file + schemasOnly)}`
+    if (isCopy) code = `import ${JSON.stringify(sentences)}\n${code}`
+    return { code, map: null, moduleSideEffects: id === sentences }
+  },
+})

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { crumbsOf, isGuarded, routeAt } from './routes.ts'
+
+test('a path leads to its route with decoded params; a fixed path comes before a param', () => {
+  expect(routeAt('/')).toEqual({ id: '/', params: {} })
+  expect(routeAt('/infra/servers/join-tokens')).toEqual({ id: '/infra/servers/join-tokens', params: {} })
+  expect(routeAt('/infra/servers/a%2Fb')).toEqual({ id: '/infra/servers/$id', params: { id: 'a/b' } })
+  expect(routeAt('/infra/servers/s/patches/p')).toEqual({ id: '/infra/servers/$id/patches/$patchId', params: { id: 's', patchId: 'p' } })
+  expect(routeAt('/infra/servers/%')).toEqual({ id: '/infra/servers/$id', params: { id: '%' } })
+})
+
+test('case and a slash at the end make no difference to a path, and other paths have no route', () => {
+  expect(routeAt('/Infra/Servers/')?.id).toBe('/infra/servers')
+  for (const path of ['/infra', '/infra/servers//', '/infra/servers/s/t', '/nothing/here']) expect(routeAt(path)).toBeNull()
+})
+
+test('the crumbs of a page are its own and those of the pages above it', () => {
+  const hrefs = (path: string) => crumbsOf(routeAt(path)!).map(({ href }) => href)
+  expect(hrefs('/')).toEqual(['/'])
+  expect(hrefs('/infra/servers/s/patches/p')).toEqual(['/infra/servers', '/infra/servers/s', '/infra/servers/s/patches/p'])
+  expect(hrefs('/infra/network/n/edit')).toEqual(['/infra/network', '/infra/network/n/edit'])
+  expect(hrefs('/auth/login')).toEqual([])
+})
+
+test('only paths below /infra are for signed-in users', () => {
+  expect(['/infra', '/infra/x', '/INFRA/servers'].every(isGuarded)).toBe(true)
+  expect(['/', '/infrared', '/auth/login'].some(isGuarded)).toBe(false)
+})

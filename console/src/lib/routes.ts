@@ -1,0 +1,88 @@
+/** Every page of the console: its path, the search params that it reads, and its crumb. What a page fetches and shows is in the page's file under `routes/`. */
+import { everyText, texts } from './search.ts'
+
+/**
+ * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` has fetched. `shown` formats the name.
+ * `fallback`, or else the id, is shown until the name is known.
+ */
+export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
+
+interface Route {
+  crumb?: Crumb
+  /** Keeps the search params that the page reads. */
+  search: (raw: Record<string, unknown>) => Readonly<Record<string, string | undefined>>
+}
+
+const none = texts()
+
+/** By path, in which `$id` stands for a param. A fixed path comes before one with a param in its place. */
+export const routes = {
+  '/': { crumb: 'Overview', search: none },
+  '/auth/login': { search: texts('error') },
+  '/auth/reset': { search: none },
+  '/infra/datacenters': { crumb: 'Datacenters', search: everyText },
+  '/infra/servers': { crumb: 'Servers', search: everyText },
+  '/infra/servers/prepare-image': { crumb: 'Talos OS Image Configuration', search: texts('token', 'image', 'page') },
+  '/infra/servers/join-tokens': { crumb: 'Join Tokens', search: everyText },
+  '/infra/servers/$id': { crumb: { query: 'serverGet' }, search: texts('tab', 'q', 'sort') },
+  '/infra/servers/$id/create-patch': { crumb: 'Create Patch', search: none },
+  '/infra/servers/$id/patches/$patchId': { crumb: 'Edit Patch $patchId', search: none },
+  '/infra/clusters': { crumb: 'Clusters', search: everyText },
+  '/infra/clusters/create': { crumb: 'Create Cluster', search: texts('step', 'datacenter', 'servers', 'q', 'sort') },
+  '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
+  '/infra/clusters/$id': { crumb: { query: 'clusterGet' }, search: texts('tab', 'operation', 'q', 'sort') },
+  '/infra/network': { crumb: 'Network', search: everyText },
+  '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
+  '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },
+  '/infra/network/$id/edit': { crumb: { query: 'subnetGet', shown: (name: string) => `Edit ${name}`, fallback: 'Edit Subnet' }, search: none },
+} as const satisfies Readonly<Record<`/${string}`, Route>>
+
+export type RouteId = keyof typeof routes
+type ParamIn<Path extends string> = Path extends `${infer Part}/${infer Rest}` ? ParamIn<Part> | ParamIn<Rest> : Path extends `$${infer Name}` ? Name : never
+export type ParamsOf<Id extends RouteId> = Readonly<Record<ParamIn<Id>, string>>
+export type SearchOf<Id extends RouteId> = ReturnType<(typeof routes)[Id]['search']>
+
+/** The route of a path, and its params. */
+export interface Match {
+  readonly id: RouteId
+  readonly params: Readonly<Record<string, string>>
+}
+
+const ids = Object.keys(routes) as RouteId[]
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The route of a path; null if no page has this path. Case and a slash at the end make no difference. */
+export function routeAt(pathname: string): Match | null {
+  const given = pathname.replace(/(.)\/$/, '$1').split('/')
+  for (const id of ids) {
+    const parts = id.split('/')
+    const fits = (part: string, i: number) => (part.startsWith('$') ? given[i] !== '' : part === given[i]?.toLowerCase())
+    if (parts.length !== given.length || !parts.every(fits)) continue
+    return { id, params: Object.fromEntries(parts.flatMap((part, i) => (part.startsWith('$') ? [[part.slice(1), decoded(given[i]!)]] : []))) }
+  }
+  return null
+}
+
+/** The path of a route with its params filled in. */
+export const pathOf = (id: RouteId, params: Readonly<Record<string, string>>): string =>
+  id.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+
+/** The crumbs of a page: its own, after those of the pages above it. The overview is above no page. */
+export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[] =>
+  ids
+    .filter((above) => above === id || (above !== '/' && id.startsWith(`${above}/`)))
+    .toSorted((a, b) => a.length - b.length)
+    .flatMap((above) => {
+      const { crumb }: Route = routes[above]
+      return crumb === undefined ? [] : [{ href: pathOf(above, params), crumb }]
+    })
+
+/** Whether a path is for signed-in users only. */
+export const isGuarded = (pathname: string): boolean => /^\/infra(?:\/|$)/i.test(pathname)
