@@ -8,7 +8,7 @@ import { contactStateOf } from '#contract/servers/server-trouble.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
-import type { ServerRow } from './store.ts'
+import type { ListedRow, ServerRow } from './store.ts'
 
 const none: Resources = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
 
@@ -96,18 +96,18 @@ export function factsOf(row: ServerRow, contact: Date | null) {
 }
 
 /** Why the last contact failed, or the machine's unmet conditions. */
-function reasonOf(row: ServerRow): string | null {
+function reasonOf(row: ListedRow): string | null {
   if (row.reachable === false || row.unmet.length === 0) return row.reason
   return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
 }
 
-export const contactOf = (row: ServerRow): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
+export const contactOf = (row: ListedRow): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
   reachable: row.reachable,
   unreachable_since: row.unreachable_since?.toISOString() ?? null,
   reason: reasonOf(row),
 })
 
-export const nodeOf = (row: ServerRow): Server['kubernetes'] =>
+export const nodeOf = (row: ListedRow): Server['kubernetes'] =>
   row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() }
 
 const driftOf = (row: ServerRow): Server['drift'] =>
@@ -154,8 +154,21 @@ export function present(row: ServerRow, contact: Date | null): Server {
 
 /** A server in memory, with the time of its last contact. */
 export interface Entry {
-  readonly row: ServerRow
+  readonly row: ListedRow
   readonly contact: Date | null
+  /** Derived from the hardware. */
+  readonly facts: {
+    readonly hasHardware: boolean
+    /** As the API shows them. */
+    readonly addresses: readonly string[]
+    /** All addresses of its links, without prefix. */
+    readonly linkAddresses: readonly string[]
+    /** Null if the hardware is unknown. */
+    readonly capacity: ReturnType<typeof capacityOf> | null
+    readonly computeUnits: number | null
+    /** It can join a cluster now. */
+    readonly isEligible: boolean
+  }
 }
 
 /** v1.9.0 comes before v1.13.0. */
@@ -178,10 +191,10 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   maker: ({ row }) => row.manufacturer || null,
   model: ({ row }) => row.product || null,
   serial: ({ row }) => row.serial,
-  cores: ({ row }) => row.hardware && capacityOf(row.hardware).cores,
-  memory: ({ row }) => row.hardware && capacityOf(row.hardware).memory_bytes,
-  disks: ({ row }) => row.hardware && capacityOf(row.hardware).disk_bytes,
-  address: ({ row }) => addressKey(addressesOf(row)[0]),
+  cores: ({ facts }) => facts.capacity?.cores ?? null,
+  memory: ({ facts }) => facts.capacity?.memory_bytes ?? null,
+  disks: ({ facts }) => facts.capacity?.disk_bytes ?? null,
+  address: ({ facts }) => addressKey(facts.addresses[0]),
   talos_version: ({ row }) => versionKey(row.talos_version),
   contact: ({ contact }) => contact?.getTime() ?? null,
   created_at: ({ row }) => row.created_at.getTime(),
@@ -190,7 +203,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
 const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 
 /** Filters of the server list. `now` in ms since the epoch. */
-export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: E) => boolean): FilterReaders<typeof serverList.list, E> => ({
+export const filterReaders = (now: number): FilterReaders<typeof serverList.list, Entry> => ({
   status: ({ row }, status) => row.status === status,
   nodeType: ({ row }, type) => row.type === type,
   datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
@@ -198,7 +211,7 @@ export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: 
   reachable: ({ row }, wanted) => contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now) === contactStates[wanted],
   confirmed: ({ row }, wanted) => String(row.identity_state === 'confirmed') === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
-  eligible: (entry, wanted) => String(isEligible(entry)) === wanted,
+  eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
 })
 
 /** The audited fields of a server, without hardware. */

@@ -5,6 +5,8 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
+/** A row without its hardware, as it is kept in memory. */
+export type ListedRow = Omit<ServerRow, 'hardware'>
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
@@ -114,23 +116,39 @@ export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<M
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
+/** The database's current snapshot. As long as it stays the same, no transaction that wrote something has ended. */
+export async function snapshot(db: Db): Promise<string> {
+  const { rows } = await sql<{ now: string }>`select pg_current_snapshot()::text as now`.execute(db)
+  return rows[0]!.now
+}
+
 /**
- * Servers and contacts written since `seen`, and perhaps some from before. `seen` is the lowest number (xmin) of the transactions that were open at the
- * last call, so a change is found even if its transaction began before that call and committed after it.
- * @param seen from the last result; '0' for everything
+ * Servers and contacts written by transactions that `seen` didn't include, in whatever order they were committed. The caller reads the next snapshot before
+ * this: a commit in between is then reported twice rather than never.
  */
 export async function changesSince(db: Db, seen: string) {
-  // `seen` is read before the rows, so a transaction that commits in between is reported twice and not missed.
-  const mark = await sql<{ seen: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as seen`.execute(db)
+  const isNew = (change: string) =>
+    sql<boolean>`${sql.ref(change)} >= pg_snapshot_xmin(${seen}::pg_snapshot) and not pg_visible_in_snapshot(${sql.ref(change)}, ${seen}::pg_snapshot)`
   const [rows, contacts] = await Promise.all([
-    servers(db)
-      .where(sql<boolean>`server.change >= ${seen}::xid8`)
-      .execute(),
-    db
-      .selectFrom('server_contact')
-      .select(['server_id', 'at'])
-      .where(sql<boolean>`change >= ${seen}::xid8`)
-      .execute(),
+    servers(db).where(isNew('server.change')).execute(),
+    db.selectFrom('server_contact').select(['server_id', 'at']).where(isNew('server_contact.change')).execute(),
   ])
-  return { rows, contacts, seen: mark.rows[0]!.seen }
+  return { rows, contacts }
+}
+
+/** The next servers by id, for reading all of them in small portions. */
+export const after = (db: Db, id: string, most: number): Promise<ServerRow[]> =>
+  servers(db).where('server.id', '>', id).orderBy('server.id').limit(most).execute()
+
+/** The first servers by name that aren't removed, and the number of all of them. */
+export async function firstByName(db: Db, most: number) {
+  const first = liveServers(db)
+    .orderBy(sql`server.name collate "C"`)
+    .limit(most)
+  const count = db
+    .selectFrom('server')
+    .where('status', '<>', 'deleted')
+    .select(sql<number>`count(*)::int`.as('total'))
+  const [rows, { total }] = await Promise.all([first.execute(), count.executeTakeFirstOrThrow()])
+  return { rows, total }
 }

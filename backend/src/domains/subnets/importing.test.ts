@@ -344,7 +344,7 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   const place = await addDatacenter(by, 'POZ')
   // Each row is compared with two thousand servers with ten addresses each and the networks of a hundred clusters.
   await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
-    select 'server-' || n, ${place.id}, '11.0.' || n / 256 || '.' || n % 256, 'unconfirmed', now(), json_build_object('links', json_build_array(json_build_object(
+    select 'server-' || n, ${place.id}, '11.0.' || n / 256 || '.' || n % 256, 'unconfirmed', now(), json_build_object('processors', '[]'::json, 'memory', '[]'::json, 'disks', '[]'::json, 'interfaces', '[]'::json, 'addresses', '[]'::json, 'links', json_build_array(json_build_object(
       'name', 'eth0', 'addresses', (select json_agg('11.' || k || '.' || n / 256 || '.' || n % 256 || '/8') from generate_series(1, 9) k)))), now(), now()
     from generate_series(1, 2000) n`.execute(own.platform.db)
   for (let n = 0; n < 100; n++) await addCluster(own, place.id, `cluster-${n}`, { pod: `172.16.${n}.0/24`, service: `172.17.${n}.0/24` })

@@ -21,7 +21,7 @@ export async function addSubnet(by: SignedIn, datacenterId: string, name: string
 /** Inserts a server that is dialled at `address`; `more` are addresses with prefix that its hardware reports. */
 export async function addServer(backend: Backend, datacenterId: string | null, name: string, address: string, more: readonly string[] = []): Promise<string> {
   const id = randomUUID()
-  const hardware = JSON.stringify({ links: [{ name: 'eth0', addresses: more }], processors: [], memory: [], disks: [], addresses: [] })
+  const hardware = JSON.stringify({ links: [{ name: 'eth0', addresses: more }], processors: [], memory: [], disks: [], interfaces: [], addresses: [] })
   await sql`insert into server (id, name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
     values (${id}, ${name}, ${datacenterId}, ${address}, 'unconfirmed', now(), ${hardware}, now(), now())`.execute(backend.platform.db)
   return id

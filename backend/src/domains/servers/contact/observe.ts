@@ -53,7 +53,7 @@ function hardwareOf(inventory: Inventory): Hardware {
 export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
   [...entries]
     .filter(({ row }) => row.status !== 'deleted')
-    .map(({ row, contact }) => ({
+    .map(({ row, contact, facts }) => ({
       id: row.id,
       name: row.name,
       address: row.address,
@@ -64,7 +64,7 @@ export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
       reachable: row.reachable,
       lastContactAt: contact?.getTime() ?? null,
       fingerprint: row.fingerprint,
-      hasHardware: row.hardware !== null,
+      hasHardware: facts.hasHardware,
       stage: row.stage,
     }))
 
@@ -86,7 +86,7 @@ export function readingColumns({ status, inventory, secureBoot }: Reading, at: D
 }
 
 /** The wanted values of the row after an observation. */
-function wantedOf(row: store.ServerRow, seen: Observation): store.ServerChange {
+function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const at = new Date(seen.at)
   if (seen.kind === 'seen')
     return {
@@ -108,10 +108,10 @@ function wantedOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   }
 }
 
-/** The changed columns after an observation. */
-function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
+/** The changed columns after an observation. In a row without its hardware a reading of the hardware counts as a change. */
+function changeOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const wanted = wantedOf(row, seen)
-  const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ServerRow], value))
+  const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ListedRow], value))
   if (entries.length === 0) return {}
   return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
 }

@@ -1,7 +1,7 @@
 /** Addresses of servers, for subnet checks and address maps. */
 import { type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import type { Entry } from '../present.ts'
-import type { ServerRow } from '../store.ts'
+import type { ListedRow } from '../store.ts'
 
 export interface ServerAddress {
   /** Canonical address without prefix. */
@@ -15,10 +15,10 @@ export interface ServerAddress {
 const everywhere: readonly Cidr[] = ['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10'].map((text) => parseCidr(text)!)
 
 /** Cache by row. A changed server has a new row object. */
-const known = new WeakMap<ServerRow, readonly ServerAddress[]>()
+const known = new WeakMap<ListedRow, readonly ServerAddress[]>()
 
-function addressesOfRow(row: ServerRow): readonly ServerAddress[] {
-  const texts = [row.address, ...(row.hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!))]
+function addressesOfEntry({ row, facts }: Entry): readonly ServerAddress[] {
+  const texts = [row.address, ...facts.linkAddresses]
   const addresses = texts.map(parseAddress).filter((a) => a !== null && !everywhere.some((e) => contains(e, a)))
   return [...new Set(addresses.map((a) => formatAddress(a!)))].map((address) => ({
     address,
@@ -30,9 +30,10 @@ function addressesOfRow(row: ServerRow): readonly ServerAddress[] {
 
 /** Addresses of all servers that aren't removed. */
 export const addressesOf = (entries: Iterable<Entry>): ServerAddress[] =>
-  [...entries].flatMap(({ row }) => {
+  [...entries].flatMap((entry) => {
+    const { row } = entry
     if (row.status === 'deleted') return []
-    const own = known.get(row) ?? addressesOfRow(row)
+    const own = known.get(row) ?? addressesOfEntry(entry)
     known.set(row, own)
     return own
   })

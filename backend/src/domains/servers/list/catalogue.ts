@@ -1,70 +1,93 @@
 /**
- * Keeps every server in memory with its serialised JSON, so that a list of a thousand servers is only concatenated (1 MB of JSON takes 2.7 ms,
- * the whole cost of such a list). Before each use the catalogue reads changes from the database by transaction number, so that every process sees what any
- * process has committed.
+ * Keeps every server in memory as its JSON, so that a list is only joined from bytes. Before each use the catalogue asks the database for its snapshot, with
+ * one short query for all requests that wait, and reads what was committed since the last one. So every process sees what any process has committed.
  */
-import { comparing, passing } from '#contract/list.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { comparing, filtersOf, passing } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
-import { type Entry, filterReaders, present, sortReaders } from '../present.ts'
-import { isFound, matchOf, needlesOf, searchText } from './search.ts'
-import { changesSince, type ServerRow } from '../store.ts'
+import { type Entry, filterReaders, sortReaders } from '../present.ts'
+import * as store from '../store.ts'
+import { digested, joined, type Kept, noteContact, serverOf } from './kept.ts'
+import { needlesOf, isFound } from './search.ts'
+import { searchIndex } from './search-index.ts'
 
 type Query = Input<typeof serverList>['query']
 
-/** A cached server. The values computed from its row and its contact are cached until the row or the contact changes. */
-interface Kept extends Entry {
-  contact: Date | null
-  server?: Server | undefined
-  /** JSON with a leading comma. */
-  full?: Buffer | undefined
-  summary?: Buffer | undefined
-  search?: string
-  isEligible?: boolean
-}
-
-/** Number of cached pages. */
-const mostPages = 16
+/** Number of servers that are read at once at the start, so that other requests are answered in between. */
+const portion = 200
+const lowestId = '00000000-0000-0000-0000-000000000000'
+/** Limits of the caches. Most requests are equal, and joining a page costs as much as sending it. */
+const mostPageBytes = 16 * 1024 ** 2
+const mostResults = 32
 
 export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const kept = new Map<string, Kept>()
-  const contacts = new Map<string, Date>()
-  let seen = '0'
-  /** Counts changes. Caches are valid for one generation. */
-  let generation = 0
-  let orders = new Map<string, Kept[]>()
-  /** Cached pages, because most requests are equal, and concatenating a megabyte costs as much as sending it. */
-  let pages = new Map<string, Buffer>()
-  let madeOf = -1
-  const forgetWhatWasMade = (): void => {
-    if (madeOf === generation) return
-    orders = new Map()
-    pages = new Map()
-    madeOf = generation
+  const index = searchIndex()
+  let seen: string | undefined
+  /** All servers by sort order. They are sorted again after a change, which is quick if little has changed. */
+  const orders = new Map<string, { entries: Kept[]; isSorted: boolean }>()
+  /** The servers that a search and filters find, in order. */
+  const results = new Map<string, Kept[]>()
+  const pages = new Map<string, Buffer>()
+  let pageBytes = 0
+
+  const forgetPages = (): void => {
+    pages.clear()
+    pageBytes = 0
+  }
+  const put = (row: store.ServerRow, contact: Date | null): void => {
+    const old = kept.get(row.id)
+    const made = digested(row, contact)
+    const entry: Kept = old ? Object.assign(old, made) : { ...made, slot: kept.size }
+    kept.set(row.id, entry)
+    index.set(entry.slot, entry.text)
+    for (const order of orders.values()) {
+      if (!old) order.entries.push(entry)
+      order.isSorted = false
+    }
+    results.clear()
+    forgetPages()
+  }
+  const contacted = (id: string, at: Date): void => {
+    const entry = kept.get(id)
+    if (!entry || entry.contact?.getTime() === at.getTime()) return
+    noteContact(entry, at)
+    forgetPages()
+    for (const key of ['contact', '-contact']) if (orders.delete(key)) results.clear()
   }
 
+  const contactsOf = (rows: readonly store.ServerRow[]) =>
+    store.contactsOf(
+      db,
+      rows.map((r) => r.id),
+    )
+  const loadAll = async (): Promise<void> => {
+    for (let last = lowestId; ;) {
+      const rows = await store.after(db, last, portion)
+      const contacts = await contactsOf(rows)
+      for (const row of rows) put(row, contacts.get(row.id) ?? null)
+      if (rows.length < portion) return
+      last = rows.at(-1)!.id
+      await nextTurn()
+    }
+  }
   const load = async (): Promise<void> => {
-    const changes = await changesSince(db, seen)
-    for (const row of changes.rows) {
-      const old = kept.get(row.id)
-      if (old && old.row.version === row.version && old.row.datacenter_code === row.datacenter_code) continue
-      generation++
-      kept.set(row.id, { row, contact: old?.contact ?? contacts.get(row.id) ?? null })
+    const now = await store.snapshot(db)
+    if (now === seen) return
+    if (seen === undefined) await loadAll()
+    else {
+      const { rows, contacts } = await store.changesSince(db, seen)
+      for (const row of rows) put(row, kept.get(row.id)?.contact ?? null)
+      for (const { server_id, at } of contacts) contacted(server_id, at)
     }
-    for (const { server_id, at } of changes.contacts) {
-      contacts.set(server_id, at)
-      const entry = kept.get(server_id)
-      if (!entry || entry.contact?.getTime() === at.getTime()) continue
-      generation++
-      Object.assign(entry, { contact: at, server: undefined, full: undefined, summary: undefined })
-    }
-    seen = changes.seen
+    seen = now
   }
 
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
-  /** Runs one query at a time. Calls during a query share the next query, because the running query may have missed their writes. */
+  /** One query at a time. Concurrent callers share the next one, because the running one may have missed their write. */
   const refresh = (): Promise<void> => {
     if (!running) {
       running = load().finally(() => {
@@ -81,60 +104,67 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     return next
   }
 
-  const serverOf = (entry: Kept): Server => (entry.server ??= present(entry.row, entry.contact))
-  const json = (server: object): Buffer => Buffer.from(`,${JSON.stringify(server)}`)
-  const fullOf = (entry: Kept): Buffer => {
-    if (!entry.full) {
-      entry.full = json(serverOf(entry))
-      // The text is cached, so the object isn't needed.
-      entry.server = undefined
-    }
-    return entry.full
-  }
-  const summaryOf = (entry: Kept): Buffer => {
-    const server = serverOf(entry)
-    return (entry.summary ??= json({ ...server, resources: { ...server.resources, disks: [], interfaces: [] } }))
-  }
-  const searchOf = (entry: Kept): string => (entry.search ??= searchText(entry.row))
-  /** The cached text with the search match inserted. */
-  const withMatch = (text: Buffer, entry: Kept, needles: readonly string[]): Buffer => {
-    const matched = matchOf(entry.row, needles)
-    return matched ? Buffer.concat([text.subarray(0, -1), Buffer.from(`,"matched":${JSON.stringify(matched)}}`)]) : text
-  }
-  const isEligible = (entry: Kept): boolean => (entry.isEligible ??= serverOf(entry).eligibility.every((e) => e.ok))
-
-  const matches = (query: Query, needles: readonly string[]): ((entry: Kept) => boolean) => {
-    const passes = passing(serverList.list, filterReaders(clock.now(), isEligible), query)
-    return (entry) => (query.status !== undefined || entry.row.status !== 'deleted') && passes(entry) && isFound(searchOf(entry), needles)
-  }
-
   const ordered = (sort: Query['sort'] = serverList.list.order): Kept[] => {
-    const known = orders.get(sort)
-    if (known) return known
-    const made = [...kept.values()].toSorted(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
-    orders.set(sort, made)
-    return made
+    const order = orders.get(sort) ?? { entries: [...kept.values()], isSorted: false }
+    orders.set(sort, order)
+    if (!order.isSorted) order.entries.sort(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
+    order.isSorted = true
+    return order.entries
   }
+
+  const find = (query: Query, needles: readonly string[]): Kept[] => {
+    const { page: _page, per_page: _size, fields: _fields, ...narrowing } = query
+    const key = JSON.stringify(narrowing)
+    const known = results.get(key)
+    if (known) return known
+    const mayContain = index.finder(needles)
+    const passes = passing(serverList.list, filterReaders(clock.now()), query)
+    const found = ordered(query.sort).filter(
+      (entry) => mayContain(entry.slot) && (query.status !== undefined || entry.row.status !== 'deleted') && passes(entry) && isFound(entry.text, needles),
+    )
+    if (results.size >= mostResults) results.clear()
+    // Not cached, because a server that is away becomes unreachable by time alone.
+    if (query.reachable === undefined) results.set(key, found)
+    return found
+  }
+
+  let isReadingFirst = false
+  /** The first page while the servers are still being read, which takes a second for ten thousand. One at a time, or it would hold up the reading. */
+  const firstPage = async (query: Query): Promise<Buffer> => {
+    const { rows, total } = await store.firstByName(db, query.per_page)
+    const contacts = await contactsOf(rows)
+    const entries = rows.map((row) => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 }))
+    return joined(entries, { needles: [], isSummary: query.fields === 'summary', page: 1, per_page: query.per_page, total })
+  }
+  const isFirst = (query: Query): boolean =>
+    query.page === 1 && !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined)
 
   return {
     /** The page as JSON text. */
     async page(query: Query): Promise<Buffer> {
-      await refresh()
-      forgetWhatWasMade()
+      const refreshed = refresh()
+      if (seen === undefined && !isReadingFirst && isFirst(query)) {
+        refreshed.catch(() => undefined)
+        isReadingFirst = true
+        return firstPage(query).finally(() => {
+          isReadingFirst = false
+        })
+      }
+      await refreshed
       const key = JSON.stringify(query)
       const known = pages.get(key)
       if (known) return known
       const needles = needlesOf(query.q ?? '')
-      const found = ordered(query.sort).filter(matches(query, needles))
-      const start = (query.page - 1) * query.per_page
-      const textOf = query.fields === 'summary' ? summaryOf : fullOf
-      const items = found.slice(start, start + query.per_page).map((entry) => (needles.length === 0 ? textOf(entry) : withMatch(textOf(entry), entry, needles)))
-      if (items[0]) items[0] = items[0].subarray(1)
-      const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
-      const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
-      // A list filtered by `reachable` isn't cached, because a server becomes unreachable by the passing of time, without a change.
-      if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
-      return page
+      const found = find(query, needles)
+      const { page, per_page } = query
+      const start = (page - 1) * per_page
+      const made = joined(found.slice(start, start + per_page), { needles, isSummary: query.fields === 'summary', page, per_page, total: found.length })
+      if (pageBytes + made.length > mostPageBytes) forgetPages()
+      if (query.reachable === undefined) {
+        pages.set(key, made)
+        pageBytes += made.length
+      }
+      return made
     },
     async one(id: string): Promise<Server | undefined> {
       await refresh()
@@ -147,10 +177,10 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       return kept.values()
     },
     /** The server with an address, if it isn't removed. */
-    async atAddress(address: string): Promise<ServerRow | undefined> {
+    async atAddress(address: string): Promise<store.ListedRow | undefined> {
       await refresh()
-      const rows = kept.values().map((entry) => entry.row)
-      return rows.find((r) => r.status !== 'deleted' && (r.address === address || r.hardware?.addresses.includes(address)))
+      const found = kept.values().find(({ row, facts }) => row.status !== 'deleted' && (row.address === address || facts.addresses.includes(address)))
+      return found?.row
     },
     /** The servers as of the last refresh, without a new query. */
     known: (id: string): Entry | undefined => kept.get(id),

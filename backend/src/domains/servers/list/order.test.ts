@@ -3,8 +3,13 @@ import { comparing, passing, type SortKey } from '#contract/list.ts'
 import { serverList } from '#contract/servers/server.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import type { ServerRow } from '../store.ts'
+import { digested } from './kept.ts'
 
-const entry = (name: string, row: Partial<ServerRow>): Entry => ({ row: { name, address: '10.0.0.1', hardware: null, ...row } as ServerRow, contact: null })
+const since = new Date(0)
+const entry = (name: string, row: Partial<ServerRow>): Entry => {
+  const columns = { name, address: '10.0.0.1', hardware: null, unmet: [], patch_links: [], identity_since: since, created_at: since, updated_at: since, ...row }
+  return digested({ unreachable_since: null, node_since: null, drift_since: null, ...columns } as unknown as ServerRow, null)
+}
 const ordered = (sort: SortKey<typeof serverList.list>, entries: Entry[], direction: '' | '-' = '') =>
   entries.toSorted(comparing<typeof serverList.list, Entry>(serverList.list, sortReaders, `${direction}${sort}`, [sortReaders.name])).map((e) => e.row.name)
 
@@ -22,7 +27,9 @@ test('versions and addresses are ordered as numbers', () => {
 })
 
 test('unknown hardware and an empty manufacturer come last', () => {
-  const cores = (n: number) => ({ hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [] } as unknown as ServerRow['hardware'] })
+  const cores = (n: number) => ({
+    hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [], links: [], interfaces: [], addresses: [] } as unknown as ServerRow['hardware'],
+  })
   const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
   expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([
     ['small', 'large', 'unknown'],
@@ -34,10 +41,6 @@ test('unknown hardware and an empty manufacturer come last', () => {
 test('servers are sorted and filtered by the stage of Talos', () => {
   const servers = [entry('b', { stage: 'running' }), entry('a', { stage: 'installing' })]
   expect(ordered('stage', servers)).toEqual(['a', 'b'])
-  const passes = passing<typeof serverList.list, Entry>(
-    serverList.list,
-    filterReaders(0, () => true),
-    { stage: 'running' },
-  )
+  const passes = passing<typeof serverList.list, Entry>(serverList.list, filterReaders(0), { stage: 'running' })
   expect(servers.filter(passes).map((e) => e.row.name)).toEqual(['b'])
 })

@@ -8,20 +8,27 @@ import type { ServerRow } from '../store.ts'
 
 type Searched = Pick<ServerRow, 'name' | 'id' | 'uuid' | 'serial' | 'address' | 'cluster_name' | 'manufacturer' | 'product' | 'hardware'>
 
-/** `part` is null for the name. */
-interface Term {
-  readonly part: SearchedPart | null
-  readonly value: string
+/** The searchable values of a server, compact, because every server's are kept in memory. */
+export interface Searchable {
+  /** All values in lower case, one per line, in the order of preference for the reported match. */
+  readonly text: string
+  /** For each line the part that it belongs to; null for the name. */
+  readonly parts: readonly (SearchedPart | null)[]
+  /** For each line the value in the machine's own notation; null if that is the line itself. */
+  readonly exact: readonly (string | null)[]
 }
 
 const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
 
-/** Searchable values, in the order of preference for the reported match. */
-function termsOf(row: Searched): Term[] {
-  const terms: Term[] = []
+export function searchable(row: Searched): Searchable {
+  const [lines, parts, exact]: [string[], (SearchedPart | null)[], (string | null)[]] = [[], [], []]
   const add = (part: SearchedPart | null, value: string | null | undefined) => {
     const text = oneSpaced(value ?? '')
-    if (text !== '' && !terms.some((t) => t.part === part && t.value === text)) terms.push({ part, value: text })
+    const line = text.toLowerCase()
+    if (text === '' || lines.some((l, i) => parts[i] === part && l === line && (exact[i] ?? l) === text)) return
+    lines.push(line)
+    parts.push(part)
+    exact.push(line === text ? null : text)
   }
   add(null, row.name)
   for (const address of [row.address, ...(row.hardware?.addresses ?? [])]) add('address', address)
@@ -38,15 +45,8 @@ function termsOf(row: Searched): Term[] {
     for (const processor of processors) add('model', processor.product_name)
     for (const link of interfaces) add('model', `${link.vendor ?? ''} ${link.product ?? ''}`)
   }
-  return terms
+  return { text: lines.join('\n'), parts, exact }
 }
-
-/** All searchable values of a server as one text, for a quick negative check. */
-export const searchText = (row: Searched): string =>
-  termsOf(row)
-    .map((t) => t.value)
-    .join('\n')
-    .toLowerCase()
 
 const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
 
@@ -76,11 +76,14 @@ export function needlesOf(q: string): string[] {
   return [...new Set([text, ...(mac === null ? [] : [mac]), ...(wwid.length < 6 ? [] : [wwid])])]
 }
 
-/** @param text of `searchText` */
+/** @param text of `searchable` */
 export const isFound = (text: string, needles: readonly string[]): boolean => needles.length === 0 || needles.some((n) => text.includes(n))
 
-/** The matching value in the machine's own notation, unless the name matched. */
-export function matchOf(row: Searched, needles: readonly string[]): Server['matched'] {
-  const term = termsOf(row).find((t) => needles.some((n) => t.value.toLowerCase().includes(n)))
-  return term && term.part !== null ? { what: term.part, value: term.value } : undefined
+/** The first matching value in the machine's own notation; undefined if the name matched or nothing did. */
+export function matchOf({ text, parts, exact }: Searchable, needles: readonly string[]): Server['matched'] {
+  const at = Math.min(...needles.map((n) => text.indexOf(n)).filter((i) => i >= 0))
+  if (at === Infinity) return undefined
+  const line = text.slice(0, at).split('\n').length - 1
+  const part = parts[line]
+  return part ? { what: part, value: exact[line] ?? text.split('\n', line + 1)[line]! } : undefined
 }

@@ -1,5 +1,4 @@
 /** Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left out of the sums. */
-import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
@@ -49,7 +48,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
   const entries = [...all]
   const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 }
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
-  for (const { row } of entries) {
+  for (const { row, facts } of entries) {
     if (row.status === 'deleted') continue
     servers.total++
     servers[row.status]++
@@ -68,8 +67,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       unknown_servers: 0,
     }
     if (!known) byDatacenter.set(row.datacenter_id, sums)
-    const capacity = row.hardware && capacityOf(row.hardware)
-    const units = row.hardware && computeUnits(row.hardware)
+    const { capacity, computeUnits: units } = facts
     const isKnown = capacity !== null && units !== null && capacity.cores !== null && capacity.memory_bytes !== null
     const add = (to: ReturnType<typeof nothing>, amount: number) => {
       to.total += amount

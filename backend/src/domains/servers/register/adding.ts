@@ -11,7 +11,7 @@ import { system } from '../../../http/caller.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
 import type { Datacenters } from '../../datacenters/datacenters.ts'
 import type { Operations } from '../../operations/operations.ts'
-import type { ServerRow } from '../store.ts'
+import type { ListedRow } from '../store.ts'
 import { probeDeadlineMs, type Registering, type Registration } from './register.ts'
 
 export const addingQueue = 'server-add'
@@ -27,7 +27,7 @@ interface AddingParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly registration: Registering
   /** The known server with an address. */
-  readonly atAddress: (address: string) => Promise<ServerRow | undefined>
+  readonly atAddress: (address: string) => Promise<ListedRow | undefined>
 }
 
 export const stepOf = (address: string) => ({ key: `probe/${address}`, title: operationTable.serverAdd.steps.probe({ address }) })

@@ -1,0 +1,102 @@
+import { Client } from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { startBackend } from '../../../testing/backend.ts'
+import { writeContacts } from '../store.ts'
+import { buildServer } from '../testing.ts'
+
+const backend = await startBackend()
+const { call, accessToken } = await backend.signIn({ role: 'operator' })
+const ids: string[] = []
+for (let i = 0; i < 5; i++) ids.push(await buildServer(backend, { name: `listed-${i}` }))
+const list = (query = {}) => call(serverList, { query })
+const names = async (query = {}) => (await list(query)).answer!.items.map((s) => s.name)
+
+/** The least number of queries that reach the database during `act`: a write by another test file's database may cause more. */
+async function queriesOf(act: () => Promise<unknown>): Promise<number> {
+  const counts: number[] = []
+  const query = vi.spyOn(Client.prototype, 'query')
+  for (let tries = 0; tries < 10; tries++) {
+    query.mockClear()
+    await act()
+    counts.push(query.mock.calls.length)
+  }
+  query.mockRestore()
+  return Math.min(...counts)
+}
+
+/** The names of the servers that are serialised during `act`. */
+async function serialised(act: () => Promise<unknown>): Promise<string[]> {
+  const stringify = vi.spyOn(JSON, 'stringify')
+  try {
+    await act()
+    const values = stringify.mock.calls.map(([value]: unknown[]) => value as { name?: string; eligibility?: unknown } | null)
+    return values.flatMap((value) => (value?.eligibility ? [value.name!] : []))
+  } finally {
+    stringify.mockRestore()
+  }
+}
+
+test('an unchanged list takes one query, which concurrent requests share', async () => {
+  await list()
+  expect(await queriesOf(() => list())).toBe(1)
+  expect(await queriesOf(() => list({ q: 'listed-3' }))).toBe(1)
+  expect(await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list())))).toBeLessThanOrEqual(2)
+})
+
+test('a change serialises the changed server only, and a contact serialises none', async () => {
+  await list()
+  const rename = async () => {
+    await call(serverUpdate, { params: { id: ids[4]! }, body: { name: 'renamed-4' } })
+    await list()
+    await list({ q: 'renamed' })
+    await list({ fields: 'summary', sort: '-name' })
+  }
+  // The rename call's own response is one of them.
+  expect(await serialised(rename)).toEqual(['renamed-4', 'renamed-4'])
+  const contact = async () => {
+    await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[0]!, at: new Date('2026-05-01T10:00:00Z') }]))
+    await list()
+  }
+  expect(await serialised(contact)).toEqual([])
+})
+
+test('lists and the server itself show the last contact, first and later ones', async () => {
+  for (const at of ['2026-05-02T10:00:00.000Z', '2026-05-02T11:11:11.111Z']) {
+    await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[1]!, at: new Date(at) }]))
+    for (const query of [{}, { fields: 'summary' as const }, { sort: '-contact' as const, q: 'listed-1' }])
+      expect((await list(query)).answer!.items.find((s) => s.id === ids[1])!.talos.last_contact_at).toBe(at)
+    expect((await call(serverGet, { params: { id: ids[1]! } })).answer!.talos.last_contact_at).toBe(at)
+  }
+  expect((await list({ sort: '-contact' })).answer!.items[0]!.id).toBe(ids[1])
+})
+
+test('a list contains what any process has committed, in whatever order transactions end', async () => {
+  const other = await startBackend({ beside: backend })
+  onTestFinished(() => other.stop())
+  const there = async () =>
+    (await other.app.inject({ url: `${serverList.path}?q=rack`, headers: { authorization: `Bearer ${accessToken}` } }))
+      .json<{ items: { name: string }[] }>()
+      .items.map((s) => s.name)
+  expect(await there()).toEqual([])
+  const write = (name: string, id: string) => (tx: typeof backend.platform.db) => tx.updateTable('server').set({ name }).where('id', '=', id).execute()
+  const early = await backend.platform.db.startTransaction().execute()
+  await write('rack-early', ids[2]!)(early)
+  await write('rack-late', ids[3]!)(backend.platform.db)
+  expect([await names({ q: 'rack' }), await there()]).toEqual([['rack-late'], ['rack-late']])
+  await early.commit().execute()
+  expect([await names({ q: 'rack' }), await there()]).toEqual([
+    ['rack-early', 'rack-late'],
+    ['rack-early', 'rack-late'],
+  ])
+})
+
+test('the first page of a process that has just started is the page that it gives later', async () => {
+  await buildServer(backend, { name: 'a-removed-one', status: 'deleted', removed_at: new Date() })
+  const other = await startBackend({ beside: backend })
+  onTestFinished(() => other.stop())
+  const page = () => other.app.inject({ url: `${serverList.path}?per_page=3`, headers: { authorization: `Bearer ${accessToken}` } })
+  const first = await page()
+  expect((await page()).body).toBe(first.body)
+  expect(first.json<{ total: number }>().total).toBe(5)
+})

@@ -1,0 +1,90 @@
+/**
+ * A server as the catalogue keeps it in memory: its JSON as bytes, and what lists are sorted, filtered and searched by. The hardware itself isn't kept,
+ * because as objects it takes several times the memory of the JSON.
+ */
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import type { Server } from '#contract/servers/server.ts'
+import { type Entry, present } from '../present.ts'
+import type { ServerRow } from '../store.ts'
+import { matchOf, type Searchable, searchable } from './search.ts'
+
+export interface Kept extends Entry, Searchable {
+  row: Entry['row']
+  contact: Date | null
+  facts: Entry['facts']
+  /** The server's number in the search index. */
+  readonly slot: number
+  json: Buffer
+}
+
+const mark = (text: string) => Buffer.from(text)
+// A quote inside a JSON string is escaped, so these texts occur only as keys. Their order is that of `present`.
+const contactKey = mark('"last_contact_at":')
+const disksStart = mark('"disks":[')
+const disksEnd = mark('],"interfaces":[')
+const interfacesEnd = mark(']},"datacenter":')
+const comma = mark(',')
+
+/** Exactly as long as the text: other ways of making a Buffer may keep up to half more. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}
+
+const contactText = (contact: Date | null): string => JSON.stringify(contact)
+
+/** The columns and values of a row and the time of its last contact that the catalogue keeps. */
+export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slot'> {
+  const { hardware, ...row } = full
+  const server = present(full, contact)
+  return {
+    row,
+    contact,
+    facts: {
+      hasHardware: hardware !== null,
+      addresses: server.nodeAddresses,
+      linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)),
+      capacity: hardware && capacityOf(hardware),
+      computeUnits: hardware && computeUnits(hardware),
+      isEligible: server.eligibility.every((e) => e.ok),
+    },
+    json: bytesOf(JSON.stringify(server)),
+    ...searchable(full),
+  }
+}
+
+/** Writes the time of a contact into the kept JSON, because a contact is far more frequent than any other change. */
+export function noteContact(entry: Kept, at: Date): void {
+  const start = entry.json.indexOf(contactKey) + contactKey.length
+  const [before, after] = [contactText(entry.contact), contactText(at)]
+  if (before.length === after.length) entry.json.write(after, start)
+  else entry.json = bytesOf(`${entry.json.toString('utf8', 0, start)}${after}${entry.json.toString('utf8', start + before.length)}`)
+  entry.contact = at
+}
+
+/** The kept JSON in parts without the items of disks and interfaces. */
+function summaryOf({ json }: Kept): Buffer[] {
+  const disks = json.indexOf(disksStart) + disksStart.length
+  const end = json.indexOf(disksEnd, disks)
+  const interfaces = end + disksEnd.length
+  return [json.subarray(0, disks), json.subarray(end, interfaces), json.subarray(json.indexOf(interfacesEnd, interfaces))]
+}
+
+/** Joins servers to a page as JSON text. `needles`: of the search that found them, whose match is then part of each server. */
+export function joined(
+  entries: readonly Kept[],
+  { needles, isSummary, page, per_page, total }: { needles: readonly string[]; isSummary: boolean; page: number; per_page: number; total: number },
+): Buffer {
+  const parts: Buffer[] = [Buffer.from('{"items":[')]
+  for (const [i, entry] of entries.entries()) {
+    if (i > 0) parts.push(comma)
+    parts.push(...(isSummary ? summaryOf(entry) : [entry.json]))
+    const matched = matchOf(entry, needles)
+    if (matched) parts.push(parts.pop()!.subarray(0, -1), Buffer.from(`,"matched":${JSON.stringify(matched)}}`))
+  }
+  parts.push(Buffer.from(`],"page":${page},"per_page":${per_page},"total":${total}}`))
+  return Buffer.concat(parts)
+}
+
+export const serverOf = ({ json }: Kept): Server => JSON.parse(json.toString()) as Server
