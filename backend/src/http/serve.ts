@@ -76,7 +76,9 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
 
 function contextOf(request: FastifyRequest, reply: FastifyReply) {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort(new Problem('bad_request', 'The client went away')))
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new Problem('bad_request', 'The client went away'))
+  })
   const { operation } = request.routeOptions.config
   const lastEventId = String(request.headers['last-event-id'])
   return {
@@ -93,7 +95,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply) {
     isEncrypted: request.protocol === 'https',
     /** When the caller's access token expires, in ms since 1970. */
     tokenEndsAt: request.tokenEndsAt,
-    /** Aborted when the client disconnects, at shutdown, and when the access token expires. */
+    /** Aborted when the client disconnects before the end of the response, at shutdown, and when the access token expires. */
     signal: gone.signal,
     /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
     header: (name: string, value: string): void => void reply.header(name, value),

@@ -1,6 +1,6 @@
 /** SQL for servers and their contacts. */
 import { Problem } from '#contract/errors.ts'
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { CompiledQuery, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
@@ -107,18 +107,17 @@ export const among = (on: Db | Tx, { uuids, names }: { uuids: readonly string[];
     .where((e) => e.or([e('server.uuid', '=', sql<string>`any(${uuids}::text[])`), e('server.name', '=', sql<string>`any(${names}::text[])`)]))
     .execute()
 
-export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, Date>> {
-  const rows = await on
-    .selectFrom('server_contact')
-    .select(['server_id', 'at'])
-    .where('server_id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute()
+/** The last contacts of these servers, or of all. */
+export async function contactsOf(on: Db | Tx, ids?: readonly string[]): Promise<Map<string, Date>> {
+  const all = on.selectFrom('server_contact').select(['server_id', 'at'])
+  const rows = await (ids ? all.where('server_id', '=', sql<string>`any(${ids}::uuid[])`) : all).execute()
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
+const askSnapshot = CompiledQuery.raw('select pg_current_snapshot()::text as now')
 /** The database's current snapshot. As long as it stays the same, no transaction that wrote something has ended. */
 export async function snapshot(db: Db): Promise<string> {
-  const { rows } = await sql<{ now: string }>`select pg_current_snapshot()::text as now`.execute(db)
+  const { rows } = await db.executeQuery<{ now: string }>(askSnapshot)
   return rows[0]!.now
 }
 
@@ -140,11 +139,12 @@ export async function changesSince(db: Db, seen: string) {
 export const after = (db: Db, id: string, most: number): Promise<ServerRow[]> =>
   servers(db).where('server.id', '>', id).orderBy('server.id').limit(most).execute()
 
-/** The first servers by name that aren't removed, and the number of all of them. */
+/** The first servers by name that aren't removed, and the number of all of them. PostgreSQL takes the names from an index, and reads and sorts those rows only. */
 export async function firstByName(db: Db, most: number) {
+  const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" limit ${most})`
   const first = liveServers(db)
+    .where('server.name', '=', sql<string>`any(${names})`)
     .orderBy(sql`server.name collate "C"`)
-    .limit(most)
   const count = db
     .selectFrom('server')
     .where('status', '<>', 'deleted')

@@ -16,7 +16,7 @@ import { searchIndex } from './search-index.ts'
 type Query = Input<typeof serverList>['query']
 
 /** Number of servers that are read at once at the start, so that other requests are answered in between. */
-const portion = 200
+const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches. Most requests are equal, and joining a page costs as much as sending it. */
 const mostPageBytes = 16 * 1024 ** 2
@@ -58,15 +58,13 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     for (const key of ['contact', '-contact']) if (orders.delete(key)) results.clear()
   }
 
-  const contactsOf = (rows: readonly store.ServerRow[]) =>
-    store.contactsOf(
-      db,
-      rows.map((r) => r.id),
-    )
+  /** The first page, if it is being read. */
+  let first: Promise<Buffer> | undefined
   const loadAll = async (): Promise<void> => {
+    const contacts = await store.contactsOf(db)
     for (let last = lowestId; ;) {
+      await first?.catch(() => undefined)
       const rows = await store.after(db, last, portion)
-      const contacts = await contactsOf(rows)
       for (const row of rows) put(row, contacts.get(row.id) ?? null)
       if (rows.length < portion) return
       last = rows.at(-1)!.id
@@ -90,9 +88,12 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   /** One query at a time. Concurrent callers share the next one, because the running one may have missed their write. */
   const refresh = (): Promise<void> => {
     if (!running) {
-      running = load().finally(() => {
-        running = undefined
-      })
+      // The requests that have arrived together share a query.
+      running = nextTurn()
+        .then(load)
+        .finally(() => {
+          running = undefined
+        })
       return running
     }
     next ??= running
@@ -128,11 +129,11 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     return found
   }
 
-  let isReadingFirst = false
-  /** The first page while the servers are still being read, which takes a second for ten thousand. One at a time, or it would hold up the reading. */
+  /** The first page while the servers are still being read, which takes a second for ten thousand. */
   const firstPage = async (query: Query): Promise<Buffer> => {
     const { rows, total } = await store.firstByName(db, query.per_page)
-    const contacts = await contactsOf(rows)
+    const ids = rows.map((r) => r.id)
+    const contacts = await store.contactsOf(db, ids)
     const entries = rows.map((row) => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 }))
     return joined(entries, { needles: [], isSummary: query.fields === 'summary', page: 1, per_page: query.per_page, total })
   }
@@ -142,15 +143,14 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   return {
     /** The page as JSON text. */
     async page(query: Query): Promise<Buffer> {
-      const refreshed = refresh()
-      if (seen === undefined && !isReadingFirst && isFirst(query)) {
-        refreshed.catch(() => undefined)
-        isReadingFirst = true
-        return firstPage(query).finally(() => {
-          isReadingFirst = false
+      if (seen === undefined && !first && isFirst(query)) {
+        first = firstPage(query).finally(() => {
+          first = undefined
+          void refresh().catch(() => undefined)
         })
+        return first
       }
-      await refreshed
+      await refresh()
       const key = JSON.stringify(query)
       const known = pages.get(key)
       if (known) return known
