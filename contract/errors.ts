@@ -2,7 +2,7 @@
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text cannot be read.' },
   invalid_credentials: { status: 401, means: 'Unknown email or wrong password; the response does not say which.' },
-  session_expired: { status: 401, means: 'No session, or the session has ended: refresh once, then sign in.' },
+  session_expired: { status: 401, means: 'No session, or the session has ended. Refresh the session once; if that fails, sign in.' },
   forbidden: { status: 403, means: 'The caller lacks the scope.' },
   not_found: { status: 404, means: 'No such object, or the caller may not see it.' },
   method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },

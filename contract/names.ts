@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 
 export const nameLength = { min: 1, max: 25 } as const
 
-/** The kinds of objects with such a name. */
+/** The kinds of objects whose names follow the rules of this file. */
 type Named = 'Server' | 'Cluster' | 'Patch' | 'Subnet' | 'Join token'
 
 /** The sentences for a kind of object. The sentences for servers are prescribed by the specification. */

@@ -92,7 +92,7 @@ describe('by keyboard alone', () => {
     await keys.focused(add)
   })
 
-  test('a join token is created and copied, and links to a new image', async () => {
+  test('a join token is created and copied, and appears in the list', async () => {
     await keys.enter(section('Servers'), 'Shift+Tab')
     await keys.enter(main().getByRole('link', { name: 'Join tokens' }))
     const add = main().getByRole('button', { name: 'Create token' }).first()
@@ -228,7 +228,7 @@ describe('by keyboard alone', () => {
     await keys.focused(map())
   })
 
-  test('a subnet is assigned in three steps, each of which takes the focus, until it is Active', async () => {
+  test('a subnet is assigned in three steps and becomes Active; each step takes the focus', async () => {
     await untilReady(installation, cluster.id)
     await keys.tabTo(button(`Actions for ${own}`), 'Shift+Tab')
     await act('Assign to a cluster')

@@ -17,7 +17,7 @@ test('a formatted address parses back to itself', () => {
   )
 })
 
-test('Node agrees on the family of every formatted address', () => {
+test('Node.js reads every formatted address as the same family', () => {
   fc.assert(
     fc.property(fc.oneof(v4, v6), (address) => {
       expect(isIP(formatAddress(address))).toBe(address.family)

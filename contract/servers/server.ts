@@ -123,7 +123,7 @@ export const Server = z.object({
     /** A note about the identity, such as other hardware at this address, or that this machine was a server that has been removed. */
     note: z.nullable(z.string()),
   }),
-  /** The part of the hardware data that lists show too. Null if unknown. Size of all disks together, in bytes. */
+  /** The part of the hardware data that lists show too; unknown values are null. `disk_bytes`: size of all disks together. */
   hardware: z.object({ maker: z.nullable(z.string()), model: z.nullable(z.string()), disk_bytes: z.nullable(z.number()) }),
   eligibility: z.array(Eligibility),
   /** Set while the server's configuration differs from the one sent by Steelyard and no user has decided what to do; see `serverDrift`. */
@@ -169,7 +169,7 @@ const servers = list<Server>()({
     },
     confirmed: {
       label: 'Hardware',
-      help: 'Only servers whose hardware a person has confirmed, or still has to confirm',
+      help: 'Only servers whose hardware was confirmed by a user (true), or is still to be confirmed (false)',
       choices: { true: 'Confirmed', false: 'To confirm' },
       placeholder: 'WHETHER',
     },

@@ -41,7 +41,7 @@ export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   }
   if (problems.length > 0) throw new ConfigError(problems)
   const inOrder = hidden.toSorted((a, b) => a.from - b.from)
-  // A comment after the indicator of a block scalar lies within the scalar's range.
+  // Drops a range inside the range before it: a comment after the `|` or `>` of a block scalar lies within the range of the scalar.
   return inOrder.filter(({ from }, i) => !inOrder.slice(Math.max(0, i - 1), i).some((before) => from < before.to))
 }
 

@@ -157,7 +157,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
     const config = await checkedConfig(around.environment, around.cwd)
     report.good('settings', 'All settings can be read')
     if (config.dialNetworks.length === 0)
-      report.warning('dial networks', 'STEELYARD_DIAL_NETWORKS is not set: no server can be dialled until it names their networks')
+      report.warning('dial networks', 'STEELYARD_DIAL_NETWORKS is not set. Set it to the networks of your servers; until then, no server can be dialled')
     if (config.insecure) report.warning('insecure', 'STEELYARD_INSECURE=1: passwords and tokens cross the network unencrypted')
     await keyFile(report, config)
     await database(report, config, around)

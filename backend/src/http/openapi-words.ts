@@ -107,7 +107,7 @@ export const meanings: Readonly<Record<string, string>> = {
   kernel_args: 'Additional kernel arguments, one per item.',
   kubeconfig: "Text of an admin's kubeconfig, to check that it belongs to the same cluster.",
   kubernetes_version: 'By default the newest that the Talos version supports.',
-  labels: 'Keys and values for people, at most 20.',
+  labels: 'Labels for your own use: at most 20 pairs of key and value.',
   latitude: 'Degrees north. Both coordinates or neither.',
   lifetime_hours: 'Lifetime in hours; null: the token does not expire.',
   longitude: 'Degrees east.',

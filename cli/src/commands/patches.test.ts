@@ -95,7 +95,7 @@ test("for a server in a cluster, the effect of the patch is printed, and the use
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 1 --yes`)).exit).toBe(0)
 })
 
-test('warnings are printed before the confirmation and in a dry run, otherwise on standard error', async () => {
+test('warnings are part of the confirmation and of the output of a dry run; without either, they go to standard error', async () => {
   const warnings = [
     { check: 'management_address' as const, link: 'eth0', line: null, message: 'It stops DHCP on eth0' },
     { check: null, link: 'eth7', line: 5, message: 'brave-otter-042 has no link eth7: it has eth0' },

@@ -12,7 +12,7 @@ test('entries are separated by lines or commas', () => {
   expect(listOf(' 10.0.0.1, 10.0.0.2\n\n10.0.0.3 ,')).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3'])
 })
 
-test('code words are shown in sentence case, and names as initials', () => {
+test('identifiers such as control_plane are shown in sentence case, and names of users as initials', () => {
   expect(sentence('control_plane')).toBe('Control plane')
   expect([initials('Olga Petrova'), initials('operator@example.com'), initials('a.b@c.d'), initials('')]).toEqual(['OP', 'OP', 'AB', ''])
 })

@@ -1,4 +1,4 @@
-// The tab Patches and the drift alarm are separate features: only the route imports all of them.
+// The tab Patches and the drift alarm belong to other features than the server page. Features don't import each other, so the route combines them.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers/servers.ts'
 import type { Load, PageProps } from '../api/page.ts'

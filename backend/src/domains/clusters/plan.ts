@@ -38,7 +38,7 @@ export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] 
   return [whole('secrets'), ...of('control_plane'), whole('bootstrap'), whole('control-plane'), ...of('worker'), whole('nodes'), whole('key'), whole('access')]
 }
 
-/** The continued creation after a replacement: the remaining steps, including those of replaced servers that are not released yet. */
+/** The steps of a creation that continues after servers were replaced: first the replaced servers are reset and released, then the creation proceeds. */
 export function replacementSteps(leavers: readonly PlannedServer[], servers: readonly PlannedServer[]): PlannedStep[] {
   return [...leavers.flatMap((s) => stepsOf(s, leavingWithAll)), ...creationSteps(servers)]
 }

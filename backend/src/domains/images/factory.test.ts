@@ -205,7 +205,7 @@ describe('failures of the image factory', () => {
     expect((await failing(client.versions())).message).toContain('did not answer within')
   })
 
-  test('while many callers wait for the factory, it gets no further calls', async () => {
+  test('while 16 requests wait for the factory, another request is refused at once', async () => {
     const waiting: (() => void)[] = []
     const { url, client } = await answering((_request, response) => void waiting.push(() => response.writeHead(201).end(`{"id":"${'a'.repeat(64)}"}`)))
     const first = Array.from({ length: 16 }, () => client.register('customization: {}\n'))

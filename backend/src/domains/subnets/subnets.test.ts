@@ -168,7 +168,7 @@ test('an overlapping subnet that passes the checks of the program is refused by 
   expect((await refused).problem).toMatchObject({ code: 'name_taken' })
 })
 
-/** Waits until a statement is blocked, by another transaction at a constraint or by `lockNetworks`. */
+/** Waits until a statement is blocked: by a row of another transaction (`transactionid`), or by `lockNetworks` (`advisory`). */
 async function somebodyWaits(type: 'transactionid' | 'advisory'): Promise<void> {
   await expect
     .poll(async () => {

@@ -62,7 +62,7 @@ const sentences: Partial<Record<keyof Typed, string>> = {
 }
 const both = 'Enter both latitude and longitude, or neither'
 
-/** Validates the form with the contract's schema. Returns the body, or the first sentence per field. */
+/** Validates the form with the contract's schema. Returns the request body, or the first error message of each field. */
 export function readForm(typed: Typed): Read<DatacenterInput> {
   const asked = {
     country_code: typed.country_code.toUpperCase(),

@@ -9,7 +9,7 @@ export const shortName = (name: string): string => name.replace(/^siderolabs\//,
 export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word: string; what: string }>> = {
   core: { word: 'Core', what: 'Maintained by the makers of Talos' },
   extra: { word: 'Extra', what: 'Maintained by the makers of Talos as time permits' },
-  contrib: { word: 'Contributed', what: 'Maintained by its users' },
+  contrib: { word: 'Contributed', what: 'Maintained by the community' },
 }
 
 /** Extensions whose name, author or description contains every typed word. Names that start with the first typed word come first. */

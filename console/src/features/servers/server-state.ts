@@ -83,7 +83,7 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   memory: 'Has enough memory',
   link: 'An interface has a link',
   management_address: 'Keeps its management address',
-  name: 'Has a name of its own',
+  name: 'Has a name',
 }
 
 /** Title of a check: a sentence that is true if the check passes. */

@@ -17,7 +17,7 @@ import { probeDeadlineMs, type Registering, type Registration } from './register
 export const addingQueue = 'server-add'
 /** Number of addresses in one run. The budget limits how many of them are probed at once. */
 const perRun = 256
-/** An operation with more steps doesn't show which of them have begun. */
+/** An operation with at most this many steps shows which of them have begun. */
 const shortSteps = 64
 
 interface AddingParts {

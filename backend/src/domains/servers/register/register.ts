@@ -25,7 +25,10 @@ interface Machine extends Found {
 
 /** The machine that answers at an address. */
 export interface Candidate extends Machine {
-  /** `address`: the known address of this hardware, if different. `answers`: whether a machine answers there too, so two machines share one UUID. */
+  /**
+   * `address`: the stored address of this hardware, or null if it is the address above.
+   * `answers`: whether a machine still answers at the stored address. If so, two machines share one UUID.
+   */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
 }
 
