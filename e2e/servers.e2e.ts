@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { nameSentences } from '#contract/names.ts'
 import { type Server, serverEvents, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
+import { pageBudgets, pageCosts } from '../tools/bench/console.ts'
 import { launch, open, signIn, tell } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -47,6 +48,15 @@ async function act(server: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${server}` }).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
+
+test('the sign-in page, the list and the form of a new cluster stay within their budgets of JavaScript and requests', async () => {
+  const costs = await pageCosts(browser, installation.url, admin)
+  const over = Object.entries(costs).flatMap(([page, { bytes, requests }]) => {
+    const most = pageBudgets[page as keyof typeof costs]
+    return bytes > most.bytes || requests > most.requests ? [`${page}: ${bytes} bytes, ${requests} requests`] : []
+  })
+  expect(over).toEqual([])
+})
 
 describe('the list', () => {
   test('a change made between the loading of a page and the start of its live events is shown', async () => {

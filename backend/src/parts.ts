@@ -149,12 +149,13 @@ const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>
 export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly limits?: Limits | undefined }
 
 /** The HTTP app with every domain's routes. */
-export const buildWeb = (platform: Platform, { sessions, openSessions: open, all }: Domains, options: WebOptions): Promise<FastifyInstance> =>
+export const buildWeb = (platform: Platform, { sessions, openSessions: open, events, all }: Domains, options: WebOptions): Promise<FastifyInstance> =>
   buildApp({
     ...platform,
     ...options,
     authenticate: sessions.authenticate,
     lapsed: (callers) => open.lapsed(callers),
+    lastEvent: events.last,
     hashKey: rotationKey(platform),
     routes: all.flatMap((domain) => domain.routes ?? []),
   })

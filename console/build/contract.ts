@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ESTree, Plugin } from 'vite'
 
@@ -34,6 +36,9 @@ const isOfZod = (node: unknown): boolean => {
   return type === 'Identifier' ? name === 'z' : isOfZod(object ?? callee ?? { type: 'Identifier' })
 }
 
+/** Whether a module of the contract imports the schema library. */
+const hasSchemas = (file: string): boolean => file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
+
 /**
  * Keeps what a page doesn't use of the contract out of the page's pieces. Without this the schema library and nearly all schemas would be on every page.
  * - A call becomes the few texts with which it is sent, without its schemas. Forms use schemas that the contract exports under their own names.
@@ -51,7 +56,12 @@ export const contract = (): Plugin => ({
     const schemas: string[] = []
     const edits: [start: number, end: number, text: string][] = []
     for (const statement of this.parse(code).body) {
-      if (statement.type === 'ImportDeclaration' && isCopy && statement.source.value.startsWith('.'))
+      if (
+        statement.type === 'ImportDeclaration' &&
+        isCopy &&
+        statement.source.value.startsWith('.') &&
+        hasSchemas(path.resolve(path.dirname(file), statement.source.value))
+      )
         edits.push([statement.source.start, statement.source.end, JSON.stringify(statement.source.value + schemasOnly)])
       const isExported = statement.type === 'ExportNamedDeclaration'
       const declared = isExported ? statement.declaration : statement

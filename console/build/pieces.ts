@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 
@@ -6,25 +7,27 @@ type Groups = NonNullable<Exclude<Rolldown.OutputOptions['codeSplitting'], boole
 type Graph = { getModuleInfo(id: string): { importedIds: readonly string[] } | null }
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
+const filesIn = (folder: string, name: RegExp) => readdirSync(source(folder)).flatMap((file) => (name.test(file) ? [source(`${folder}/${file}`)] : []))
 
-/** Pages of visitors. What they share with other pages is loaded with what runs first; the pages themselves are a piece of their own. */
+/** Pages of visitors. What they share with other pages is in `main.tsx`. */
 const visitors = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx'].map(source)
-const ofVisitors = /console\/src\/(features\/home|routes|layout\/frame\/PublicFrame)/
 /** What is around every page for signed-in users. */
 const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
-/** The pages for signed-in users. */
-const pages = readdirSync(source('routes')).flatMap((file) => (file.startsWith('infra.') ? [source(`routes/${file}`)] : []))
+/** The pages for signed-in users, and those among them that are a section's list. */
+const pages = filesIn('routes', /^infra\./)
+const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
+/** What checks forms: their components, and the schemas with their library. */
+const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
+const ofForms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/).*\?schemas)$|console\/src\/lib\/fields/
 
-/** Schemas, and what checks forms with them. */
-const forms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/sentences|\?schemas$|console\/src\/lib\/fields/
 /** Folders that pages share. They are one piece, because many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
 /** A module of a shared folder is in the shared piece if this many pages import it. */
 const mostPages = 4
 
 /**
- * Divides the bundle into pieces (chunks) by folder and by the graph of imports: what runs first, the visitors' pages, what forms need, and the frame of
- * signed-in users with what their pages share. A page that no piece contains is a piece of its own.
+ * Divides the bundle into pieces (chunks) by folder and by the graph of imports: what runs first; the visitors' pages; the frame of signed-in users with what
+ * their pages share; what forms need; and each section's list. What is in none of them is divided by the bundler.
  */
 export function pieces(): Groups {
   const found = new Map<string, Set<string>>()
@@ -35,12 +38,21 @@ export function pieces(): Groups {
   }
   const pieceOf = (id: string, graph: Graph): string | null => {
     const by = (root: string) => reaches(root, id, graph)
-    if (by(source('main.tsx'))) return 'first'
-    if (visitors.some(by)) return ofVisitors.test(id) ? 'visitors' : 'first'
-    if (forms.test(id)) return 'forms'
-    return frame.some(by) || (shared.test(id) && pages.filter(by).length >= mostPages) ? 'app' : null
+    if (visitors.some(by)) return 'visitors'
+    if (ofForms.test(id)) return 'forms'
+    if (id.endsWith('?schemas')) return null
+    if (frame.some(by) || (shared.test(id) && pages.filter(by).length >= mostPages)) return 'app'
+    if (forms.some(by)) return 'forms'
+    if (/\/contract\/network\//.test(id)) return null
+    const [list, another] = lists.filter(by)
+    // The style sheets of the lists are small: each as a file of its own would cost more than all in one.
+    if (another !== undefined || (list !== undefined && id.endsWith('.css'))) return 'app'
+    return list === undefined ? null : path.basename(list, '.tsx').replace('infra.', '')
   }
-  return [{ name: pieceOf, includeDependenciesRecursively: false }]
+  return [
+    { name: 'first', tags: ['$initial'], priority: 1 },
+    { name: pieceOf, includeDependenciesRecursively: false },
+  ]
 }
 
 /** All modules that `roots` import statically, themselves included. */

@@ -1,4 +1,4 @@
-/** Bytes of JavaScript that a browser downloads, with gzip. Requested from the running program like by a browser, so that no file can be forgotten. */
+/** What pages of the console cost a browser. Measured at the running program, so that no file can be forgotten. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
@@ -10,35 +10,50 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
 }
 
-export async function consoleBytes(url: string, admin: { email: string; password: string }): Promise<{ signIn: number; servers: number }> {
-  const browser = await launch()
+/** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
+export const pageBudgets = {
+  signIn: { bytes: 95_000, requests: 12 },
+  servers: { bytes: 145_000, requests: 20 },
+  createCluster: { bytes: 180_000, requests: 35 },
+} as const
+type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
+
+/** Signs in and opens each page as a browser without a cache does. */
+export async function pageCosts(browser: Browser, url: string, admin: { email: string; password: string }): Promise<PageCosts> {
   const page = await browser.newPage()
-  const scripts = new Set<string>()
-  page.on('request', (request) => request.resourceType() === 'script' && scripts.add(request.url()))
-  const sent = async () => {
+  let sent: { url: string; isScript: boolean }[] = []
+  page.on('request', (request) => sent.push({ url: request.url(), isScript: request.resourceType() === 'script' }))
+  const cost = async (path: string, isComplete: () => Promise<unknown>) => {
+    // Requests of the page before count for that page.
+    await page.goto('about:blank')
+    sent = []
+    await page.goto(url + path)
+    await isComplete()
+    await page.evaluate('document.fonts.ready.then(() => undefined)')
+    const requests = sent.filter((one) => one.url.startsWith(url))
     let bytes = 0
-    for (const script of scripts) {
+    for (const script of new Set(requests.flatMap((one) => (one.isScript ? [one.url] : [])))) {
       const answer = await fetch(script, { headers: { 'accept-encoding': 'gzip' } })
       bytes += Number(answer.headers.get('content-length') ?? 0)
       await answer.arrayBuffer()
     }
-    return bytes
+    return { bytes, requests: requests.length }
   }
+  // The strip shows this when the stream of events is open, which is the last request of a page.
+  const isLive = () => page.getByRole('contentinfo').getByText('Live', { exact: true }).waitFor()
   try {
-    await page.goto(`${url}/auth/login`)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-    const signIn = await sent()
+    const signIn = await cost('/auth/login', async () => {
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+      await page.waitForLoadState('networkidle')
+    })
     await page.getByLabel('Email').fill(admin.email)
     await page.getByLabel('Password', { exact: true }).fill(admin.password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL((to) => to.pathname === '/')
-    // Scripts that the overview is still fetching count for the overview.
-    await page.goto('about:blank')
-    scripts.clear()
-    await page.goto(`${url}/infra/servers`)
-    await page.getByRole('row').nth(3).waitFor()
-    return { signIn, servers: await sent() }
+    const servers = await cost('/infra/servers', () => Promise.all([page.getByRole('row').nth(3).waitFor(), isLive()]))
+    const createCluster = await cost('/infra/clusters/create', () => Promise.all([page.getByLabel('Name').first().waitFor(), isLive()]))
+    return { signIn, servers, createCluster }
   } finally {
-    await browser.close()
+    await page.close()
   }
 }

@@ -14,7 +14,7 @@ import { serverAdd, serverConfirm, serverList } from '#contract/servers/servers.
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { browserBudgets } from './browser.ts'
-import { consoleBytes } from './console.ts'
+import { launch, pageBudgets, pageCosts } from './console.ts'
 import { control, freePort, run, scratch, usage } from '../processes.ts'
 
 const { values: options, positionals: parts } = parseArgs({
@@ -147,9 +147,18 @@ if (wanted('api') || wanted('console')) {
       say('  memory of the program after it', `${after.memoryMiB.toFixed(0)} MiB`)
     }
     if (wanted('console')) {
-      const { signIn, servers } = await consoleBytes(url, admin)
-      say('console JavaScript on sign-in, gzip', `${(signIn / 1000).toFixed(1)} KB`, 'at most 120 KB')
-      say('console JavaScript up to and on the server list, gzip', `${(servers / 1000).toFixed(1)} KB`, 'at most 180 KB')
+      const browser = await launch()
+      const costs = await pageCosts(browser, url, admin)
+      await browser.close()
+      for (const [key, what] of [
+        ['signIn', 'sign-in'],
+        ['servers', 'server list'],
+        ['createCluster', 'create cluster'],
+      ] as const) {
+        const { bytes, requests } = pageBudgets[key]
+        say(`${what}: JavaScript, gzip`, `${(costs[key].bytes / 1000).toFixed(1)} KB`, `at most ${bytes / 1000} KB`)
+        say(`${what}: requests`, String(costs[key].requests), `at most ${requests}`)
+      }
     }
   } finally {
     await program.stop()

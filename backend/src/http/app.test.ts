@@ -417,7 +417,7 @@ test('the console is served from a fixed list of files, compressed if the browse
     prepare: ({ config }) => {
       const folder = path.join(config.dataFolder, 'console')
       mkdirSync(path.join(folder, 'assets'), { recursive: true })
-      writeFileSync(path.join(folder, 'index.html'), '<meta name="csp-nonce" content="__NONCE__">')
+      writeFileSync(path.join(folder, 'index.html'), '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">')
       writeFileSync(path.join(folder, 'build.json'), '{"reporting_origin":"https://reports.example.com"}')
       writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
       writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
@@ -431,6 +431,7 @@ test('the console is served from a fixed list of files, compressed if the browse
     const nonce = /content="([^"]+)"/.exec(page.body)![1]!
     expect(page.headers['content-security-policy']).toContain(`style-src 'self' 'nonce-${nonce}'`)
     expect(page.headers['content-security-policy']).toContain("connect-src 'self' https://reports.example.com")
+    expect(page.body).toMatch(/<meta name="last-event" content="\d+">/)
     return nonce
   })
   expect(new Set(nonces).size).toBe(3)

@@ -30,6 +30,8 @@ export interface AppParts extends Platform {
   /** Folder of the console's build, and the CLI's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
+  /** Number of the newest event. Pages read the events after it, so that they needn't fetch again what they have fetched meanwhile. */
+  readonly lastEvent: () => number | undefined
   readonly limits?: Limits | undefined
   /** Each domain's routes. */
   readonly routes: readonly ((app: FastifyInstance) => void)[]
@@ -163,7 +165,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
   // Any other path is a page of the console.
-  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply))
+  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, parts.lastEvent()))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
   // Ends streams after changes without a notification: a reduced role, an idle session, a lost notification.

@@ -31,6 +31,7 @@ const types: Record<string, string> = {
 /** A file that the build writes for the server. It is never served. */
 const buildFile = 'build.json'
 const noncePlaceholder = '__NONCE__'
+const eventPlaceholder = '__LAST_EVENT__'
 
 const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined)
 
@@ -64,14 +65,14 @@ export function consoleFiles(folder: string, cliFile: string) {
     /** Files by path, such as `/assets/index-abc.js`. */
     files,
     reporting,
-    sendIndex(reply: FastifyReply): FastifyReply {
+    sendIndex(reply: FastifyReply, lastEvent: number | undefined): FastifyReply {
       if (index === undefined) throw new Problem('not_found', 'The console has not been built: npm run build')
       const nonce = randomBytes(16).toString('base64url')
       return reply
         .header('content-security-policy', contentPolicy(reporting, nonce))
         .header('cache-control', 'no-cache')
         .type(types['.html']!)
-        .send(index.replaceAll(noncePlaceholder, nonce))
+        .send(index.replaceAll(noncePlaceholder, nonce).replace(eventPlaceholder, String(lastEvent ?? '')))
     },
   }
 }

@@ -16,6 +16,9 @@ const mostPauseMs = 4_000
 /** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
 
+/** Id of the newest event when the server sent this page: whatever the page fetches is at least as new. Null in development. */
+const eventOfPage = /^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null
+
 /** Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live. */
 type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
 
@@ -35,7 +38,7 @@ export function followEvents(client: QueryClient): () => void {
   // A BroadcastChannel has no target origin: its messages never leave our origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const pass = (passed: Passed) => channel?.postMessage(passed)
-  let lastId: string | null = null
+  let lastId = eventOfPage
   let leading = false
   let gathered = new Map<EventKind, Set<string>>()
   let timer = 0

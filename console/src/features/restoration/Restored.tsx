@@ -1,11 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Answer } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import { canResumeCluster, clusterResume, type HeldCluster, operationResume, restorationGet } from '#contract/restoration.ts'
+import { canResumeCluster, clusterResume, type HeldCluster, operationResume, type restorationGet } from '#contract/restoration.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
-import { query, queryClient } from '../../api/query.ts'
+import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
@@ -16,9 +16,9 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './Restored.module.css'
 
-/** Poll interval in ms. Steelyard contacts servers in the background. */
-const againMs = 5_000
 const shownFirst = 4
+
+type Restoration = Answer<typeof restorationGet>
 
 const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
 
@@ -36,11 +36,9 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
 }
 
 /** Banner on every page while clusters or operations are on hold after a restore, with buttons to resume them. */
-export default function Restored() {
-  const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? againMs : false) })
+export default function Restored({ of }: { of: Restoration & { restored: object } }) {
   const [all, setAll] = useState(false)
-  if (!data?.restored) return null
-  const { restored, clusters, operations } = data
+  const { restored, clusters, operations } = of
   const refresh = () => queryClient.invalidateQueries()
   const resumeCluster = (c: HeldCluster) =>
     confirm({

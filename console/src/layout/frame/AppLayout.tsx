@@ -1,8 +1,9 @@
-import { QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { restorationGet } from '#contract/restoration.ts'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
-import { queryClient } from '../../api/query.ts'
+import { query, queryClient } from '../../api/query.ts'
 import { onceOpened } from '../../lib/code.tsx'
 import { whenPageShown } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
@@ -50,9 +51,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
         <Header />
         <main id="content" className={css['content']} tabIndex={-1}>
           <SessionBand />
-          <Suspense fallback={null}>
-            <Restored />
-          </Suspense>
+          <RestoredBand />
           {children}
         </main>
       </div>
@@ -72,6 +71,19 @@ function ThemeOfUser() {
     if ((chosen === 'dark' || chosen === 'light') && !hasThemeHere()) setTheme(chosen)
   }, [chosen])
   return null
+}
+
+/** Poll interval in ms while something is on hold after a restore. Steelyard contacts servers in the background. */
+const restoredMs = 5_000
+
+function RestoredBand() {
+  const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? restoredMs : false) })
+  if (!data?.restored) return null
+  return (
+    <Suspense fallback={null}>
+      <Restored of={{ ...data, restored: data.restored }} />
+    </Suspense>
+  )
 }
 
 function PaletteHost() {
