@@ -31,7 +31,7 @@ function wallNow(): number {
 
 /**
  * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything.
- * A start time in the future was written before the clock was set back. Time is then counted from that jump, or is 0 without a known jump.
+ * If `since` is in the future, the clock was set back after `since` was stored: the time since that jump then counts, or 0 if no jump is known.
  */
 export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: Date | number): number {
   const start = Number(since)

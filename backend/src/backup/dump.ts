@@ -15,7 +15,7 @@ export interface DumpCount {
   tables: number
   rows: number
   files: number
-  /** Number of clusters without an escrow file in this data folder, because a process with another data folder created them. */
+  /** Number of clusters that have no escrow file in this data folder: a process with another data folder created these clusters. */
   clustersWithoutEscrow: number
 }
 
@@ -25,11 +25,11 @@ interface DumpParts {
   readonly version: string
 }
 
-/** Session settings: the text of values doesn't depend on the server's configuration, and there are no timeouts. */
+/** Session settings: no timeouts, and a fixed text format of values, whatever the PostgreSQL server's configuration. */
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 
-/** Only Steelyard's own tables: extensions create their tables again. */
+/** Leaves out the tables of PostgreSQL extensions: `create extension` creates them during a restore. */
 const askTables = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> 'migration'
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')

@@ -12,7 +12,7 @@ import { BackupRefused } from './sealed.ts'
 export type SavedFile = Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer }
 
 const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join(config.dataFolder, 'escrow')
-/** Escrow files are named `<cluster id>.bin`. Files with other names are neither read nor written, so that no name leads out of the folder. */
+/** Escrow files are named `<cluster id>.bin`. Files with other names are neither read nor written, so that no name can be a path to another folder. */
 const isEscrowName = (name: string): boolean => /^[0-9a-f-]{36}\.bin$/.test(name)
 
 /** Escrow files never change after they are written, so reading them one after another gives a consistent copy. */
@@ -48,7 +48,7 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
     throw new BackupRefused(`Another escrow file of the same cluster exists at ${target}: move it away, or set STEELYARD_DATA to another folder`)
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
-  // The key file may also contain keys that were added after the backup.
+  // An existing key file is kept if it has all keys of the backup, even if it also has newer ones.
   if (needed.ids.every((id) => held.get(id))) return false
   throw new BackupRefused(`Another key file exists at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
 }

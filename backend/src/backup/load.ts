@@ -124,7 +124,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
       for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
     },
     async table({ name, columns }, rows) {
-      // The backup contains the current state of the rows that the migrations insert.
+      // Deletes the rows that the migrations inserted: the backup contains these rows too, in their newer state.
       await client.query(`delete from ${quote(name)}`)
       return fill(client, `copy ${quote(name)} (${columns.map(quote).join(', ')}) from stdin`, rows)
     },
@@ -137,7 +137,7 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
 
 async function fill(client: PoolClient, text: string, rows: AsyncIterable<Buffer>): Promise<number> {
   const stream = client.query(copyFrom(text))
-  // Added early, so that the rejection is handled even if the database refuses the COPY while rows are still being read.
+  // The handler is added before the loop, because the database may refuse the COPY while rows are still being read.
   const over = finished(stream)
   over.catch(() => undefined)
   try {

@@ -14,7 +14,7 @@ export interface Manifest {
 }
 /** Rows of a table in PostgreSQL's text format, one per line. */
 export type TablePart = { readonly part: 'table'; readonly name: string; readonly columns: readonly string[] }
-/** A file; `name` has no folder. */
+/** A file. `name` is its name without a folder. */
 export type FilePart = { readonly part: 'file'; readonly kind: 'key' | 'escrow'; readonly name: string }
 /** A sequence with its last value. */
 type SequencePart = { readonly part: 'sequence'; readonly name: string; readonly last: string }

@@ -21,7 +21,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     [madeAt, now],
   )
 
-  // Also replaces holds from an earlier restore, if the backup was made before all of them were resumed.
+  // The backup may contain holds of an earlier restore. They are deleted, and everything is held again.
   await run('delete from hold')
   const clusters = await run(`insert into hold (subject, kind, id) select id, 'cluster', id from cluster where deleted_at is null`)
   await run(`insert into hold (subject, kind, id)
@@ -48,7 +48,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // A server's state is unknown until it is contacted. The update replaces the transaction ids in the rows, which may be too high for this database.
+  // A server's state is unknown until its first contact. Every row is updated, because the stored transaction ids may be too high for this database.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
@@ -57,7 +57,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update subnet_assignment set used = null')
   await run('delete from subnet_use')
 
-  // Otherwise sessions that ended and tokens that were used after the backup would be valid again.
+  // All sessions end: otherwise sessions that ended and tokens that were used after the backup would be valid again.
   await run('delete from session')
   await run('update publication set last_event = last_event + $1', [skippedEvents])
   return { clusters, operations }

@@ -45,7 +45,7 @@ export async function writeBackup(
     }
     const contents = await check(making, passphrase, known)
     signal.throwIfAborted()
-    // `link` fails if a file of that name exists, even if it was created meanwhile.
+    // `link` fails if a file of that name exists, even one that was created during the backup.
     await link(making, file)
     await syncFolder(path.dirname(file))
     return { contents, bytes }

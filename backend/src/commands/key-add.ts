@@ -1,4 +1,4 @@
-/** `key add`: adds a new current key to the key file. The next start rewraps all secrets; then older lines may be removed. */
+/** `key add`: adds a new current key to the key file. The next start encrypts all data keys with the new key. After that, older keys may be removed. */
 import { addKey, readKeyFile } from '../vault/key-file.ts'
 import { withSettings } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'

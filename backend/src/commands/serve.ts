@@ -64,7 +64,7 @@ async function firstUser({ config, log }: Platform, { users }: Domains): Promise
   }
 }
 
-/** The address for the browser; for a wildcard address, the machine's own address. */
+/** The URL to open in a browser. If the program listens on all addresses, the URL has the loopback address. */
 function addressOf(config: Config, app: FastifyInstance): string {
   const bound = app.server.address()
   const port = typeof bound === 'object' && bound ? bound.port : config.port

@@ -39,14 +39,14 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     connectionTimeoutMillis: 5000,
     // A statement that exceeds the time limit of a request counts as stuck. Statements of the engine and of migrations are short too.
     statement_timeout: 25_000,
-    // A process that hangs inside a transaction keeps its row locks. They are released after this time, when its lease expires too.
+    // A process that hangs inside a transaction keeps its row locks until this time is over. Its lease expires after about the same time.
     idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
-  // If a checked-out connection ends between two queries, it emits only this event. The error is reported by the next query, which fails.
+  // Ignores the error event of a checked-out connection that ends between two queries: its next query fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const connecting = async () => {
     try {
@@ -98,12 +98,12 @@ export function isDatabaseGone(error: unknown): boolean {
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
 
-/** Errors of connecting to the database. Without this mark they look like socket errors of a dialled server. */
+/** Errors that occurred while connecting to the database. Only this set distinguishes them from socket errors of connections to servers. */
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error only means that the database was unavailable: the work is then retried later. Unlike
- * `isDatabaseGone`, which accepts any refused connection, this works for errors from any source.
+ * Whether an error only means that the database was unavailable, so that the work is retried later. Use this for errors from any source;
+ * `isDatabaseGone` also returns true for refused connections to machines.
  */
 export const lostDatabase = (error: unknown): boolean =>
   error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))

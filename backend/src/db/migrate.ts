@@ -9,7 +9,7 @@ import type { Pool, PoolClient } from 'pg'
 import { Refusal } from '../refusal.ts'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
-/** An arbitrary lock number: two processes that start at once wait for each other here. */
+/** Arbitrary number of the lock that lets only one process migrate at a time. */
 export const migrationLock = 7_219_004_113
 /** The oldest PostgreSQL version that is tested. */
 const oldestServer = 150_000

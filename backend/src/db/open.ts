@@ -19,7 +19,7 @@ interface OpenOptions {
   readonly config: Config
   readonly machine: Machine
   readonly log: Log
-  /** Whether another Steelyard may be running: a short command then uses its server. `serve` refuses to run. */
+  /** Whether another Steelyard may be running. True for short commands, which then use the other's PostgreSQL; false for `serve`, which then fails. */
   readonly beside?: boolean
   /** How long to wait for an external database. */
   readonly waitMs?: number

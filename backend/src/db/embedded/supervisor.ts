@@ -37,7 +37,7 @@ const startTimeoutMs = 90_000
 /** How often to check that the server answers, and that its process exists. */
 const checkMs = 1_000
 const lifeCheckMs = 100
-/** How often to check whether a starting server answers. Each check costs the server a process. */
+/** How often to check whether a starting server answers. PostgreSQL starts a process for each check. */
 const answerCheckMs = 40
 /** How long to wait for a fast shutdown before requesting an immediate one. The checkpoint takes long on a busy disk. */
 const fastStopMs = 20_000

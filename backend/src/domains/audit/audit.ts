@@ -19,7 +19,7 @@ export type ChainVerdict =
       readonly ok: true
       readonly entries: number
       readonly head: ChainHead
-      /** Number of older entries, whose hashes have no key. */
+      /** Number of older entries, whose hashes were computed without a key. */
       readonly unkeyed: number
     }
   /** `seq`: number of the first wrong entry. `reason`: the rest of a sentence that begins with "Entry 4". */

@@ -96,7 +96,7 @@ const shownOne = async (parts: ClusterParts, id: string): Promise<Cluster> => (a
 
 const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
-/** Checks and records a download of credentials. */
+/** Creates a file with credentials if the cluster's state allows it, and records the download in the audit log. */
 async function download(
   { db, clock, record }: ClusterParts,
   caller: UserCaller,
@@ -131,7 +131,7 @@ const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string)
 const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'talosconfig', async (row) => {
     const credentials = await parts.secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-    // The file names no nodes, like one that Talos generates. If it named them, `talosctl reset` without `--nodes` would reset the whole cluster.
+    // The file lists no nodes, just as a talosconfig that Talos generates. If it listed them, `talosctl reset` without `--nodes` would reset the whole cluster.
     return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(parts, id) })
   })
 

@@ -28,7 +28,7 @@ export const clusterKeySecret = (key: { address: string; privateKeyHex: string }
   },
 })
 
-/** A binding can be revoked while certificates are still valid. Membership of `system:masters` can't be revoked. */
+/** The binding that gives operators access. Deleting it revokes access before their certificates expire; for `system:masters` nothing can. */
 export const operatorBinding = () => ({
   path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/steelyard-operators',
   object: {

@@ -17,7 +17,7 @@ import type { Subnets } from '../subnets/subnets.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
-/** What the shared parts in `core.ts` use. */
+/** Dependencies of the functions in `core.ts`. */
 export interface CoreParts extends Platform {
   readonly operations: Operations
   readonly servers: ForClusters

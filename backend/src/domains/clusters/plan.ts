@@ -32,7 +32,7 @@ const stepsOf = (server: PlannedServer, places: readonly Place[]): PlannedStep[]
 
 const inOrder = (servers: readonly PlannedServer[]) => [...servers.filter((s) => s.role === 'control_plane'), ...servers.filter((s) => s.role === 'worker')]
 
-/** Creation: control planes first, because workers get their configuration after a control plane answers. */
+/** The steps of a creation: control planes first, because workers get their configuration after a control plane answers. */
 export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] {
   const of = (role: ClusterRole) => servers.filter((s) => s.role === role).flatMap((s) => stepsOf(s, placesOf(role)))
   return [whole('secrets'), ...of('control_plane'), whole('bootstrap'), whole('control-plane'), ...of('worker'), whole('nodes'), whole('key'), whole('access')]
@@ -43,7 +43,7 @@ export function replacementSteps(leavers: readonly PlannedServer[], servers: rea
   return [...leavers.flatMap((s) => stepsOf(s, leavingWithAll)), ...creationSteps(servers)]
 }
 
-/** Deletion: workers first, then control planes one by one. A forced deletion contacts no server. */
+/** The steps of a deletion: workers first, then control planes one by one. A forced deletion contacts no server. */
 export function deletionSteps(servers: readonly PlannedServer[], forced: boolean): PlannedStep[] {
   if (forced) return [whole('forget')]
   return [
@@ -54,7 +54,7 @@ export function deletionSteps(servers: readonly PlannedServer[], forced: boolean
   ]
 }
 
-/** A single server leaves its cluster. `unwise`: a warning about the remaining control planes. */
+/** The steps by which a single server leaves its cluster. `unwise`: a warning about the remaining control planes. */
 export const resetSteps = (server: PlannedServer, unwise: string | null): PlannedStep[] =>
   stepsOf(
     server,

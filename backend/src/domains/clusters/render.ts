@@ -89,7 +89,7 @@ export async function storeConfig({ clock, secrets }: CoreParts, tx: Tx, cluster
   return store.putConfig(tx, { cluster_id: clusterId, node_id: nodeId, sealed, hash, created_at: new Date(clock.now()) })
 }
 
-/** Throws if the patches don't give a valid configuration, which means that the patches have changed since the creation checked them. */
+/** Renders and stores the next generation. Throws if patches that were changed after the creation's check make the configuration invalid. */
 async function renderNext(parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> {
   const from = await generated(parts, tx, clusterId, nodeId)
   if (!from) return null

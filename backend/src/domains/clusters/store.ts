@@ -166,7 +166,7 @@ export const members = (on: On, clusterId: string, only?: readonly string[]): Pr
   return (only ? all.where('node_id', 'in', only) : all).orderBy('role').orderBy('position').execute()
 }
 
-/** Servers that are joining or leaving their clusters. */
+/** Ids of the servers that are joining or leaving the cluster. */
 export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string }[]> =>
   on
     .selectFrom('cluster_server')

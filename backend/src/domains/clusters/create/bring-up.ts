@@ -140,7 +140,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   if (fresh.length > 0) {
     await write(turn, async (tx) => {
       const now = new Map((await store.members(tx, state.row.id)).map((m) => [m.node_id, m]))
-      // A server that has failed since it was read stays failed until a user acts.
+      // Skips servers that have failed since they were read: a failed server stays failed until a user acts.
       for (const m of fresh.filter((read) => now.get(read.node_id)?.failed_at === null)) {
         await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: nowOf(turn), at: 'join', at_since: m.at === 'join' ? m.at_since : nowOf(turn) })
         await parts.servers.markReady(tx, system, m.node_id)

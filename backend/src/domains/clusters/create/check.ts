@@ -160,7 +160,7 @@ const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer)
 
 type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
-/** Completes a requested Talos or Kubernetes version to a pair of both. Without a requested version, returns the newest pair. */
+/** A supported pair of Talos and Kubernetes versions that fits the requested version; the newest pair if none is requested. */
 function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
   const pairs = versions.pairs()
   const talos = talos_version && talosTag(talos_version)
@@ -322,7 +322,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** Warns if the endpoint is the address of a single server: the endpoint fails with that server, or with its DHCP lease unless a patch configures the link. */
+/** The warning for an endpoint that is a single server's address. `patch`: may configure the address statically; otherwise it depends on a DHCP lease. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls =

@@ -97,7 +97,7 @@ export const replaceServer = (
       operationId: operation.id,
       servers: [{ node_id: by, role: old.role, installDisk: disk }],
     })
-    // The new server was in this cluster before. Its old row is deleted, because the server no longer has that configuration.
+    // If the new server was in this cluster before, its old row is deleted: the server no longer has the configuration from that time.
     if (before) await store.dropMember(tx, id, by)
     await store.insertMembers(tx, [fresh])
     await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })

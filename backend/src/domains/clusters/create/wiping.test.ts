@@ -69,7 +69,7 @@ test('a disk that got content after it was selected is not wiped; a retry requir
   expect(end.reason).toContain('Nothing was wiped')
   expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-  // A retry would fail the same way, so it is refused with the disk to confirm.
+  // A retry would fail the same way. It is refused, and the error names the disk to confirm.
   const retry = (confirmed_disks: readonly ConfirmedDisk[]) =>
     admin.call(operationRetry, { params: { id: operation.id }, body: { confirmed_disks: [...confirmed_disks] } })
   expect((await retry([])).problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it holds ext4 "data"') as string })

@@ -82,7 +82,7 @@ describe.concurrent('leaving a cluster', () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
-    // The test claims the cluster and doesn't run it, as if the reconciler were busy with other clusters.
+    // The test claims the cluster in the queue but doesn't reconcile it, as if the reconciler were busy with other clusters.
     const held = (await world.until(
       () => claimNow(engine, clusterQueue, cluster.id),
       (taken) => taken !== undefined,

@@ -26,7 +26,7 @@ async function giveConfiguration(client: TalosClient, turn: MemberTurn, yaml: st
   return problem
 }
 
-/** A permanent refusal fails the server. Other errors are retried after the server's state was read again. */
+/** Marks the server as failed if it refuses the configuration permanently. Other errors are retried after the server's state was read again. */
 async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<Outcome> {
   const { job, m } = turn
   if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented'))

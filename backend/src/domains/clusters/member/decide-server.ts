@@ -215,7 +215,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
   if (stage !== 'maintenance') return wait('install', `Applying its configuration: ${stage}`)
-  // If it is unknown whether the server accepted the configuration, send the same bytes again. If accepted, the installation failed or hasn't started.
+  // Unknown whether the server accepted the configuration (`sent_at` is null): send the same bytes again.
   if (server.sent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (isSettled) {
     if (server.sends < mostSends)
@@ -250,7 +250,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`)
   const isStarted = hasStarted(server.role, seen)
-  // A Talos without a disk starts no services, neither before an installation nor after it skipped one. Only `isInstallSkipped` tells these apart.
+  // Talos that runs from memory starts no services, whether it is about to install or has skipped the installation: `isInstallSkipped` is the difference.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',

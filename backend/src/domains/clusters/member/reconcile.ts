@@ -19,7 +19,7 @@ import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
 import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 
-/** Interval in ms while joining. Kubernetes reports the result; the server is queried only for problems. */
+/** Interval of queries, in ms, while a server joins Kubernetes. These queries only find problems: Kubernetes reports when the server is Ready. */
 const joiningMs = 3_000
 
 export function memberReconciler(parts: ClusterParts): Reconciler {

@@ -77,7 +77,7 @@ export function note(turn: MemberTurn, at: Place, shown: Shown, change: MemberCh
   return job.fence.write(async (tx) => {
     const now = await holdMember(tx, m)
     if (!now) return false
-    // If the configuration is sent again, the server was in maintenance right before.
+    // Updates the server's status: `ready` when it runs its configuration, `maintenance` when the configuration is sent again.
     if (change.secured_at || change.sends !== undefined) await parts.servers.noteRunning(tx, m.node_id, Boolean(change.secured_at))
     if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
     const isJoined = at === 'join' && now.node_ready_at !== null

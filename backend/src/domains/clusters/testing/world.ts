@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../../testing/postgres.ts'
 export interface ClusterWorld {
   readonly backend: Backend
   readonly simulator: Simulator
-  /** Stops the backend's reconcilers and contacts. The simulated servers continue. */
+  /** Stops the backend's reconcilers and its queries of servers. The simulated servers continue. */
   halt(): Promise<void>
   readonly admin: SignedIn
   readonly datacenterId: string
@@ -55,7 +55,7 @@ export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void
   const running = new Set<Promise<void>>()
   let last = Date.now()
   const tick = async (): Promise<void> => {
-    // Advanced by the elapsed time and not set, so that a test can move the clock forward as well.
+    // The clock is advanced by the elapsed time instead of being set, so that a test can move it forward as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now

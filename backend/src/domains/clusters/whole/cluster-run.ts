@@ -1,5 +1,5 @@
 /**
- * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that require an unchanged wanted state. A reconciler's fence
+ * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that require an unchanged wanted state. A reconciler's claim
  * excludes other processes but not API calls. So each write also locks the cluster's row, as API calls do, and compares the wanted state with the one it read.
  */
 import { hasEnded, type Step } from '#contract/operations.ts'

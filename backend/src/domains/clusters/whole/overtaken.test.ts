@@ -11,7 +11,7 @@ import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { clusterRow, overtake, serverRow } from '../testing/overtake.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// A run has read the wanted state, a call commits, then the run writes. The tests run one after another, because each holds row locks.
+// A reconciler reads the wanted state, an API call changes it, then the reconciler writes. The tests run one by one, because each holds row locks.
 const world = await clusterWorld({ servers: 40, seed: 'overtaken' })
 const { admin } = world
 const { engine, db } = world.backend.platform
@@ -21,7 +21,7 @@ const ready = async (nodes: readonly Server[]) => {
   expect((await world.ended(operation.id)).status).toBe('done')
   return cluster
 }
-/** Claims an object as soon as no run has it. The object stays claimed until the test runs it. */
+/** Claims an object in the queue as soon as no reconciler works on it. The object stays claimed until the test reconciles it. */
 const held = async (queue: string, key: string): Promise<Taken> =>
   (await world.until(
     () => claimNow(engine, queue, key),

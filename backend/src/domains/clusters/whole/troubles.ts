@@ -1,4 +1,4 @@
-/** Shows repeated failures outside of any operation on the cluster itself, and not only in the log. */
+/** Shows repeated failures of reconcilers at their cluster, even if no operation is running, so that they are not only in the log. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'

@@ -68,7 +68,7 @@ export async function removeGone(turn: ClusterTurn): Promise<string | null> {
   const { parts, job, state } = turn
   if (state.row.control_plane_at === null) return null
   const leavers = state.members.filter((m) => m.wanted === 'released')
-  // A server with its own operation removes itself. A replaced server may have joined etcd without Steelyard noticing.
+  // Servers with their own operation are removed by their own reconciler. A replaced server may have joined etcd without Steelyard noticing.
   for (const m of leavers.filter((one) => one.released_at === null && one.operation_id === null && one.send_intent_at !== null)) {
     const inEtcd = await removeFromEtcd(parts, job, state, m, { onlyDead: true })
     if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`
