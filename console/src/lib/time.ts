@@ -2,6 +2,29 @@
 
 const two = (n: number) => String(n).padStart(2, '0')
 
+/** Each formatter is made once: making one takes far longer than using it, and a list shows a thousand times. */
+const once = <Key extends string | void>(make: (key: Key) => Intl.DateTimeFormat) => {
+  const made = new Map<Key, Intl.DateTimeFormat>()
+  return (key: Key): Intl.DateTimeFormat => {
+    const formatter = made.get(key) ?? make(key)
+    made.set(key, formatter)
+    return formatter
+  }
+}
+const inShort = once((part: 'month' | 'weekday') => new Intl.DateTimeFormat('en', { [part]: 'short' }))
+const inFull = once(
+  () =>
+    new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'long',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      timeZoneName: 'short',
+    }),
+)
+
 /** "14:07:32", local. */
 export function clock(iso: string): string {
   const d = new Date(iso)
@@ -14,22 +37,13 @@ export function moment(iso: string, now = Date.now()): string {
   const today = new Date(now)
   const hm = `${two(d.getHours())}:${two(d.getMinutes())}`
   if (d.toDateString() === today.toDateString()) return hm
-  const month = d.toLocaleString('en', { month: 'short' })
-  if (Math.abs(now - d.getTime()) < 6.5 * 86_400_000) return `${d.toLocaleString('en', { weekday: 'short' })} ${hm}`
+  const month = inShort('month').format(d)
+  if (Math.abs(now - d.getTime()) < 6.5 * 86_400_000) return `${inShort('weekday').format(d)} ${hm}`
   return d.getFullYear() === today.getFullYear() ? `${d.getDate()} ${month}` : `${d.getDate()} ${month} ${d.getFullYear()}`
 }
 
 /** "20 November 2026, 14:07:32 CET", for tooltips. */
-export const exact = (iso: string): string =>
-  new Date(iso).toLocaleString('en-GB', {
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    timeZoneName: 'short',
-  })
+export const exact = (iso: string): string => inFull().format(new Date(iso))
 
 /** "18 s", "9 min 16 s", "2 h 5 min", "3 d 4 h". Never negative. */
 export function duration(ms: number): string {

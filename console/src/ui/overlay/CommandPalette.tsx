@@ -71,15 +71,17 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setAt(flat.length === 0 ? null : (Math.max(current, step > 0 ? -1 : 0) + step + flat.length) % flat.length)
+    else if (event.key === 'Tab') event.preventDefault()
     else if (event.key === 'Enter' && !event.nativeEvent.isComposing) pick(flat[current])
     else return
     event.preventDefault()
   }
   return (
-    <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
+    // Not modal for Radix, which would restyle every element of the page: the scrim covers the page, and Tab stays in the field.
+    <Dialog.Root modal={false} open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className={css['scrim']} />
-        <Dialog.Content className={css['palette']} aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
+        <div className={css['scrim']} aria-hidden="true" />
+        <Dialog.Content className={css['palette']} aria-modal="true" aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
           <Dialog.Title className="sr">Search and commands</Dialog.Title>
           <label className={css['in']}>
             <Icon name="search" />

@@ -14,8 +14,10 @@ export interface MenuChoice extends Action {
 }
 export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
 
-const loadView = () => import('./MenuView.tsx')
-const View = onceOpened(loadView)
+export const loadMenu = () => import('./MenuView.tsx')
+/** Loads the menu's code before it is needed. A failure is ignored here: the error shows when the menu renders. */
+export const preloadMenu = () => void loadMenu().catch(() => undefined)
+const View = onceOpened(loadMenu)
 
 type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
 
@@ -34,13 +36,11 @@ export function Menu({ label, trigger, items, align = 'end' }: MenuProps) {
   const [open, setOpen] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)
   const given = trigger.props
-  // A failure to load is ignored here: the error shows when the menu renders.
-  const near = () => void loadView().catch(() => undefined)
   const button = cloneElement(trigger, {
     'aria-haspopup': 'menu',
     'aria-expanded': open,
-    onPointerEnter: after(given.onPointerEnter, near),
-    onFocus: after(given.onFocus, near),
+    onPointerEnter: after(given.onPointerEnter, preloadMenu),
+    onFocus: after(given.onFocus, preloadMenu),
     onClick: after(given.onClick, (event) => {
       event.stopPropagation()
       setOpen(!open)

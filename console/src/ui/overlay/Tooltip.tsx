@@ -1,4 +1,4 @@
-import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import css from './Tooltip.module.css'
 
 type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
@@ -11,47 +11,56 @@ export const after =
     then(event)
   }
 
-/**
- * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
- * `delay` in ms: 0 for help icons. Without a text, renders only the child.
- */
-export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
+/** A tooltip that handlers show and hide. `id` is set while it is shown, for `aria-describedby`; `bubble` renders it, with another text if given. */
+export function useTip() {
   const id = useId()
-  const [at, setAt] = useState<DOMRect | null>(null)
+  const [shown, setShown] = useState<{ at: DOMRect; text: ReactNode } | null>(null)
   const timer = useRef(0)
-  const show = (target: HTMLElement, wait: number) => {
-    if (text === null) return
+  const stay = useCallback(() => clearTimeout(timer.current), [])
+  /** `wait` in ms. */
+  const show = useCallback((target: HTMLElement, text: ReactNode, wait: number) => {
     clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => target.isConnected && setAt(target.getBoundingClientRect()), wait)
-  }
-  const hide = () => {
+    timer.current = window.setTimeout(() => target.isConnected && setShown({ at: target.getBoundingClientRect(), text }), wait)
+  }, [])
+  const hide = useCallback(() => {
     clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => setAt(null), 60)
-  }
-  useEffect(() => () => clearTimeout(timer.current), [timer])
+    timer.current = window.setTimeout(() => setShown(null), 60)
+  }, [])
+  useEffect(() => stay, [stay])
   useEffect(() => {
-    if (at === null) return undefined
-    const close = () => setAt(null)
+    if (shown === null) return undefined
+    const close = () => setShown(null)
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && close()
     const ended = new AbortController()
     document.addEventListener('keydown', onKey, { signal: ended.signal })
     document.addEventListener('scroll', close, { capture: true, signal: ended.signal })
     return () => ended.abort()
-  }, [at])
+  }, [shown])
+  const bubble = (text = shown?.text) => shown && <Bubble id={id} at={shown.at} text={text} onEnter={stay} onLeave={hide} />
+  return { id: shown === null ? undefined : id, show, hide, bubble }
+}
+
+/**
+ * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
+ * `delay` in ms: 0 for help icons. Without a text, renders only the child.
+ */
+export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
+  const tip = useTip()
+  const show = (target: HTMLElement, wait: number) => text !== null && tip.show(target, text, wait)
   const given = children.props
   const child = cloneElement(children, {
-    'aria-describedby': at === null ? given['aria-describedby'] : id,
+    'aria-describedby': tip.id ?? given['aria-describedby'],
     onPointerEnter: after(given.onPointerEnter, (event) => event.pointerType !== 'touch' && show(event.currentTarget, delay)),
-    onPointerLeave: after(given.onPointerLeave, hide),
+    onPointerLeave: after(given.onPointerLeave, tip.hide),
     onFocus: after(given.onFocus, ({ currentTarget }) => currentTarget.matches(':focus-visible') && show(currentTarget, 0)),
-    onBlur: after(given.onBlur, hide),
+    onBlur: after(given.onBlur, tip.hide),
     // Touch has no hover: touching a disabled control shows its reason.
-    onClick: after(given.onClick, (event) => (given['aria-disabled'] === true ? show(event.currentTarget, 0) : hide())),
+    onClick: after(given.onClick, (event) => (given['aria-disabled'] === true ? show(event.currentTarget, 0) : tip.hide())),
   })
   return (
     <>
       {child}
-      {at && text !== null && <Bubble id={id} at={at} text={text} onEnter={() => clearTimeout(timer.current)} onLeave={hide} />}
+      {text !== null && tip.bubble(text)}
     </>
   )
 }

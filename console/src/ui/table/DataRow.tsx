@@ -1,108 +1,104 @@
-import { memo, type MouseEvent, type ReactNode, Suspense, useRef } from 'react'
-import type { Action } from '../actions.ts'
-import { IconButton, IconLink } from '../inputs/Button.tsx'
+import { memo, type ReactNode, Suspense } from 'react'
+import buttons from '../inputs/Button.module.css'
+import fields from '../inputs/Field.module.css'
 import { cx } from '../cx.ts'
-import type { Column } from './DataTable.tsx'
+import { Icon } from '../pictures/Icon.tsx'
+import type { Column, WidthFrom } from './DataTable.tsx'
 import css from './DataTable.module.css'
-import { Checkbox } from '../inputs/Field.tsx'
-import { Menu } from '../overlay/Menu.tsx'
-import type { Selection } from './selection.ts'
 import { SkeletonRows } from '../feedback/States.tsx'
 
-const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
+/** What a control of a row does; the table's body handles the click. */
+export type Does = 'select' | 'menu' | 'detail'
+const does = (what: Does) => ({ 'data-does': what })
+/** React wants a handler for a controlled checkbox; the table's body selects the row at the click. */
+const onChange = () => undefined
 
 interface DataRowProps<Row> {
   row: Row
   index: number
   id: string
   cols: readonly Column<Row>[]
+  width: WidthFrom
   name: string
+  link: string | undefined
   /** The row's controls include an arrow link. */
   arrow: boolean
+  hasMenu: boolean
   /** Whether Tab moves the focus to this row. */
   isStop: boolean
   isOpen: boolean
-  /** Why the row is disabled. */
-  why: string | null
-  selection: Selection | undefined
-  /** Keys of the selectable rows, in order. */
-  selectable: readonly string[]
-  href: ((row: Row) => string) | undefined
-  actions: ((row: Row) => readonly Action[]) | undefined
+  isDisabled: boolean
+  /** Undefined in a table without selection. */
+  selected: boolean | undefined
   detail: ((row: Row) => ReactNode) | undefined
-  onActive: (index: number) => void
-  onOpen: (id: string) => void
   measure: (index: number, element: HTMLElement | null) => void
 }
 
-function DrawnRow<Row>(props: DataRowProps<Row>) {
-  const { row, index, id, cols, name, arrow, isStop, isOpen, why, selection, selectable, href, actions, detail, measure } = props
-  const shift = useRef(false)
-  const link = href?.(row)
-  const acts = actions?.(row) ?? []
-  const hasControls = actions !== undefined || arrow || detail !== undefined
-  const press = (event: MouseEvent<HTMLTableRowElement>) => {
-    if ((event.target as HTMLElement).closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
-    if (link === undefined) {
-      if (detail && event.button === 0) props.onOpen(id)
-    } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
-    else if (event.button === 0) event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
-  }
+function DrawnRow<Row>({ row, index, id, cols, width, name, link, arrow, hasMenu, isStop, isOpen, isDisabled, selected, detail, measure }: DataRowProps<Row>) {
+  const hasControls = hasMenu || arrow || detail !== undefined
+  const named = cols.findIndex((column) => column.card === 'name')
   return (
     <>
       <tr
         data-row={index}
-        data-selected={selection?.has(id) || undefined}
+        data-id={id}
+        data-selected={selected || undefined}
         aria-rowindex={index + 1}
-        className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], why !== null && css['off'])}
+        className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], isDisabled && css['off'])}
         tabIndex={isStop ? 0 : -1}
-        onFocus={(event) => event.target === event.currentTarget && props.onActive(index)}
-        onClick={press}
-        onAuxClick={press}
       >
-        {selection && (
+        {selected !== undefined && (
           <td className={css['sel']}>
-            <Checkbox
-              hideLabel
-              label={`Select ${name}`}
-              checked={selection.has(id)}
-              disabled={why !== null}
-              onShift={(held) => {
-                shift.current = held
-              }}
-              onChange={() => selection.toggle(id, shift.current ? selectable : null)}
+            <input
+              type="checkbox"
+              className={fields['mark']}
+              aria-label={`Select ${name}`}
+              checked={selected}
+              disabled={isDisabled}
+              onChange={onChange}
+              {...does('select')}
             />
           </td>
         )}
         {cols.map((column, c) => {
-          const first = column.card === 'name' || (c === 0 && !cols.some((other) => other.card === 'name'))
+          const first = c === Math.max(0, named)
           return (
             <td key={column.id} data-card={column.card} className={cx(column.numeric && css['r'], first && css['name'])}>
               {first && link !== undefined ? (
                 <a href={link} data-rowlink="" tabIndex={-1}>
-                  {column.cell(row)}
+                  {column.cell(row, width)}
                 </a>
               ) : (
-                column.cell(row)
+                column.cell(row, width)
               )}
             </td>
           )
         })}
         {hasControls && (
           <td className={css['acts']}>
-            {acts.length > 0 && <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />}
-            {link !== undefined && arrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
+            {hasMenu && (
+              <button type="button" className={buttons['icon']} aria-label={`Actions for ${name}`} aria-haspopup="menu" {...does('menu')}>
+                <Icon name="more" />
+              </button>
+            )}
+            {link !== undefined && arrow && (
+              <a className={buttons['icon']} href={link} aria-label={`Open ${name}`}>
+                <Icon name="arrow-right" />
+              </a>
+            )}
             {detail && (
-              <IconButton icon={isOpen ? 'chevron-up' : 'chevron-down'} label={`Details of ${name}`} aria-expanded={isOpen} onClick={() => props.onOpen(id)} />
+              <button type="button" className={buttons['icon']} aria-label={`Details of ${name}`} aria-expanded={isOpen} {...does('detail')}>
+                <Icon name={isOpen ? 'chevron-up' : 'chevron-down'} />
+              </button>
             )}
           </td>
         )}
       </tr>
       {isOpen && detail && (
         <tr className={css['detail']} ref={(element) => measure(index, element)}>
-          <td colSpan={cols.length + (selection ? 1 : 0) + (hasControls ? 1 : 0)}>
+          <td colSpan={cols.length + (selected === undefined ? 0 : 1) + (hasControls ? 1 : 0)}>
             <div className={css['inside']}>
-              {/* The code of the detail may load when the first row is opened. */}
+              {/* Its code may load with the first opened row. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
             </div>
           </td>
@@ -112,5 +108,8 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
   )
 }
 
-/** One row and its open detail. Re-renders only on its own changes, so scrolling renders only new rows. */
+/**
+ * One row and its open detail. It is many times on the page: few elements, no handlers and no components for controls.
+ * Re-renders only on its own changes, so scrolling renders only new rows.
+ */
 export const DataRow = memo(DrawnRow) as typeof DrawnRow

@@ -1,31 +1,46 @@
-import { type KeyboardEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+  type ReactNode,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import type { Breakpoint } from '../../lib/breakpoints.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../actions.ts'
 import { BulkBar } from './BulkBar.tsx'
-import { Button, IconButton } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
-import { DataRow } from './DataRow.tsx'
+import { DataRow, type Does } from './DataRow.tsx'
 import css from './DataTable.module.css'
 import { Checkbox } from '../inputs/Field.tsx'
-import { Icon } from '../pictures/Icon.tsx'
-import { Menu } from '../overlay/Menu.tsx'
+import { preloadMenu } from '../overlay/Menu.tsx'
+import { RowMenu, type RowMenuHandle } from './RowMenu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
+import { Head, isShown } from './TableHead.tsx'
 import { tellWhole } from './tell-whole.ts'
-import { Tooltip } from '../overlay/Tooltip.tsx'
+import { useTip } from '../overlay/Tooltip.tsx'
 import { useWindow } from './use-window.ts'
+
+/** Whether the screen is at least as wide as a breakpoint. */
+export type WidthFrom = Readonly<Record<Breakpoint, boolean>>
 
 export interface Column<Row> {
   id: string
   head: string
   /** Text of the help icon beside the column's heading. */
   help?: string
-  cell: (row: Row) => ReactNode
+  /** `from` tells how wide the screen is: what isn't shown needn't be made. */
+  cell: (row: Row, from: WidthFrom) => ReactNode
   sortable?: boolean
   numeric?: boolean
   /** Width in px, or a function of the breakpoints. Columns without a width share the rest. */
-  width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
+  width?: number | ((from: WidthFrom) => number | undefined)
   /** Hidden on narrower screens. */
   from?: Breakpoint
   /** Always shown: the user can't hide the column. */
@@ -39,12 +54,12 @@ export interface Column<Row> {
 /** Width in px of a column of names: fits the longest name, 25 characters. */
 export const nameWidth = 210
 
+const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
+/** The row's icon button or link that an event is at; its accessible name is its tooltip. */
+const iconOf = (target: HTMLElement) => target.closest<HTMLElement>('button[aria-label],a[aria-label]')
+
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
-
-/** Whether a column is shown. The user's choice decides; without a choice, all columns are shown that aren't `hidden`. */
-const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>, shown: readonly string[] | undefined): boolean =>
-  fixed || (shown === undefined ? !hidden : shown.includes(id))
 
 export interface DataTableProps<Row> {
   /** Accessible name of the table. */
@@ -108,6 +123,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const count = rows?.length ?? 0
   const openRows = open.size === 0 ? [] : (rows ?? []).flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
   const view = useWindow({ body, count, openRows })
+  const menu = useRef<RowMenuHandle>(null)
+  const tip = useTip()
 
   // Stable props, so that rows don't re-render during scrolling.
   const toggleOpen = useCallback(
@@ -160,13 +177,59 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
   const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
 
+  /** The row of this table that an event is about, unless it is about a table inside a row's detail. */
+  const rowOf = (event: { target: EventTarget; currentTarget: EventTarget }) => {
+    const element = (event.target as Element).closest<HTMLElement>('tr[data-row]')
+    const row = rows[Number(element?.dataset['row'])]
+    return element?.parentElement === event.currentTarget && row !== undefined ? { element, row } : null
+  }
+
+  const onClick = (event: MouseEvent<HTMLTableSectionElement>) => {
+    const of = rowOf(event)
+    if (of === null) return
+    const target = event.target as HTMLElement
+    const control = target.closest<HTMLElement>('[data-does]')
+    const does = control?.dataset['does'] as Does | undefined
+    const link = href?.(of.row)
+    tip.hide()
+    if (control && does === 'menu') menu.current?.toggle(control, () => actions?.(of.row) ?? [])
+    else if (does === 'select') selection?.toggle(rowKey(of.row), event.shiftKey ? selectable : null)
+    else if (does === 'detail') toggleOpen(rowKey(of.row))
+    else if (target.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+    else if (link === undefined) {
+      if (detail && event.button === 0) toggleOpen(rowKey(of.row))
+    } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
+    else if (event.button === 0) of.element.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+  }
+  const onFocus = (event: FocusEvent<HTMLTableSectionElement>) => {
+    const target = event.target as HTMLElement
+    if (rowOf(event)?.element === target) setActive(Number(target.dataset['row']))
+    else if (target.dataset['does'] === 'menu') preloadMenu()
+    const named = iconOf(target)
+    if (named?.matches(':focus-visible')) tip.show(named, named.ariaLabel, 0)
+  }
+  const onPointerOver = (event: PointerEvent<HTMLTableSectionElement>) => {
+    tellWhole(event)
+    const named = iconOf(event.target as HTMLElement)
+    if (named?.dataset['does'] === 'menu') preloadMenu()
+    if (named && event.pointerType !== 'touch') tip.show(named, named.ariaLabel, 500)
+  }
+  const onPointerOut = (event: PointerEvent<HTMLTableSectionElement>) => {
+    const named = iconOf(event.target as HTMLElement)
+    if (named && !named.contains(event.relatedTarget as Node | null)) tip.hide()
+  }
   const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
     const target = event.target as HTMLElement
-    const at = target.dataset['row']
-    if (at === undefined || event.metaKey || event.ctrlKey || event.altKey) return
-    const row = rows[Number(at)]
-    if (row === undefined) return
-    const go = { ArrowDown: Number(at) + 1, ArrowUp: Number(at) - 1, Home: 0, End: count - 1, PageDown: Number(at) + 10, PageUp: Number(at) - 10 }[event.key]
+    const of = rowOf(event)
+    if (of === null || event.metaKey || event.ctrlKey || event.altKey) return
+    if (target.dataset['does'] === 'menu' && event.key === 'ArrowDown') {
+      event.preventDefault()
+      return target.click()
+    }
+    if (of.element !== target) return
+    const { row } = of
+    const at = Number(target.dataset['row'])
+    const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: count - 1, PageDown: at + 10, PageUp: at - 10 }[event.key]
     if (go !== undefined) {
       const to = Math.max(0, Math.min(count - 1, go))
       walk.current = true
@@ -211,7 +274,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             </tr>
           </thead>
           {/* Arrow keys move between rows; each row has its own controls. */}
-          <tbody ref={body} onKeyDown={onKeyDown} onPointerOver={tellWhole}>
+          <tbody
+            ref={body}
+            onClick={onClick}
+            onAuxClick={onClick}
+            onKeyDown={onKeyDown}
+            onFocus={onFocus}
+            onBlur={tip.hide}
+            onPointerOver={onPointerOver}
+            onPointerOut={onPointerOut}
+          >
             {view.before > 0 && <Space height={view.before} span={span} />}
             {rows.slice(view.from, view.to).map((row, i) => {
               const index = view.from + i
@@ -223,18 +295,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   row={row}
                   index={index}
                   cols={cols}
+                  width={width}
                   name={props.rowName(row)}
+                  link={href?.(row)}
                   arrow={arrow}
+                  hasMenu={actions !== undefined}
                   isStop={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to))}
                   isOpen={open.has(id)}
-                  why={disabled?.(row) ?? null}
-                  selection={selection}
-                  selectable={selectable}
-                  href={href}
-                  actions={actions}
+                  isDisabled={(disabled?.(row) ?? null) !== null}
+                  selected={selection?.has(id)}
                   detail={detail}
-                  onActive={setActive}
-                  onOpen={toggleOpen}
                   measure={view.measure}
                 />
               )
@@ -243,6 +313,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tbody>
         </table>
       </div>
+      {actions && <RowMenu ref={menu} />}
+      {tip.bubble()}
       {props.foot}
       {selection && props.bulk && <BulkBar selection={selection} {...props.bulk} />}
     </section>
@@ -254,80 +326,3 @@ const Space = ({ height, span }: { height: number; span: number }) => (
     <td colSpan={span} style={{ height }} />
   </tr>
 )
-
-interface HeadProps<Row> {
-  column: Column<Row>
-  width: number | undefined
-  /** Whether there is room for the help icon. */
-  help: boolean
-  sort: string | undefined
-  onSort: ((sort: string) => void) | undefined
-}
-
-function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
-  const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
-  return (
-    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width }}>
-      <span className={css['head']} data-sorted={direction}>
-        {column.sortable && onSort ? (
-          <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>
-            {column.head}
-            {direction && <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} size={12} />}
-          </button>
-        ) : (
-          column.head
-        )}
-        {help && column.help !== undefined && (
-          <Tooltip text={column.help} delay={0}>
-            <button type="button" className={css['help']} aria-label={column.help}>
-              <Icon name="help" size={12} />
-            </button>
-          </Tooltip>
-        )}
-      </span>
-    </th>
-  )
-}
-
-interface ColumnsMenuProps<Row> {
-  columns: readonly Column<Row>[]
-  shown: readonly string[] | undefined
-  onShown: (ids: string[] | undefined) => void
-}
-
-/** Menu of the shown columns. The caller stores the choice. */
-export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuProps<Row>) {
-  const ids = all.filter((c) => isShown(c, shown)).map((c) => c.id)
-  return (
-    <Menu
-      label="Columns"
-      trigger={<IconButton icon="columns" label="Columns" />}
-      items={[
-        ...all
-          .filter((c) => !c.fixed)
-          .map((c) => ({
-            label: c.head,
-            checked: ids.includes(c.id),
-            stay: true,
-            run: () => onShown(ids.includes(c.id) ? ids.filter((id) => id !== c.id) : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id))),
-          })),
-        'rule',
-        { label: 'Reset columns', run: () => onShown(undefined) },
-      ]}
-    />
-  )
-}
-
-/** Sort menu for narrow screens, which have no header to click. */
-export function SortMenu<Row>({ columns: all, sort, onSort }: { columns: readonly Column<Row>[]; sort: string | undefined; onSort: (sort: string) => void }) {
-  const id = sort?.replace(/^-/, '')
-  const current = all.find((c) => c.id === id)
-  return (
-    <Menu
-      label="Sort by"
-      align="start"
-      trigger={<Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>{current?.head ?? 'Sort'}</Button>}
-      items={all.filter((c) => c.sortable).map((c) => ({ label: c.head, checked: c.id === id, run: () => onSort(c.id === sort ? `-${c.id}` : c.id) }))}
-    />
-  )
-}

@@ -3,9 +3,19 @@ import type { PointerEvent } from 'react'
 /** Screen-reader texts are 1 px wide. */
 const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
 
-/** Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep that title. */
-export function tellWhole(event: PointerEvent<HTMLElement>): void {
-  const cell = (event.target as Element).closest('td')
+let rest: ReturnType<typeof setTimeout> | undefined
+
+/**
+ * Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep that title.
+ * Measures once the pointer rests, as measuring at every row that scrolls by under the pointer would slow the scrolling.
+ */
+export function tellWhole({ target }: PointerEvent<HTMLElement>): void {
+  clearTimeout(rest)
+  rest = setTimeout(() => tell(target as Element), 100)
+}
+
+function tell(target: Element): void {
+  const cell = target.closest('td')
   if (cell === null || cell.colSpan > 1) return
   const parts = [cell, ...cell.querySelectorAll<HTMLElement>('*')]
   for (const part of parts) {

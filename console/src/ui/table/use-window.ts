@@ -1,9 +1,11 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
-import { visibleRows, type Window } from './virtual.ts'
+import { flushSync } from 'react-dom'
+import { towards, visibleRows, type Window } from './virtual.ts'
 
 /** Lists up to this length render completely. */
 const wholeUpTo = 200
-const step = 8
+/** Time in ms in which one frame may render rows while the list scrolls. The rest follow in the next frames, so that scrolling stays smooth on a slow computer. */
+const frameBudgetMs = 4
 
 interface WindowParts {
   body: RefObject<HTMLTableSectionElement | null>
@@ -17,40 +19,63 @@ export function useWindow({ body, count, openRows }: WindowParts) {
   const rowHeight = useRef(36)
   const heights = useRef(new Map<number, number>())
   const all = { from: 0, to: count, before: 0, after: 0 }
-  const [drawn, setDrawn] = useState<Window>({ ...all, to: Math.min(count, 60), after: Math.max(0, count - 60) * 36 })
+  const [drawn, setDrawn] = useState<Window>(() => {
+    const to = Math.min(count, Math.ceil(innerHeight / rowHeight.current))
+    return { ...all, to, after: (count - to) * rowHeight.current }
+  })
+  const latest = useRef(drawn)
+  const frame = useRef(0)
+  const msPerRow = useRef(0.5)
   const opened = openRows.join(',')
 
-  const update = useCallback(() => {
-    const element = body.current
-    if (element === null || whole) return
-    const first = element.querySelector<HTMLElement>('[data-row]')
-    if (first !== null && first.offsetHeight > 0) rowHeight.current = first.offsetHeight
-    const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
-    const top = element.getBoundingClientRect().top
-    const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
-    const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
-    const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
-    const next = visibleRows({ count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top, step })
-    setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
-  }, [body, count, whole, opened])
+  /** Renders the rows in view, or the next few of them with `most`. */
+  const update = useCallback(
+    (most = count) => {
+      const element = body.current
+      if (element === null || whole) return undefined
+      const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
+      const top = element.getBoundingClientRect().top
+      const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
+      const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
+      const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
+      const view = { count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top }
+      const wanted = visibleRows(view)
+      const next = towards(latest.current, wanted, most, view)
+      const { from, to, before, after } = latest.current
+      if (from === next.from && to === next.to && before === next.before && after === next.after) return undefined
+      latest.current = next
+      setDrawn(next)
+      return { isDone: next.from === wanted.from && next.to === wanted.to, added: Math.max(0, from - next.from) + Math.max(0, next.to - to) }
+    },
+    [body, count, whole, opened],
+  )
 
-  // Also runs after each change of the rendered rows, because the box gets its height from the rows.
-  useLayoutEffect(update, [update, drawn])
+  // Rows are measured here, and not while the list scrolls.
+  const measureRows = useCallback(() => {
+    const height = body.current?.querySelector<HTMLElement>('[data-row]')?.offsetHeight ?? 0
+    if (height > 0) rowHeight.current = height
+    update()
+  }, [body, update])
+  useLayoutEffect(measureRows, [measureRows])
   useEffect(() => {
     if (whole) return undefined
-    let frame = 0
-    const later = () => {
-      cancelAnimationFrame(frame)
-      frame = requestAnimationFrame(update)
-    }
     const ended = new AbortController()
-    document.addEventListener('scroll', later, { capture: true, passive: true, signal: ended.signal })
-    window.addEventListener('resize', later, { signal: ended.signal })
+    const { signal } = ended
+    // The browser sends at most one scroll event per frame, before it lays the page out.
+    const onFrame = () => {
+      const began = performance.now()
+      const change = flushSync(() => update(Math.max(1, Math.floor(frameBudgetMs / msPerRow.current))))
+      if (change && change.added > 0) msPerRow.current += ((performance.now() - began) / change.added - msPerRow.current) / 4
+      cancelAnimationFrame(frame.current)
+      if (change?.isDone === false) frame.current = requestAnimationFrame(onFrame)
+    }
+    document.addEventListener('scroll', onFrame, { capture: true, passive: true, signal })
+    window.addEventListener('resize', measureRows, { signal })
     return () => {
-      cancelAnimationFrame(frame)
+      cancelAnimationFrame(frame.current)
       ended.abort()
     }
-  }, [update, whole])
+  }, [update, measureRows, whole])
 
   /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback(
@@ -69,7 +94,7 @@ export function useWindow({ body, count, openRows }: WindowParts) {
       const scroller = body.current?.closest<HTMLElement>('[data-tablescroll]')
       const drawnBy = scroller !== null && scroller !== undefined && scroller.scrollHeight > scroller.clientHeight ? scroller : document.scrollingElement
       drawnBy?.scrollTo({ top: index * rowHeight.current - drawnBy.clientHeight / 2 })
-      return update()
+      return void update()
     },
     [body, update],
   )

@@ -7,9 +7,6 @@ export interface Viewport {
   /** Visible part of the list, from the top of its first row. */
   top: number
   bottom: number
-  overscan?: number
-  /** Rows are added and removed in groups of this size: rendering eight costs about as much as one. */
-  step?: number
 }
 
 export interface Window {
@@ -37,11 +34,28 @@ function rowAt(y: number, rowHeight: number, extras: readonly (readonly [number,
 const heightUpTo = (row: number, rowHeight: number, extras: readonly (readonly [number, number])[]) =>
   row * rowHeight + extras.reduce((sum, [index, height]) => (index < row ? sum + height : sum), 0)
 
-export function visibleRows({ count, rowHeight, extra, top, bottom, overscan = 12, step = 1 }: Viewport): Window {
+/** Rows that are rendered above and below the visible ones. */
+export const overscan = 6
+
+/** The window from one row up to another, with the space around it. */
+function windowOf(from: number, to: number, { count, rowHeight, extra }: Viewport): Window {
   const extras = sorted(extra)
-  const clamp = (row: number) => Math.max(0, Math.min(count, row))
-  const from = Math.max(0, Math.floor((clamp(rowAt(Math.max(0, top), rowHeight, extras)) - overscan) / step) * step)
-  const to = Math.max(from, clamp(Math.ceil((rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan) / step) * step))
   const before = heightUpTo(from, rowHeight, extras)
   return { from, to, before, after: heightUpTo(count, rowHeight, extras) - heightUpTo(to, rowHeight, extras) }
+}
+
+export function visibleRows(view: Viewport): Window {
+  const { count, rowHeight, extra, top, bottom } = view
+  const extras = sorted(extra)
+  const clamp = (row: number) => Math.max(0, Math.min(count, row))
+  const from = Math.max(0, clamp(rowAt(Math.max(0, top), rowHeight, extras)) - overscan)
+  return windowOf(from, Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan)), view)
+}
+
+/** The next window on the way to the wanted one: at each end it adds at most `most` rows. If no row stays, it begins at the first visible row. */
+export function towards(now: Window, wanted: Window, most: number, view: Viewport): Window {
+  const stays = now.to > wanted.from && now.from < wanted.to
+  const start = Math.min(wanted.to, wanted.from + overscan)
+  const [from, to] = stays ? [now.from, now.to] : [start, start]
+  return windowOf(Math.max(wanted.from, from - most), Math.min(wanted.to, to + most), view)
 }

@@ -22,7 +22,7 @@ import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
 import { bulkActions, serverActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
-import { serversQuery } from '../server-queries.ts'
+import { resourcesOf, serversQuery } from '../server-queries.ts'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
@@ -30,6 +30,8 @@ import { useArrivals } from './arrivals.ts'
 /** Loads with the first opened row. */
 const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
 const idOf = (s: Server) => s.id
+const nameOf = (s: Server) => s.name
+const hrefOf = (s: Server) => paths.server(s.id)
 const detailOf = (s: Server) => <ServerDetails server={s} />
 const AddServers = lazy(() => import('../dialogs/AddServers.tsx'))
 const FirstServer = lazy(() => import('./FirstServer.tsx'))
@@ -44,7 +46,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   const [adding, setAdding] = useState(false)
   if (search['add'] !== undefined && !adding) setAdding(true)
 
-  const units = selected.map((s) => computeUnits(s.resources))
+  const units = useMemo(() => selected.map((s) => computeUnits(resourcesOf(s.resources))), [selected])
 
   /** Selects all matches, on all pages. */
   const selectMatching = async () => {
@@ -89,8 +91,8 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
       <DataTable
         {...state.table}
         rowKey={idOf}
-        rowName={(s) => s.name}
-        href={(s) => paths.server(s.id)}
+        rowName={nameOf}
+        href={hrefOf}
         actions={serverActions}
         detail={detailOf}
         selection={selection}

@@ -35,12 +35,13 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
       tone={tone}
       whole={!inList}
       why={
-        why !== null &&
-        why !== '' && (
+        why !== null && (alarm || more !== null) ? (
           <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
             {why}
             {more !== null && <span className={inList ? css['more'] : undefined}>: {more}</span>}
           </span>
+        ) : (
+          why
         )
       }
     >
@@ -80,16 +81,14 @@ export const serverColumns = listColumns(serverList.list, {
   datacenter: {
     width: (from) => (from.xl ? 124 : 96),
     from: 'md',
-    cell: (s) =>
-      s.datacenter ? (
+    cell: ({ datacenter }, from) =>
+      datacenter && from.xl ? (
         <span className="row">
-          <span className={css['flag']}>
-            <Flag code={s.datacenter.code.slice(0, 2)} />
-          </span>
-          {s.datacenter.code}
+          <Flag code={datacenter.code.slice(0, 2)} />
+          {datacenter.code}
         </span>
       ) : (
-        none
+        (datacenter?.code ?? none)
       ),
   },
   cluster: {
@@ -109,7 +108,7 @@ export const serverColumns = listColumns(serverList.list, {
     from: 'md',
     cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
   },
-  type: { width: 106, from: 'md', cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span> },
+  type: { width: 106, from: 'md', cell: (s) => (s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type)) },
   status: {
     card: 'state',
     cell: (s) => (
@@ -121,16 +120,17 @@ export const serverColumns = listColumns(serverList.list, {
   contact: {
     card: 'fact',
     width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
-    cell: (s) => (
-      <span className={css['contact']}>
-        {s.datacenter && (
+    cell: (s, from) =>
+      from.md || s.datacenter === null ? (
+        <Contact server={s} />
+      ) : (
+        <span className={css['contact']}>
           <span className={css['site']}>
             {s.datacenter.code}
             <span className={css['comma']}>,</span>
           </span>
-        )}
-        <Contact server={s} />
-      </span>
-    ),
+          <Contact server={s} />
+        </span>
+      ),
   },
 })

@@ -1,0 +1,57 @@
+import { type RefObject, useEffect, useImperativeHandle, useRef, useState } from 'react'
+import { onceOpened } from '../../lib/code.tsx'
+import type { Action } from '../actions.ts'
+import { loadMenu } from '../overlay/Menu.tsx'
+
+const View = onceOpened(loadMenu)
+
+export interface RowMenuHandle {
+  /** Opens the menu at a row's button, or closes it if it is open there. */
+  toggle(button: HTMLElement, items: () => readonly Action[]): void
+}
+
+interface Asked {
+  button: HTMLElement
+  items: readonly Action[]
+  at: DOMRect
+}
+
+/** The menu of all rows of a table: at the button that asked for it, and made only then. It closes when the list scrolls. */
+export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
+  const [asked, setAsked] = useState<Asked>()
+  const [open, setOpen] = useState(false)
+  const button = useRef<HTMLElement>(null)
+  useImperativeHandle(ref, () => ({
+    toggle(at, items) {
+      setOpen(!open || button.current !== at)
+      button.current = at
+      setAsked({ button: at, items: items(), at: at.getBoundingClientRect() })
+    },
+  }))
+  useEffect(() => {
+    if (!open || asked === undefined) return undefined
+    asked.button.setAttribute('aria-expanded', 'true')
+    const ended = new AbortController()
+    const onScroll = (event: Event) => (event.target as Node).contains(asked.button) && setOpen(false)
+    document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal: ended.signal })
+    return () => {
+      asked.button.setAttribute('aria-expanded', 'false')
+      ended.abort()
+    }
+  }, [open, asked])
+  if (asked === undefined) return null
+  const { left, top, width, height } = asked.at
+  return (
+    <span style={{ position: 'fixed', left, top, width, height, pointerEvents: 'none' }}>
+      <View
+        open={open}
+        label={asked.button.ariaLabel ?? ''}
+        items={asked.items}
+        align="end"
+        onOpen={setOpen}
+        focusBack={() => asked.button.focus()}
+        within={button}
+      />
+    </span>
+  )
+}
