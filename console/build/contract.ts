@@ -6,10 +6,10 @@ import type { ESTree, Plugin } from 'vite'
 const folder = fileURLToPath(new URL('../../contract/', import.meta.url))
 /** Sets the default messages of schemas. */
 const sentences = `${folder}sentences.ts`
-/** Marks the copy of a module of the contract from which its schemas are taken. */
+/** Query of an import that reads the schemas of a module of the contract: they are in a separate copy of the module. */
 const schemasOnly = '?schemas'
 
-/** What is needed of a declared call to send it. */
+/** Properties of a declared call that are needed to send the call. */
 const sent = ['name', 'method', 'path', 'scope', 'media'] as const
 const isCall = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && sent.every((key) => key in value)
 const textsOf = (call: Record<string, unknown>) => Object.fromEntries(sent.map((key) => [key, call[key]]))
@@ -24,7 +24,7 @@ function listOf(init: ESTree.Expression): { start: number; end: number } | undef
   return properties.flatMap((one) => (one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list' ? [one.value] : []))[0]
 }
 
-/** Schemas that stand in rows of a table or of a list: `{ arguments: z.object({}) }`. */
+/** Finds the schemas inside a value that is no schema itself, such as `{ arguments: z.object({}) }` in a row of a table. */
 function schemasIn(node: unknown): ESTree.Expression[] {
   if (typeof node !== 'object' || node === null) return []
   const { type, callee } = node as { type?: string; callee?: unknown }
@@ -40,9 +40,9 @@ const isOfZod = (node: unknown): boolean => {
 const hasSchemas = (file: string): boolean => file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
 
 /**
- * Keeps what a page doesn't use of the contract out of the page's pieces. Without this the schema library and nearly all schemas would be on every page.
- * - A call becomes the few texts with which it is sent, without its schemas. Forms use schemas that the contract exports under their own names.
- * - These schemas stand in a module of their own, a copy of the contract's module, so that a page can use the rest of the module without them.
+ * Removes what a page doesn't use of the contract from the page's code. Otherwise every page would load the schema library and nearly all schemas.
+ * - A declared call is replaced by its name, method, path, scope and media type, without its schemas.
+ * - Exported schemas, which forms use, are in a separate copy of the contract's module, so that a page can use the rest of the module without schemas.
  * - Top-level values are marked as free of side effects, so that the bundler drops those that nothing uses.
  */
 export const contract = (): Plugin => ({

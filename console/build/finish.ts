@@ -7,8 +7,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const text = /\.(js|css|svg|json|txt|webmanifest)$/
 
 /**
- * Runs after the bundle is written. Adds `.br` and `.gz` beside each text file of 512 bytes or more, so that the server needn't compress,
- * and `build.json`, in which the server reads the facts that it needs about this build.
+ * Runs after the bundle is written. Adds `.br` and `.gz` beside each text file of 512 bytes or more, so that the server doesn't compress on each request,
+ * and `build.json`, with facts about this build that the server reads.
  * index.html is not compressed: for each response the server replaces `__NONCE__` in it by a nonce.
  * `reporting_origin` is the origin for error reports, which the content security policy must allow.
  */

@@ -9,25 +9,26 @@ type Graph = { getModuleInfo(id: string): { importedIds: readonly string[] } | n
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
 const filesIn = (folder: string, name: RegExp) => readdirSync(source(folder)).flatMap((file) => (name.test(file) ? [source(`${folder}/${file}`)] : []))
 
-/** Pages of visitors. What they share with other pages is in `main.tsx`. */
+/** Pages of visitors. Modules that they share with other pages are in the piece of `main.tsx`. */
 const visitors = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx'].map(source)
-/** What is around every page for signed-in users. */
+/** The frame around every page for signed-in users. */
 const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
-/** The pages for signed-in users, and those among them that are a section's list. */
+/** The pages for signed-in users. `lists`: the pages that show the list of a section, such as servers. */
 const pages = filesIn('routes', /^infra\./)
 const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
-/** What checks forms: their components, and the schemas with their library. */
+/** The code that validates forms: form components, schemas and the schema library. */
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/).*\?schemas)$|console\/src\/lib\/fields/
 
 /** Folders that pages share. They are one piece, because many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
-/** A module of a shared folder is in the shared piece if this many pages import it. */
+/** A module of a shared folder is in the shared piece if at least this many pages import it. */
 const mostPages = 4
 
 /**
- * Divides the bundle into pieces (chunks) by folder and by the graph of imports: what runs first; the visitors' pages; the frame of signed-in users with what
- * their pages share; what forms need; and each section's list. What is in none of them is divided by the bundler.
+ * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code that runs first. `visitors`: pages of visitors.
+ * `app`: the frame for signed-in users and modules that their pages share. `forms`: the code of forms. Each section's list is a piece, too.
+ * The bundler divides the rest.
  */
 export function pieces(): Groups {
   const found = new Map<string, Set<string>>()

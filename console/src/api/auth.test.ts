@@ -11,7 +11,7 @@ vi.mock('../ui/feedback/toast.ts', () => {
   return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
 })
 
-/** The methods of the browser's Storage that the code uses. */
+/** A stand-in for the browser's Storage, with only the methods that the tested code uses. */
 class Kept extends Map<string, string> {
   getItem = (key: string) => this.get(key) ?? null
   setItem = (key: string, value: string) => void this.set(key, value)
@@ -24,7 +24,7 @@ const token = (name: string, lifeSeconds: number, scopes: string[] = []) => {
   return `e30.${btoa(JSON.stringify({ sub: 'u1', sid: 's1', iat, exp: iat + lifeSeconds, scopes, name }))}.sig`
 }
 
-/** The next answer per path. 'never' accepts the request and stays silent. */
+/** The next response for a path. 'never': the server accepts the request and sends no response. */
 type Answered = [status: number, body: unknown] | 'never'
 let answers: (path: string) => Answered
 let asked: string[]
@@ -96,7 +96,7 @@ test('after 30 s without a decision of the server, the guard ends the session', 
   const guard = auth.sessionHolds().finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
   while (!seen.over) {
     await vi.advanceTimersByTimeAsync(250)
-    // The connection is real, so let the event loop run.
+    // The requests use a real connection, so fake timers alone don't complete them: let the event loop run.
     await new Promise((resolve) => setImmediate(resolve))
   }
   vi.useRealTimers()

@@ -139,7 +139,7 @@ function end(explicit: boolean): void {
 
 /** Called if a session is over without a Log out: shows the notice and goes to the login page. */
 export function sessionLost(): void {
-  // During Log out the server ends the session first, so calls under way fail before the local state is cleared.
+  // No notice during Log out: the server ends the session first, so running calls fail before the local state is cleared.
   if (loggingOut) return
   if (authStatus.get() !== 'signedOut') toast.lastError(messages.sessionExpired, 'session')
   end(false)

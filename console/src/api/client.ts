@@ -46,7 +46,7 @@ export async function authorized(
   return response
 }
 
-/** One call of the API, typed by its declaration. Throws CallError: `message` for people, `fields` for forms. */
+/** One call of the API, typed by its declaration. Throws CallError: `message` for users, `fields` for forms. */
 export async function call<O extends Operation>(operation: O, ask: Ask<O> = {}, options: AbortSignal | CallOptions = {}): Promise<Answer<O>> {
   return read(operation, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
 }

@@ -14,8 +14,8 @@ let forgotten: string | null = null
 let opened: Promise<IDBDatabase> | undefined
 
 /**
- * Opens one connection and reopens it after it was closed. The browser closes it when the site's storage is cleared, which the response to a Log out
- * causes (Clear-Site-Data). A page of a newer version waits until this connection is closed.
+ * Opens one connection, and opens a new one after the browser has closed the old one. The browser does so when the response to a Log out clears the
+ * site's storage (Clear-Site-Data). A page of a newer version also closes the connection.
  */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {

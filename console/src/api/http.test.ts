@@ -3,7 +3,7 @@ import * as sessions from '#contract/sessions.ts'
 import { installationGet } from '#contract/users.ts'
 import { CallError, entryCalls, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
 
-/** The error thrown for an answer. */
+/** The error that `readAnswer` throws for a response. */
 const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
 
 test('a failure shows the server’s message, or else the default message of the form', async () => {

@@ -9,7 +9,7 @@ export class CallError extends Error {
   readonly code: string
   /** Error sentence per field, for forms. */
   readonly fields: Readonly<Record<string, string>> = {}
-  /** The object because of which the call was refused, for a link to it. */
+  /** The object that caused the refusal, so that a form can link to the object. */
   readonly related: Related | null = null
   readonly retryAfterSeconds: number | null = null
   /** Whether `message` comes from the server. If not, a form may have a better sentence. */
@@ -79,7 +79,7 @@ export interface SendOptions {
   version?: number | undefined
   headers?: Record<string, string>
   /**
-   * Allows cookies. Sign-in needs the cookie of known devices. Log out needs cookies because browsers let a response clear this origin's storage
+   * Allows cookies. Sign-in needs the cookie of known devices. Logging out needs cookies because browsers let a response clear this origin's storage
    * (Clear-Site-Data) only if the request was allowed to send cookies.
    */
   cookies?: boolean

@@ -5,7 +5,7 @@ import type { Message } from '../lib/sse.ts'
 /** A message of the live stream. `event` is a name such as `server.updated`. */
 export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
-/** For each kind of object, the queries that show it, by prefix of the query's name. */
+/** For each kind of changed object, prefixes of the names of the queries whose responses contain such objects. */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
@@ -24,7 +24,7 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
     const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
-    // In a call about a patch, `id` is the server's id.
+    // The id of the queried object. Queries about a patch have it in `patchId`; their `id` is the server's.
     const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }
@@ -34,7 +34,7 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
 const hasContact = (value: unknown): value is { id: string; talos: { last_contact_at: string | null } } =>
   typeof value === 'object' && value !== null && 'talos' in value && typeof value.talos === 'object' && value.talos !== null
 
-/** Writes servers' contact times into the cache without a request: a contact alone causes no event. `data` maps ids to times, directly or under `contacts`. */
+/** Writes the times of servers' last responses into cached data, without a request. `data` maps server ids to times, directly or under `contacts`. */
 export function applyContacts(client: QueryClient, data: unknown): void {
   const times = ((data as { contacts?: unknown }).contacts ?? data) as Record<string, unknown>
   const touch = <T>(value: T): T => {

@@ -12,7 +12,7 @@ export interface LiveState {
 const unknown: LiveState = { state: 'connecting', since: null, lastEventAt: null }
 export const liveState = createStore<LiveState>(unknown)
 
-/** `sinceMs` in ms since 1970. */
+/** Sets the state. `sinceMs`: when it began, in ms since 1970; ignored if the state is the same as before. */
 export function sayLive(state: LiveState['state'], sinceMs = Date.now()): void {
   liveState.set((now) => (now.state === state ? now : { ...now, state, since: new Date(sinceMs).toISOString() }))
 }

@@ -22,7 +22,7 @@ const eventOfPage = /^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[n
 /** Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live. */
 type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
 
-/** Rejects if the server does not respond. A proxy's response in place of the server's does not count. */
+/** Rejects if the server does not respond. An error response of a proxy does not count as the server's response. */
 async function probe(): Promise<void> {
   const { status } = await send({ method: 'GET', path: '/healthz' }, {}, { limitMs: probeLimitMs })
   if (status >= 500) throw new CallError(noAnswer, { status })
@@ -101,7 +101,7 @@ export function followEvents(client: QueryClient): () => void {
             pass({ type: 'message', message })
           },
         })
-        // The stream ends when its access token expires. The next stream opens with a new token.
+        // Reopen at once after a stream of more than 5 s: the stream ends normally when its access token expires.
         if (Date.now() - begun > 5_000) continue
       } catch {
         if (stopped.signal.aborted) return
@@ -145,7 +145,7 @@ async function readStream(
       try {
         on.onMessage({ id, event, data: JSON.parse(data) as unknown })
       } catch {
-        // One unreadable message must not end the stream. The object's next change causes another message.
+        // Ignore an unreadable message instead of ending the stream. The object's next change causes another message.
       }
     })
     const decoder = new TextDecoder()

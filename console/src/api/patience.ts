@@ -2,7 +2,7 @@ import { pause } from '../lib/pause.ts'
 import { createStore } from '../lib/store.ts'
 import { CallError, isUndecided, noAnswer } from './http.ts'
 
-/** How long a refresh or a session validation without a decision (no response, 5xx, 429) is retried, in ms. */
+/** How long, in ms, a token refresh or session validation is retried if the server makes no decision (no response, 5xx, 429). */
 const patienceMs = 30_000
 /** Time limit of one attempt, in ms. */
 const attemptMs = 8_000
@@ -48,7 +48,7 @@ export async function patiently<T>(budget: Budget, attempt: (limitMs: number) =>
   }
 }
 
-/** 1, 2, 4, then 4 s each; longer if the response has a Retry-After. */
+/** Pause before the next attempt: 1, 2, then always 4 s; longer if the response has a longer Retry-After. */
 function wantedPauseMs(error: unknown, tries: number): number {
   const asked = error instanceof CallError ? (error.retryAfterSeconds ?? 0) * 1000 : 0
   return Math.max(asked, Math.min(4_000, 1_000 * 2 ** tries))

@@ -21,7 +21,7 @@ export function barePath(url: string): string {
   if (!URL.canParse(url, location.origin)) return ''
   const { origin, pathname } = new URL(url, location.origin)
   if (origin !== location.origin) return '[elsewhere]'
-  // Names of our own assets are content hashes.
+  // Keep the names of our assets, which contain a content hash and nothing about users.
   if (pathname.startsWith('/assets/')) return pathname
   return pathname.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '{id}').replaceAll(/[^/]{25,}/g, '{id}')
 }

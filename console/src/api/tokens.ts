@@ -32,12 +32,12 @@ interface UserTokens {
 /** Assumed lifetime of a refresh token at sign-in: one day, in ms. */
 export const refreshLifetimeMs = 86_400_000
 
-/** A smaller clock difference, in ms, is ignored. */
+/** Differences between the clocks of server and browser below this, in ms, are ignored. */
 const mostSkewMs = 60_000
 
 /**
  * Expiry of a token that was issued just now, in ms by the local clock: its `exp` or, if the server's clock differs, its lifetime counted from now.
- * Without this, if the server's clock were ten minutes behind, every token would be expired on arrival and nobody could sign in.
+ * If `exp` were always used and the server's clock were ten minutes behind, every token would be expired on arrival and nobody could sign in.
  */
 function endOf({ exp, iat }: Pick<Claims, 'exp' | 'iat'>, now: number): number {
   return iat === null || Math.abs(now - iat * 1000) < mostSkewMs ? exp * 1000 : now + (exp - iat) * 1000

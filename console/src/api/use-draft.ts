@@ -6,18 +6,18 @@ import { useUser } from './session.ts'
 
 /**
  * Saves `value` as the draft `name` after a pause in typing, or at once if its form unmounts before that, for instance because the session ended.
- * Undefined: there is nothing to save, and a saved draft is deleted.
+ * If `value` is undefined, a saved draft is deleted.
  */
 function useKeep(name: string, value: object | undefined): void {
   const userId = useUser()?.id
   const waiting = useRef<(() => void) | null>(null)
   const had = useRef(false)
   useEffect(() => {
-    // Nobody is signed in any more: a pending value is saved when the form unmounts.
+    // The session has ended: don't save here. A pending value is saved when the form unmounts.
     if (userId === undefined) return undefined
     waiting.current = null
     if (value === undefined) {
-      // The changes were undone, saved or discarded.
+      // The user has undone, saved or discarded the changes, so the draft is no longer needed.
       if (had.current) void removeDraft(userId, name)
       had.current = false
       return undefined

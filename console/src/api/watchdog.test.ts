@@ -12,7 +12,7 @@ function watched(probe: () => Promise<unknown>) {
   return { watch, said, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
 }
 const refused = () => Promise.reject(new Error('connection refused'))
-/** Like a stopped process: accepts the request and never answers, so the request's own limit ends it. */
+/** A probe of a stopped process, which accepts the request and never responds: rejects at the probe's time limit. */
 const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
 const answers = () => Promise.resolve()
 

@@ -36,7 +36,7 @@ export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
       () => false,
     )
     probing = false
-    // A sign of life after the start of the probe is newer than the probe's result.
+    // Ignore the result if there was a sign of life after the start of the probe: the sign of life is newer.
     if (stopped || heardAt > probedAt) return
     if (!answers) onSilent(heardAt)
     else if (Date.now() - heardAt >= quietMs) onQuiet()

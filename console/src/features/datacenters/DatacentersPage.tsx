@@ -135,7 +135,7 @@ const tableColumns = (most: number) =>
     },
   })
 
-/** The sites: a map, and the table of them. */
+/** The datacenters: a map and a table. */
 export function DatacentersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
   const answer = useQuery(datacentersQuery(search))
   const { data } = answer
@@ -200,7 +200,7 @@ function DatacenterDetails({ datacenter: d }: { datacenter: Datacenter }) {
   )
 }
 
-/** Map of the sites with known coordinates. The table below is the accessible version. */
+/** Map of the datacenters with known coordinates. The table below is the accessible version. */
 function SitesPanel({ items }: { items: readonly Datacenter[] }) {
   const sites = items.flatMap((d) =>
     d.latitude !== null && d.longitude !== null

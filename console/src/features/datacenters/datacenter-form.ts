@@ -4,7 +4,7 @@ import { type Read, readBy } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
 import { count } from '../../lib/units.ts'
 
-/** Values as typed, by the API's names, in the form's order; "" is unknown. */
+/** Empty values, under the API's field names and in the order of the form. "" means unknown. */
 export const blank = {
   country_code: '',
   city_code: '',
@@ -86,14 +86,14 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // The schema checks last that both coordinates are given, and reports this error at longitude. Here the error moves to the missing coordinate.
+  // If only one coordinate is given, the schema reports that at longitude. Report it at the missing coordinate, also if the schema stopped at other errors.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both
   return { ok: false, fields: wrong }
 }
 
-/** The request body that changes `d`. Contains country, city and index only if nothing refers to the datacenter, and the index only if it has changed. */
+/** The request body that changes `d`. If `isFixed`, without country, city and index. An unchanged index is left out. */
 export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
   const { country_code, city_code, index, ...rest } = body
   if (isFixed) return rest

@@ -24,7 +24,7 @@ interface ImageFieldsProps {
   /** The chosen version, or the newest. */
   version: string
   versions: readonly string[]
-  /** The offered versions with their support. */
+  /** The offered Talos versions, each with its end of support. */
   offered: readonly OfferedTalos[]
   known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
   onCreateToken: () => void

@@ -4,7 +4,7 @@ import { architectures, canPutServersIn, type Image, NewImage, type ImageFormat,
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 
-/** The explicit choice of no token: servers do not announce themselves. */
+/** The explicit choice of no token. Servers that boot such an image do not announce themselves. */
 export const noToken = 'none'
 
 export const Draft = z.object({
@@ -85,7 +85,7 @@ const fieldOf: Readonly<Record<string, Field>> = {
   datacenter_id: 'datacenter',
 }
 
-/** Maps an error at "kernel_args.1" to the form's field: "Line 2: …". Empty lines count, because the user sees them. */
+/** Maps an error at "kernel_args.1" to the form's field, with the number of the line: "Line 2: …". Empty lines are counted, because the user sees them. */
 function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
   const [name = '', index] = path.split('.')
   const field = fieldOf[name]

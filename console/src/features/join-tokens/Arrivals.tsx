@@ -38,7 +38,7 @@ const arrivalColumns: readonly PlainColumn<Arrival>[] = [
   { head: 'MAC', className: css['wide'], cell: (a) => (a.mac === null ? quiet('Unknown') : <span className="mono">{a.mac}</span>) },
 ]
 
-/** Announcements with a join token, newest first, with their result. */
+/** Machines that announced themselves with a join token, newest first, each with the result. */
 export function Arrivals({ token }: { token: JoinToken }) {
   const [page, setPage] = useState(1)
   const { data, error, refetch } = useQuery({ ...arrivalsQuery(token.id, page), placeholderData: keepPreviousData, refetchInterval: refusalsMs })

@@ -95,7 +95,7 @@ const tokenColumns = listColumns(joinTokenList.list, {
 
 const detailOf = (t: JoinToken) => <Arrivals token={t} />
 
-/** The join tokens. Each row opens its announcements. */
+/** The join tokens. An opened row shows which machines have announced themselves with the token. */
 export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
   const answer = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
   const { data } = answer

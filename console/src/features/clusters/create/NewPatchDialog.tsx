@@ -11,7 +11,7 @@ import { Alert, Problem } from '../../../ui/feedback/Status.tsx'
 import css from './CreateCluster.module.css'
 import { replacedText } from './set-for-all.ts'
 
-/** Renders the editor and preview of a patch body, which is a separate feature. */
+/** Renders the editor of a patch body and its preview. Supplied by the route, because the editor belongs to another feature. */
 export type WriteBody = (asked: {
   servers: readonly { id: string; name: string }[]
   name: string

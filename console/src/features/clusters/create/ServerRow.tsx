@@ -32,7 +32,7 @@ export function hardwareLine(s: Server): string {
 
 /** "a USB disk, empty": kind and content of a disk. */
 const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, Samsung PM9A3, empty"; a disk with content "ext4, 480 GB, Samsung PM9A3", so that the content is visible in a narrow control. */
+/** "480 GB, Samsung PM9A3, empty". Content comes first, so that it is visible in a narrow control: "ext4, 480 GB, Samsung PM9A3". */
 export function diskLine(d: DiskFacts): string {
   const what = [d.size ? disk(d.size) : '', d.model]
   return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what]).filter(Boolean).join(', ')
@@ -41,7 +41,7 @@ export function diskLine(d: DiskFacts): string {
 /** Column headings of selected servers on wide screens. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
 
-/** A control, with its own heading on narrow screens. The control has an accessible name. */
+/** A control with its column heading, which is visible on narrow screens only and hidden from screen readers: the control has its own accessible name. */
 function Cell({ head, className, children }: { head: string; className: 'link' | 'disk' | 'work'; children: ReactNode }) {
   return (
     <div className={css[className]}>
@@ -56,7 +56,7 @@ function Cell({ head, className, children }: { head: string; className: 'link' |
 interface ChosenRowProps {
   server: Server
   chosen: Chosen
-  /** Patches of users; undefined until loaded. */
+  /** The server's patches that users have written; undefined until loaded. */
   patches: readonly Patch[] | undefined
   /** Why the server can no longer join the cluster. */
   lost: Verdict | undefined

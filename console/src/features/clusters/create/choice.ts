@@ -104,7 +104,7 @@ export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
   return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
 }
 
-/** Explains the proposed control planes; null if the user set every role, or all roles are equal. */
+/** A sentence that names the proposed control planes. Null if no control plane is a proposal, or all selected servers are control planes. */
 export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
   const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
   if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null

@@ -118,7 +118,7 @@ test('the smallest servers are proposed as control planes, and a role set by the
   for (const s of fleet) one = taking([s], one, fleet)
   expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
   expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
-  // If the user makes the largest server a control plane, two small servers are proposed too, also after one of those two is deselected.
+  // The user makes the largest server a control plane: the two smallest servers are proposed too. If one of them is deselected, the next smallest follows.
   const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
   expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
   expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])
@@ -139,7 +139,7 @@ test('if Talos is installed on a disk already, only that disk can be the install
   const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
   expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
   expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
-  // The disk was selected before the installed Talos was known.
+  // A choice from before the installed Talos was known: another disk is refused.
   expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
     reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
   })

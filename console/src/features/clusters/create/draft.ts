@@ -19,7 +19,7 @@ const Chosen = z.object({
   /** Disk names without `/dev/`. */
   installDisk: z.string(),
   workloadDisks: z.array(z.string()),
-  /** Created with the cluster, in addition to the server's patches. */
+  /** A new patch, created with the cluster in addition to the server's existing patches. */
   patch: z.optional(NewPatch),
 })
 export type Chosen = z.infer<typeof Chosen>
@@ -75,7 +75,7 @@ export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): 
   }
 }
 
-/** Form field by path in the body. */
+/** For each field of the request body, the form field that shows its errors. */
 const fieldOf: Readonly<Record<string, keyof Draft>> = {
   name: 'name',
   datacenter_id: 'datacenterId',

@@ -9,7 +9,7 @@ import type { Chosen, Draft } from './draft.ts'
 
 type Set = (servers: Draft['servers']) => void
 
-/** Counts servers by id, in order of first appearance. */
+/** Counts how many of the lists contain each id. Sorted by id. */
 function tally(ids: readonly (readonly string[])[]): [id: string, n: number][] {
   const counts = new Map<string, number>()
   for (const id of ids.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -44,7 +44,7 @@ export function replacedText(servers: readonly { name: string; draft: NewPatch |
 }
 
 /**
- * The menu "Set for all selected". A value that only some servers support shows their number and applies to those servers.
+ * The menu "Set for all selected". A value that only some servers support shows the number of these servers and applies only to them.
  * `propose` proposes roles; `writePatch` opens the patch dialog.
  */
 export function setForAll(

@@ -38,7 +38,7 @@ function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, m
   }
 }
 
-/** The mark of a row: a failure, or a repeated attempt. */
+/** How to highlight a server's row: `failed` if a step failed, `waiting` if a step waits after more than one attempt. */
 function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' | 'waiting' | undefined {
   if (steps.some((s) => s?.status === 'failed')) return 'failed'
   return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined

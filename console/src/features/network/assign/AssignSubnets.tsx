@@ -45,7 +45,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
     last.current = at
   }, [at])
 
-  // Waits for the subnets to be assigned: they decide which clusters can be chosen.
+  // Wait until the chosen subnets have loaded: which clusters can be chosen depends on them.
   if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search.operation !== undefined && cluster !== undefined)
@@ -54,7 +54,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
         <AssignOperation id={search.operation} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
       </div>
     )
-  // The request replaces the whole list of subnets, so the list is read again. The version is read before the list, so that the version is never newer.
+  // The request replaces the whole list of subnets, so the list is read again. The version is read first, so it is never newer than the list.
   const versionOf = async (of: Cluster, reviewed: Choice): Promise<number | null> => {
     const { version } = await call(clusterGet, { params: { id: of.id } })
     const { data } = await subnets.refetch({ throwOnError: true })

@@ -21,7 +21,7 @@ interface TwoListsProps {
   onLeft: (ids: readonly string[]) => void
 }
 
-/** Two lists with buttons that move the selection between them. A double click or Enter moves too. */
+/** Two lists with buttons that move the selection between them. A double click or Enter moves an entry too. */
 export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightEmpty, onRight, onLeft }: TwoListsProps) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const root = useRef<HTMLDivElement>(null)

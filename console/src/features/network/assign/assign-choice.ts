@@ -42,7 +42,10 @@ const has = (s: Subnet, clusterId: string) => s.clusters.some((c) => c.id === cl
 /** Whether the cluster has the subnet and isn't draining it. A draining subnet can be assigned again. */
 const stays = (s: Subnet, clusterId: string) => has(s, clusterId) && s.status !== 'draining'
 
-/** `all`: subnets of the cluster's datacenter. `add` and `remove`: ids of the URL. Ids of subnets that no longer exist or can't be assigned have no effect. */
+/**
+ * The cluster's subnets after the change, what is added and removed, and what else could be added. `all`: subnets of the cluster's datacenter.
+ * `add` and `remove`: ids from the URL. Ids of subnets that no longer exist or can't be assigned are ignored.
+ */
 export function choiceOf(cluster: Place, all: readonly Subnet[], add: readonly string[], remove: readonly string[]): Choice {
   const [adding, removing] = [new Set(add), new Set(remove)]
   const removed = all.filter((s) => has(s, cluster.id) && removing.has(s.id))

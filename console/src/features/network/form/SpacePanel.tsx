@@ -8,7 +8,7 @@ import { Alert } from '../../../ui/feedback/Status.tsx'
 import { pieceText, spaceOf, type SubnetDraft, textOf } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 
-/** Maximum number of pieces listed; the others are only counted. */
+/** Maximum number of listed pieces (ranges of assignable addresses). Further pieces are only counted. */
 const most = 40
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }

@@ -47,7 +47,7 @@ const purposeHints = { workload: 'A cluster assigns its addresses to Services', 
 
 interface SubnetFormProps {
   subnet: Subnet | null
-  /** A newer version by somebody else, since the page opened. */
+  /** A newer version that somebody else has saved since the page opened. */
   newer?: Subnet | null
   /** Continues with the newer version. */
   onNewest?: (subnet: Subnet) => void

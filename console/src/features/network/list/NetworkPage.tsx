@@ -121,7 +121,7 @@ function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListSt
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const cluster = state.search['cluster']
-  // A URL may name a cluster by its id.
+  // The filter in the URL may be a cluster's id. Show the cluster's name.
   const named = clusters?.items.find((c) => c.id === cluster)?.name
   const shown = named === undefined ? state : { ...state, search: { ...state.search, cluster: named } }
   const options = {

@@ -12,7 +12,7 @@ import css from './NetworkPage.module.css'
 import { mapOf } from '../network-queries.ts'
 import { SubnetStatus } from './subnet-columns.tsx'
 
-/** Caches parsed responses, which may have a run for each of 65,536 addresses. */
+/** Caches parsed responses. A response may describe 65,536 addresses, so parsing is slow. */
 const known = new WeakMap<SubnetMapAnswer, MapRun[]>()
 
 function readMap(map: SubnetMapAnswer): MapRun[] {

@@ -33,7 +33,7 @@ export const subnetActions = (s: Subnet): Action[] => [
   { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets([s]) },
 ]
 
-/** Yes if the rule allows the action for any subnet. Otherwise no, with the first subnet's name and reason. */
+/** Yes if the rule allows the action for at least one subnet. Otherwise no, with the first subnet's name and reason. */
 function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict {
   if (subnets.some((s) => judge(s).ok)) return yes
   const verdict = subnets[0] ? judge(subnets[0]) : yes

@@ -11,7 +11,7 @@ import { StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
 import css from './NetworkPage.module.css'
 import { countryOf, hasShare, subnetSaid, usedText } from '../subnet-state.ts'
 
-/** A subnet's status with its reason. `whole`: outside of a table cell, the full reason. */
+/** A subnet's status with its reason. `whole`: shows the full reason, for places outside of a table cell. */
 export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
   const { tone, word } = subnetSaid(subnet)
   return whole ? (
