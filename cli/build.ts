@@ -1,4 +1,4 @@
-/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node 20 and newer without dependencies. Steelyard serves it at /cli. */
+/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli. */
 import { realpathSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { build } from 'vite'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Writes steelyard.mjs into the folder. */
+/** Bundles the CLI to the file steelyard.mjs in `outDir`. */
 export async function buildClient(outDir: string): Promise<void> {
   await build({
     configFile: false,
@@ -26,5 +26,5 @@ export async function buildClient(outDir: string): Promise<void> {
   await chmod(join(outDir, 'steelyard.mjs'), 0o755)
 }
 
-// Replaces `import.meta.main`, which the oldest supported Node lacks.
+// Replaces `import.meta.main`, which the oldest supported Node.js lacks.
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildClient(at('dist'))

@@ -1,4 +1,4 @@
-/** Command lines in the documentation name existing commands and options. */
+/** Tests that the command lines in the documentation use only existing commands and options. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,7 +68,7 @@ test.each(files)('%s links only to files and headings that exist', (file) => {
 })
 
 test('docs/operations.md has every setting of the program, and its default', () => {
-  // Reads the file as text, because the CLI may not import modules of the backend.
+  // Reads config.ts as text, because the CLI may not import modules of the backend.
   const declared = [...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(/^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm)]
   const documented = [...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)]
   expect(declared.length).toBeGreaterThan(15)

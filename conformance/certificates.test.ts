@@ -34,7 +34,7 @@ describe.each(versions)('Talos %s', (version) => {
         continue
       }
       const own = profileOf(ours[id]!)
-      // Node and Go must read the same values from our certificate.
+      // Node.js and Go must read the same values from our certificate.
       for (const field of differing(own, read)) unknown.push(`${id}: ${field} is ${JSON.stringify(own[field as keyof Profile])}, Go has read another`)
       if (read.verified !== 'yes') unknown.push(`${id}: Go refuses it: ${read.verified}`)
       for (const field of differing(read, theirs))

@@ -71,7 +71,7 @@ export const certificateCases: readonly CertificateCase[] = [
 
 /** Makes our certificate for every case. */
 export async function ourCertificates(bundle: SecretsBundle): Promise<Record<string, Pair>> {
-  // The RSA-4096 key takes a second to make and signs no certificate.
+  // Reuses the bundle's RSA-4096 key, because generating one takes a second. The key signs no certificate.
   const { certs } = await generateSecrets({ now, keys: { k8sServiceAccount: bundle.certs.k8sServiceAccount.key } })
   const issue = async (one: CertificateCase): Promise<Pair> => {
     const lifetimeMs = (one.hours ?? 0) * hourMs
@@ -95,7 +95,7 @@ export function profileOf({ ca, crt, key }: Pair): Profile {
   return {
     organizations: subject('O'),
     commonName: subject('CN')[0] ?? '',
-    // Addresses last, as Go lists them.
+    // First DNS names, then IP addresses, as Go lists them.
     names: ['dns', 'ip'].flatMap((type) => names.filter((name) => name.type === type).map(({ value }) => value)),
     keyUsage: (['digitalSignature', 'keyEncipherment', 'keyCertSign'] as const).filter((flag) => (usage & KeyUsageFlags[flag]) !== 0).join(', '),
     extKeyUsage: (read.getExtension(ExtendedKeyUsageExtension)?.usages ?? []).map((oid) => (oid === ExtendedKeyUsage.serverAuth ? 'serverAuth' : 'clientAuth')),

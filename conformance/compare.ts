@@ -32,7 +32,7 @@ export interface Answers {
   answers: Record<string, string>
   /** The secrets bundle as Talos writes it. */
   secrets: string
-  /** Certificates of both sides by the id of their case, as Go reads them. */
+  /** The fields of Talos's and of our certificates as Go reads them, by the id of the case. */
   certificates: Record<'talos' | 'ours', Record<string, Profile>>
 }
 

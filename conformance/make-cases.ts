@@ -56,7 +56,7 @@ function valuesOf(shape: Shape, depth = 0): unknown[] {
   }
 }
 
-/** A patch of the whole document for each value of each field below `shape`. */
+/** The path of each field below `shape`, once for each value to test. */
 function fieldsOf(shape: Shape, path: readonly string[] = []): { path: readonly string[]; value: unknown }[] {
   if (shape.is === 'object' && path.length < 4)
     return [...(path.length > 0 ? [{ path, value: {} }] : []), ...Object.entries(shape.fields).flatMap(([key, field]) => fieldsOf(field, [...path, key]))]
@@ -110,7 +110,7 @@ function generations(): GenerateCase[] {
         clusterName: 'rack-1',
         endpoint,
         kubernetesVersion: '1.35.4',
-        // Without this field, Talos uses the image of its own version.
+        // Set, because Talos's default is the image of its own version.
         installImage: 'ghcr.io/siderolabs/installer:v1.12.0',
         ...variant,
       })),

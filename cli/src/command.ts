@@ -109,7 +109,7 @@ export const globalOptions = {
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** A column that only the CLI has, or whose cells the CLI shows in its own way. */
+/** A column that only the CLI has, or whose cells the CLI formats differently from the console. */
 interface Cell<Item> {
   readonly title?: string
   readonly text?: (item: Item, now: number) => string
@@ -236,11 +236,11 @@ export interface Noun extends Operand {
 interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<Command, 'name'> {
   /** The kind of object that the first operand names. */
   readonly of: Noun
-  /** The call, whose path parameter is the object's id. */
+  /** The API operation to call. Its path parameter is the object's id. */
   readonly operation: O
   /** Default: the operation's summary. */
   readonly summary?: string
-  /** Default: the command with an example of the object. */
+  /** Default: one command line, with the example of `of` as operand. */
   readonly examples?: Command['examples']
   /** Operands after the operand that names the object. */
   readonly operands?: P

@@ -40,7 +40,7 @@ export class CliError extends Error {
   }
 }
 
-/** The exit code for an error response, by its status. Error codes may be added, statuses keep their meaning. */
+/** The exit code for an error response. Uses the HTTP status, because newer servers may add error codes, but each status keeps its meaning. */
 export function exitOfStatus(status: number): Exit {
   if (status === 401) return 'not_signed_in'
   if (status === 403) return 'forbidden'

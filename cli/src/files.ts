@@ -9,8 +9,8 @@ export const readText = (path: string): Promise<string> =>
   })
 
 /**
- * Writes credentials to a file that only this user can read. Keeps an existing file unless `replace` is set. With `replace` it is deleted and created again,
- * because others may be able to read it.
+ * Writes credentials to a file that only this user can read. If the file exists: throws CliError, or with `replace` deletes the file and creates it again,
+ * because other users may be able to read the old file.
  */
 export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {
   try {

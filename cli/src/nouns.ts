@@ -25,9 +25,9 @@ function found<T>(what: string, text: string, items: readonly T[], nameOf: (item
 }
 
 interface Search<Item> {
-  /** The valid form of a name. */
+  /** Converts the entered name to the form of the stored names, such as upper case. */
   readonly fold?: (text: string) => string
-  /** Further parameters of the list. */
+  /** Further query parameters for the list. */
   readonly query?: object
   /** Selects one of several objects with the same name. */
   readonly prefers?: (item: Item) => boolean
@@ -75,7 +75,7 @@ export const datacenter = named({ value: 'CODE', help: 'Code or id of the datace
   fold: (text) => text.toUpperCase(),
 })
 export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' }, subnetList, (s) => s.name)
-/** A new token may have the same name as a revoked token. */
+/** Prefers usable tokens, because a new token may have the same name as a revoked token. */
 export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
   prefers: (t) => t.status === 'usable',
 })
@@ -101,13 +101,13 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** Id of a server of the cluster, or of a server that has left the cluster. Another server may have the name of a former server now. */
+/** The id of a current or former server of the cluster. Searches only these servers, because a new server may have the name of a former one. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
   return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
 }
 
-/** Finds a patch of a server by name or id. The two system layers have words as ids, not UUIDs. */
+/** Finds a patch of a server by name or id. The ids of the two system layers are words, not UUIDs. */
 export async function patchOf(api: Api, serverId: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: serverId } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)

@@ -8,7 +8,7 @@ import { parse } from './parse.ts'
 import type { Terminal } from './terminal.ts'
 import { safeJson } from './text.ts'
 
-/** Runs a command of the program itself with inherited input and output; null in the standalone client, which has no server program. */
+/** Runs a command of the server program with this process's standard streams. Null in the standalone client, which has no server program. */
 export type RunProgram = ((args: readonly string[]) => Promise<number>) | null
 
 function report(terminal: Terminal, e: unknown, json: boolean): number {

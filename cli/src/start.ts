@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts'
 
 function openTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
-  // The reader of a pipe has ended (`steelyard server list | head`).
+  // EPIPE: the reader of the pipe has ended (`steelyard server list | head`), so this process ends too.
   for (const stream of [stdout, stderr]) stream.on('error', (e: NodeJS.ErrnoException) => (e.code === 'EPIPE' ? process.exit(exitCodes.ok) : undefined))
   return {
     out: (words) => void stdout.write(words),
@@ -30,13 +30,13 @@ function openTerminal(): Terminal {
   }
 }
 
-/** Runs the main file of the server program in the same repository with the same Node. */
+/** Runs the main file of the server program in the same repository with the same version of Node.js. */
 const programAt =
   (main: string): NonNullable<RunProgram> =>
   (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit' })
-      // The terminal sends Ctrl-C to both processes. This process waits for the program to shut down.
+      // The terminal sends Ctrl-C to this process and to the program. This process waits until the program has shut down.
       const pass = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
       process.on('SIGINT', pass).on('SIGTERM', pass)
       child.once('error', reject)

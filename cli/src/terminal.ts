@@ -18,7 +18,7 @@ export interface Terminal {
   ask(question: string, options: { secret: boolean }): Promise<string | null>
   /** All of standard input. */
   readAll(): Promise<string>
-  /** An AbortSignal that aborts on the next Ctrl-C. Unless this was called, Ctrl-C ends the process. */
+  /** Returns a signal that is aborted on the next Ctrl-C. Before the first call of this function, Ctrl-C ends the process. */
   interrupted(): AbortSignal
 }
 

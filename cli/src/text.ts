@@ -17,7 +17,7 @@ export const manyLines = (text: string): string =>
     .map((line) => line.replaceAll('\t', '  ').replace(unsafe, '\ufffd'))
     .join('\n')
 
-/** Equivalent JSON that is safe on a terminal. JSON.stringify escapes only C0. */
+/** JSON that is safe on a terminal. Escapes more than JSON.stringify, which escapes only the C0 control characters. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,

@@ -17,7 +17,7 @@ const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
   skipped: 'dim',
 }
 
-/** State of a step. A line is printed when the state changes. */
+/** The state of a step as text. A line is printed when this text changes. */
 const stepText = (s: Step) =>
   `${words(s.status)}${s.attempt > 1 && s.status !== 'done' ? ` (attempt ${s.attempt})` : ''}\u0000${s.title}${s.reason ? `: ${s.reason}` : ''}`
 
@@ -28,11 +28,11 @@ function progress(o: Operation): string {
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
-/** Addresses without a response are only counted at the end, because a line for each would hide the servers that were found. */
+/** Whether an operation scans many addresses. Addresses without a response are then only counted at the end, so that the found servers stay visible. */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 /**
- * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code. Ctrl-C ends the watching, never the operation.
+ * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code. Ctrl-C ends only this function, not the operation.
  * With `print` json, each change is one line of JSON on standard output; otherwise lines of text, on standard error if standard
  * output is needed for something else.
  */
@@ -74,7 +74,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
       if (hasEnded(operation)) break
     } catch (e) {
       if (signal.aborted) break
-      // Fails at once before the first response, because the address may be wrong.
+      // No retry before the first response, because the address may be wrong.
       if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
       if (silentSince === null) terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
       silentSince ??= terminal.now()

@@ -25,7 +25,7 @@ const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
 ]
 
 /**
- * A bundle with new authorities. Those of `testing/fleet.ts` can't be used, because all of them share their keys. The service account key is reused, because
+ * A bundle with new authorities. The bundles of `testing/fleet.ts` can't be used, because all have the same keys. The service account key is reused, because
  * generating one is slow.
  */
 const otherSecrets = async (): Promise<SecretsBundle> => {

@@ -154,7 +154,7 @@ test('a rebooted machine announces itself again from its current address', async
   expect((await readCertificate({ host: nextAddress })).fingerprint).not.toBe('')
   await expect(readCertificate({ host: address })).rejects.toMatchObject({ kind: 'unreachable' })
   await simulator.stop()
-  // A scenario with three servers needs the address that the machine had first, but none of them may get the machine's current address.
+  // Now the scenario has three servers. One gets the machine's first address, but none may get the machine's current address.
   const again = await fleet({ scenario: rack(3), dataDir })
   const found = again.server(name)
   await until('it announced itself after the restart', () => open.calls.length === 4)

@@ -137,7 +137,7 @@ test('an installer that fails after partitioning leaves META, so Talos counts as
   expect((await readInstallation(client)).state).toBe('half')
   await client.wipeDisk(machine!.hardware.disks[0]!.name)
   expect(await readInstallation(client)).toEqual({ state: 'none', disk: null })
-  // The machine found META at boot, so Talos counts as installed, and the configuration causes no installation.
+  // At boot the machine found the partition META. Talos therefore counts as installed, and the configuration starts no installation.
   await give(machine!, config)
   await until('it boots from memory', () => machine!.journal.kernelLines.since(0).some((line) => line.endsWith('[talos] install sequence: 0 phase(s)')))
   expect(machine!.disk.state.counters.installs).toBe(0)

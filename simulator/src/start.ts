@@ -22,7 +22,7 @@ export interface SimulatorOptions {
   servers?: number
   scenario?: unknown
   seed?: string
-  /** Speed relative to the wall clock: 1 for people, 50 for tests. */
+  /** Speed relative to the wall clock: 1 for demonstrations, 50 for tests. */
   speed?: number
   /** Added to the third byte of every address, so that fleets of several processes don't collide. */
   subnetOffset?: number
@@ -35,7 +35,7 @@ export interface SimulatorOptions {
 
 export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 
-/** Servers that start at the same time, so that thousands of sockets don't flood the system's queue. */
+/** Maximum number of servers that start at the same time, so that thousands of sockets don't flood the system's queue. */
 const BATCH = 200
 
 /**

@@ -8,7 +8,7 @@ import { oneLine } from '../text.ts'
 import type { Sessions } from './sessions.ts'
 
 type Parts = 'params' | 'query' | 'body'
-/** The parts of a request. Parts without required fields are optional. */
+/** The parts of a request that the caller may omit, because they have no required fields. */
 type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]
 type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
 
@@ -17,7 +17,7 @@ interface CallOptions {
   readonly signal?: AbortSignal
   /** Idempotency-Key of a write. Default: a random one. */
   readonly idempotencyKey?: string | undefined
-  /** `If-Match`: the `version` that was read. The API refuses (`conflict`, code `stale`) if it has changed since. */
+  /** `If-Match`: the object's `version` when it was read. The API refuses the write (`conflict`, code `stale`) if the object has changed since. */
   readonly version?: number | undefined
 }
 
@@ -178,7 +178,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     }
   }
 
-  /** Returns a new access token after `spent` was refused. The first process refreshes the session; other processes use the token that it stored. */
+  /** Returns a new access token after `spent` was refused. If another process has already refreshed the session, returns the token stored by that process. */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
       if (!now || now.access_token !== spent) return now

@@ -16,7 +16,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the lock is abandoned: its process on this machine has died, or the lock is older than `staleMs` (its process may be on another machine). */
+/** Whether the lock is abandoned: its process ran on this machine and has died, or the lock is older than `staleMs`. */
 async function abandoned(path: string, text: string): Promise<boolean> {
   const [pid, host] = text.split(' ')
   if (host === hostname() && /^\d+$/.test(pid ?? '') && !isAlive(Number(pid))) return true
@@ -27,7 +27,7 @@ async function abandoned(path: string, text: string): Promise<boolean> {
   return age > staleMs
 }
 
-/** Removes an abandoned lock. If another process has already taken it over, that process's lock is restored. */
+/** Removes an abandoned lock. If another process has acquired the lock in the meantime, restores that process's lock. */
 async function clear(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
@@ -41,7 +41,7 @@ async function clear(path: string, text: string): Promise<void> {
 }
 
 /**
- * Runs `work` while this process holds the lock file. Node has no flock, so the existence of the file is the lock. The file contains
+ * Runs `work` while this process holds the lock file. Node.js has no flock, so the existence of the file is the lock. The file contains
  * the process id, so that the lock of a killed process can be taken over. Throws CliError if the lock isn't released in time.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -70,7 +70,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     /** The device cookie of an address. The cookie outlives the session. */
     device: async (url: string) => (await load()).devices?.[url] ?? null,
     keepDevice: (url: string, cookie: string) => alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
-    /** Replaces one session under a lock; null removes it. Resolves to the stored session. */
+    /** Replaces the session of an address with the result of `next`, under a lock. A null result removes the session. Resolves to the stored session. */
     change: (url: string, next: (now: Session | null) => Promise<Session | null>) =>
       alone(async (stored) => {
         const before = stored.sessions[url] ?? null

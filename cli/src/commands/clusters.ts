@@ -60,7 +60,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     'No servers',
   )}`
 
-/** The checks made before an action on a cluster. */
+/** A table of the checks that were made before an action on a cluster. */
 export const checksText = (terminal: Terminal, checks: readonly Check[]): string =>
   table(
     terminal,

@@ -1,7 +1,7 @@
 import { command, type Command, globalOptions, type Options, shownChoices } from '../command.ts'
 import { CliError } from '../exit.ts'
 
-/** Completions after the command: options and their choices. */
+/** A `case` branch of the script: the words that may follow the command. */
 function casesOf(command: Command): string {
   const options: Options = { ...command.options, ...globalOptions }
   const words = Object.keys(options).map((name) => `--${name}`)

@@ -1,4 +1,4 @@
-/** Confirmation of disks that a command wipes: by option, or typed if the API reports that a disk isn't empty. */
+/** Confirms the disks that a command wipes: by an option, or by typing if the API reports that a disk isn't empty. */
 import type { NewClusterAsked } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
@@ -36,7 +36,7 @@ export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   })
 }
 
-/** The disks, chosen or default, that must be confirmed. */
+/** The servers' chosen or default disks, without those that need no confirmation. */
 async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promise<DiskToConfirm[]> {
   const chosen: ChosenDisks[] = []
   for (const asked of servers) {

@@ -37,7 +37,7 @@ const noteOptions = {
   notes: { kind: 'text', value: 'TEXT', help: 'Notes' },
 } as const
 
-/** The body with only the given fields. The API validates the tier. */
+/** The request body, with only the fields that were given as options. The API validates the tier. */
 const noted = (o: Given<Operands, typeof noteOptions>['options']) =>
   given({
     tier: o.tier as Datacenter['tier'] | undefined,

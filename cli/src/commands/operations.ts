@@ -12,7 +12,7 @@ const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red'
 /** The operation's reason, or its current step. */
 const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'running' || s.status === 'waiting')?.title ?? ''
 
-/** "Create cluster web: cancelling" */
+/** An operation's title and status: "Create cluster web: cancelling". */
 const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.status)}`)}\n`
 
 /** Open operations, one per line. */

@@ -1,4 +1,4 @@
-/** Commands about patches. A change is previewed before it is saved. For a server in a cluster, which gets the change at once, the preview is printed. */
+/** Commands about patches. Every change is previewed before it is saved. A server in a cluster gets the change at once, so the preview is shown first. */
 import { type Patch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { beSure, sureOption } from '../ask.ts'
@@ -50,7 +50,7 @@ const effects: Record<Preview['verdict']['kind'], string> = {
   at_install: 'Applied at install',
   unknown: 'It is not known whether the server reboots',
 }
-/** Warnings about what saving would break. */
+/** The preview's warnings about problems that the patch would cause, one text each. */
 const brokenBy = ({ warnings }: Preview): string[] => warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)
 
 const effectOf = ({ kind, reason }: Preview['verdict']) => `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
@@ -63,7 +63,7 @@ async function previewOf({ api }: Context, server: Server, patch: { patch_id?: s
   return preview
 }
 
-/** Asks for the server's name, because a server in a cluster gets the configuration at once. */
+/** Asks the user to type the server's name if the server is in a cluster, because it then gets the configuration at once. Otherwise only prints warnings. */
 async function sureOfCluster({ terminal }: Context, server: Server, preview: Preview, yes: boolean): Promise<void> {
   const broken = brokenBy(preview)
   if (server.cluster === null) {

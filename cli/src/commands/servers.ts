@@ -87,7 +87,7 @@ function serverText(terminal: Terminal, s: Server): string {
   ].join('')
 }
 
-/** Shows the identity that answered and asks for confirmation of exactly that identity. */
+/** Shows the identity that the server has reported and asks the user to confirm it. Returns the confirmed identity. */
 async function askForIdentity({ terminal, api }: Context, id: string): Promise<{ uuid: string; serial: string }> {
   const server = await api.call(serverGet, { params: { id } })
   const { uuid, serial, fingerprint, note } = server.identity

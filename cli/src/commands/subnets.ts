@@ -85,8 +85,8 @@ interface Assigning {
 }
 
 /**
- * The API replaces the whole list of subnets, so the new list must be based on the current one. If the list was changed meanwhile, it is rebuilt,
- * or the command fails if the user has to review it.
+ * Adds or removes subnets of a cluster. The API replaces the whole list, so the new list is made from the current one. If another user changes
+ * the list meanwhile, the new list is made again, or the command fails if the user has confirmed the old one.
  */
 async function assign(
   context: Context,
@@ -110,7 +110,7 @@ async function assign(
     try {
       return await api.call(clusterSubnetsAssign, { params, body: { subnet_ids, force } }, { version })
     } catch (e) {
-      // The user's confirmation applies only to this exact state.
+      // No retry with `force`, because the user has confirmed only this list of subnets.
       if (force || tries <= 1 || !(e instanceof CliError) || e.body?.code !== 'stale') throw e
       return send(await read(), tries - 1)
     }

@@ -23,7 +23,7 @@ export interface TestApi {
   readonly calls: Call[]
   /** Valid access tokens. */
   readonly tokens: Set<string>
-  /** The answer to a call. A thrown Problem becomes an error answer; 'done' means that the handler has answered. */
+  /** Sets the handler of an operation. A thrown Problem becomes an error response; 'done' means that the handler itself has sent the response. */
   on<O extends Operation>(operation: O, handler: (input: Input<O>, answer: ServerResponse) => AskedAnswer<O> | 'done' | Promise<AskedAnswer<O> | 'done'>): void
   callsOf(operation: Operation): Call[]
 }

@@ -69,7 +69,7 @@ class Pages {
     let used = HEADER_BYTES
     for (const element of elements) {
       const size = ELEMENT_BYTES + element.key.length + element.value.length
-      // A branch has at least two children: otherwise no level would have fewer pages than the level below, and the loop would never end.
+      // A branch has at least two children: otherwise a level could have as many pages as the level below, and the loop would never end.
       const least = flag === FLAG.branch ? 2 : 1
       if (used + size > PAGE_BYTES && groups.at(-1)!.length >= least) {
         groups.push([])

@@ -184,8 +184,8 @@ export class EtcdRegistry {
   }
 
   /**
-   * Drops clusters of bootstraps during which the simulator was killed: the cluster's file was written, but the state of the machine's disk, which is
-   * written next, was not. The bootstrap call got no response, and the machine's counter `bootstraps` doesn't include it.
+   * Drops unfinished clusters. If the simulator is killed during a bootstrap, the cluster's file may exist without the state of the machine's disk, which is
+   * written next. The bootstrap call then got no response, and the machine's counter `bootstraps` doesn't include the cluster.
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {

@@ -20,7 +20,7 @@ export interface ConfigDocument {
   body: Record<string, unknown>
 }
 
-/** Two documents of these kinds can't have the same name (Talos: pkg/machinery/config/types/network/link.go). */
+/** Kinds that configure a link. Each link name may occur in only one document (Talos: pkg/machinery/config/types/network/link.go). */
 const LINK_KINDS = new Set(['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 const MAIN_KEYS = ['machine', 'cluster', 'debug', 'persist']
 

@@ -42,7 +42,7 @@ const tier =
 const core = tier('core')
 const extra = tier('extra')
 const contrib = tier('contrib')
-/** The extension's version is Talos's version, as for kernel modules. */
+/** Marks extensions whose version is the version of Talos, such as kernel modules. */
 const OF_TALOS = ''
 const NVIDIA_LTS = '580.159.03'
 const NVIDIA = '595.58.03'

@@ -26,7 +26,7 @@ interface Kept {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
-/** Header of every response: this is not a factory of Sidero Labs. */
+/** Headers of every response, which show that this isn't a factory of Sidero Labs. */
 const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
 
 /**

@@ -43,7 +43,7 @@ export interface Boot {
   announce: { uuid?: string | undefined; serial?: string | undefined; mac?: string | undefined }
 }
 
-/** The stored record of such a machine. */
+/** A machine outside of the scenario, as it is stored. */
 interface Record {
   number: number
   spot: Spot

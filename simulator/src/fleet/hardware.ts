@@ -147,7 +147,7 @@ export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
 /** Maker and product, without generating the parts. */
 export const modelName = (name: ModelName): string => `${MODELS[name].manufacturer} ${MODELS[name].product}`
 
-/** UUID (version 4) and serial number of a server, derived from the seed only, so that unused servers cost nothing. */
+/** UUID (version 4) and serial number of a server, derived from the seed only, so that this needs none of the other hardware. */
 export const identityOf = (seed: string, index: number, model: ModelName, salt = '') => {
   const random = seeded(`${seed}/identity/${index}/${salt}`)
   const hex = random.hex(32)
@@ -182,7 +182,7 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
   }
 }
 
-/** The same hardware after a boot has given two disks each other's name (`swapped`), or without its last disk (`lost`). */
+/** The same hardware with the names of two disks exchanged, as a boot may do (`swapped`), or without its last disk (`lost`). */
 export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefined): Hardware => {
   const { disks } = hardware
   if (what === undefined || disks.length < 2) return hardware

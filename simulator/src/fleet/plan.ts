@@ -43,7 +43,7 @@ export function* spots(plans: readonly ServerPlan[], offset: number, place: stri
 export interface ServerPlan {
   /** From 0, over the whole fleet. */
   index: number
-  /** The server's label on the rack, for people and for the control socket: `poz-03`. */
+  /** The server's label on the rack, which the control socket also accepts: `poz-03`. */
   name: string
   address: string
   place: Place
@@ -62,7 +62,7 @@ export interface ServerPlan {
   boot: Boot | null
 }
 
-/** Versions for new servers, oldest first. */
+/** Talos versions for new servers, oldest first. */
 export const TALOS = Object.values(RELEASES).map(({ talos }) => talos)
 
 /** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */

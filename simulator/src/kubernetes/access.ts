@@ -23,7 +23,7 @@ export const userOf = (socket: TLSSocket) => {
 export const impersonated = (objects: Objects, user: User, headers: IncomingHttpHeaders): User => {
   const name = headers['impersonate-user']
   const listed = headers['impersonate-group'] ?? []
-  // Node joins repeated headers.
+  // Node.js joins repeated headers with commas.
   const groups = typeof listed === 'string' ? listed.split(',').map((group) => group.trim()) : listed
   if (typeof name !== 'string') {
     if (groups.length > 0) throw new Refusal(500, 'InternalError', 'requested to impersonate groups without a user')

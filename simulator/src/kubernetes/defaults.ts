@@ -82,7 +82,7 @@ export const addressOf = (cidr: string, number: number): string => {
   return parts.join('.')
 }
 
-/** Talos: internal/app/machined/pkg/controllers/k8s/templates, `kubeconfig-in-cluster`. */
+/** The kubeconfig for use inside the cluster (Talos: internal/app/machined/pkg/controllers/k8s/templates, `kubeconfig-in-cluster`). */
 const inClusterKubeconfig = (endpoint: string): string => `apiVersion: v1
 kind: Config
 clusters:

@@ -15,7 +15,7 @@ export type Hand = ReturnType<typeof handOf>
 export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
 
 /**
- * The cluster with this name or Talos id, preferably with quorum; undefined if there is none. The methods of the result throw `Refusal` if Kubernetes
+ * The cluster with this name or Talos id, preferably one with quorum; undefined if no cluster matches. The methods of the result throw `Refusal` if Kubernetes
  * refuses or etcd has no leader.
  */
 export const handOn = (world: World, which: string): Hand | undefined => {

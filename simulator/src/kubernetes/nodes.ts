@@ -14,7 +14,7 @@ const SERVER_ANNOTATION = 'simulator.steelyard/server'
 const GRACE_MS = 40_000
 const REPORT_EVERY_MS = 10_000
 
-/** Whether each machine accepts the issuing authority of the other. During a rotation they may have different ones. */
+/** Whether two machines have the same issuing authority, or at least one accepts the authority of the other, as during a rotation. */
 const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig): boolean => {
   const [a, b] = [one?.cluster.ca?.crt, other.cluster.ca?.crt]
   return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
@@ -90,7 +90,7 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
 
-/** Increases the version of each node whose status has changed since the last check. The status is computed at each read, so there is no write that would do this. */
+/** Increases the version of each node whose status has changed since the last check. The status is computed at each read, so no write increases the version. */
 export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
   const known = seen.get(cluster) ?? new Map<string, string>()
   seen.set(cluster, known)

@@ -81,7 +81,7 @@ const send = (response: ServerResponse, status: number, body: string, type: stri
   response.end(body)
 }
 
-/** Sends the events of a watch as lines of JSON until either side ends it. A slow reader is disconnected. */
+/** Sends the events of a watch as lines of JSON until client or server ends the watch. A slow reader is disconnected. */
 const stream = (response: ServerResponse, watch: Watch): void => {
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })

@@ -1,4 +1,4 @@
-/** Calls of kubectl other than for objects. */
+/** Tests the API that kubectl and talosctl need: default objects, mirror pods, tables, access reviews and patches. */
 import { expect, test } from 'vitest'
 import { cluster, fleet, rack } from '../testing/fleet.ts'
 import { as, type Ask } from '../testing/kubernetes.ts'

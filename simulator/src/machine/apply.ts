@@ -161,7 +161,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.ports.kubernetes.renew()
     machine.ports.trustd.renew()
   } else {
-    // The response is still sent; after that the machine has lost its address.
+    // With this configuration the machine loses its address. The response to the call is still sent before the ports close.
     await machine.world.api.openSecured(machine, new AbortController().signal)
     machine.ports.trustd.close({ gently: true })
     machine.ports.kubernetes.close({ gently: true })

@@ -153,13 +153,13 @@ const matchesPath = (path: string, name: string, wwid: string): boolean =>
 const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal, background: (work: Promise<void>) => void): Promise<void> => {
   const { stage } = machine
   const isControlPlane = config.node!.role === 'controlplane'
-  // If Talos was installed before the configuration arrived, the machine boots directly from maintenance.
+  // If Talos was installed before the configuration arrived, the machine boots directly from maintenance, so the configuration is stored here.
   if (machine.disk.state.installed && machine.disk.state.config !== config.text) machine.disk.change((state) => (state.config = config.text))
   stage.startSequence('boot')
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
   await machine.takes(TAKES.boot, signal)
-  // The disk was wiped after the check: without a system disk there are no volumes, and the boot waits here.
+  // The disk may have been wiped after the check. Without a system disk there are no volumes, so the boot waits for the disk.
   await machine.until(() => machine.systemDisk !== null, signal)
   machine.hasEphemeral = true
   stage.phase('startEverything')
@@ -183,7 +183,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   await machine.until(() => false, signal)
 }
 
-/** Work in parallel to the boot sequence. An interruption ends the work; any other error is a bug of the simulator and is reported. */
+/** Does work in parallel to the boot sequence. An interruption ends the work; any other error is a bug of the simulator and is reported. */
 const inBackground =
   (machine: Machine, signal: AbortSignal) =>
   (work: Promise<void>): void =>

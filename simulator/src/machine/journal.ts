@@ -95,7 +95,7 @@ export class Journal {
 
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
     this.kernelLines.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
-    // machined's messages go to both logs (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
+    // machined's messages go to the kernel's log and to machined's own log (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
     if (message.startsWith('[talos] ') || message.startsWith('level=')) this.log('machined', message)
     else this.changed()
   }
@@ -124,7 +124,7 @@ export class Journal {
     return this.#logs.get(service)
   }
 
-  /** Calls `onChange` after each change. Returns a function that ends this. */
+  /** Calls `onChange` after each change. Returns a function that removes `onChange`. */
   watch(onChange: () => void): () => void {
     this.#watchers.add(onChange)
     return () => this.#watchers.delete(onChange)

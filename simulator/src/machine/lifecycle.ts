@@ -23,8 +23,8 @@ export class Lifecycle {
   }
 
   /**
-   * Starts the machine from the state of its disk. A machine without a configuration on the disk is in maintenance when the promise resolves, except with a
-   * configuration URL: a downloaded configuration is in memory only, so this machine goes through a whole boot.
+   * Starts the machine from the state of its disk. Without a configuration on the disk, the machine is already in maintenance when the promise resolves.
+   * A machine with a configuration URL always goes through a whole boot, because a downloaded configuration is in memory only.
    */
   async start(): Promise<void> {
     const { state } = this.#machine.disk

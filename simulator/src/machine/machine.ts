@@ -22,7 +22,7 @@ import { StageTracker, type Unmet } from './stage.ts'
 export interface ActiveConfig {
   text: string
   loaded: Loaded
-  /** Null without a main document: such a server stays in maintenance. */
+  /** Null if the configuration has no main document: the machine then stays in maintenance. */
   node: NodeConfig | null
 }
 
@@ -67,7 +67,7 @@ export class Machine {
   cancelTry: (() => void) | null = null
   /** Virtual addresses that this control plane currently has. */
   virtualAddresses: readonly string[] = []
-  /** Whether META existed at boot, which counts as installed. Not checked again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
+  /** Whether the partition META existed at boot, so Talos counts as installed. Checked only at boot (Talos: volume_manager.go, VolumePhaseReady). */
   hasMeta = false
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false
@@ -165,7 +165,7 @@ export class Machine {
   get announced() {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce
-    // Without a configuration only the kernel argument can set a host name.
+    // There is no configuration yet, so only the kernel argument can set a host name.
     return {
       uuid: lies?.uuid ?? uuid,
       serial: lies?.serial ?? serial,

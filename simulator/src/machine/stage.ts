@@ -90,7 +90,7 @@ export class StageTracker {
     if (this.stage !== 'shutting down') this.#to('rebooting', actorId)
   }
 
-  /** Refuses a sequence while another one runs. */
+  /** Reports that a sequence was refused because another one is running. */
   refuseSequence(sequence: Sequence, actorId = ''): void {
     const error = { message: 'sequence is already running', code: Code.LOCKED }
     this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error }, actorId)

@@ -106,7 +106,7 @@ const memoryModules = (machine: Machine): Item[] =>
     return item(id, MemoryModuleSpecSchema, spec, { size: undefined, sizeMiB: spec.size })
   })
 
-/** The version field contains a note that the hardware is simulated. */
+/** Manufacturer, product and ids of the machine. The version field contains a note that the hardware is simulated. */
 const systemInformation = (machine: Machine): Item[] => {
   const { uuid, serial } = machine.disk.identity
   const spec = {
@@ -251,7 +251,7 @@ const partitionItem = (parent: string, part: Partition): Item => {
 
 const volumeStatuses = (machine: Machine): Item[] => {
   const parts = partitionsOf(machine)
-  // The other volumes appear only with the configuration (Talos: controllers/block/volume_config.go).
+  // Without a configuration there are only META and STATE (Talos: controllers/block/volume_config.go).
   const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
   return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')

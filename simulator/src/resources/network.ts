@@ -63,7 +63,7 @@ const physical = (link: Link): Item =>
 const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 
 /**
- * If there is a configuration, every list except `default` has two variants: without Kubernetes' subnets, and with only those (Talos:
+ * If there is a configuration, every list except `default` has two more variants: without Kubernetes' subnets, and with only these subnets (Talos:
  * controllers/k8s/address_filter.go).
  */
 const ADDRESS_LISTS = ['default', 'current', 'routed', 'accumulative']

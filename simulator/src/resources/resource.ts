@@ -15,7 +15,7 @@ export interface Kind extends Definition {
   list: (machine: Machine) => Item[]
 }
 
-/** Throws for a type that Talos doesn't define. */
+/** A type of Talos's resources, with the function that lists a machine's resources. Throws if Talos doesn't define the type. */
 export const kind = (type: string, list: (machine: Machine) => Item[]): Kind => {
   const definition = DEFINITIONS.get(type)
   if (!definition) throw new Error(`Talos has no resources of the type ${type}`)

@@ -45,7 +45,7 @@ const extensions = (machine: Machine): Item[] => {
   ]
 }
 
-/** Empty if this Talos version lacks one of the extensions, because then no image exists. */
+/** The extensions with these names. Empty if this Talos version lacks one of them, because then no image exists. */
 const carried = (names: readonly string[], version: string): ReturnType<typeof resolveExtensions> => {
   try {
     return resolveExtensions(names, version)

@@ -43,7 +43,7 @@ const peers = new WeakMap<Http2Session, Peer>()
 const heldBack = new WeakSet<Http2Session>()
 
 const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, ClusterService, State]
-/** Calls with a single request message by path, and whether that message is always empty. */
+/** For each call with a single request message: its path, and whether the message is always empty. */
 const ASKS_NOTHING = new Map<string, boolean>(
   SERVICES.flatMap(({ typeName, methods }) =>
     methods
@@ -78,7 +78,7 @@ const answer = connectNodeAdapter({
 const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
   const asksNothing = ASKS_NOTHING.get(request.url)
   const early = request.stream.session !== undefined && heldBack.has(request.stream.session)
-  // Forwarded calls come from this simulator's own client, which always ends its requests.
+  // Not for forwarded calls: they come from the simulator's own client, which always ends its requests.
   if (asksNothing !== undefined && request.headers.proxyfrom === undefined) endAsGrpcGo(request, response, { asksNothing, early })
   answer(request, response)
 }
@@ -117,7 +117,7 @@ const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): 
   return server
 }
 
-/** The API of a machine without a complete configuration. It needs no client certificate. */
+/** The API of a machine without a complete configuration. Clients need no certificate. */
 export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'
   machine.identity = null

@@ -13,7 +13,7 @@ const WINDOW_BYTES = 65_535
 /** Allows the client of a connection to send only the headers of a call until the server has answered. */
 export const holdBack = (session: ServerHttp2Session): void => session.settings({ initialWindowSize: 0 })
 
-/** Call this before anything reads the request. With `early`, the body of the request is held back, and calls with an empty request are answered at once. */
+/** Ends a call as grpc-go does. Call this before anything reads the request. With `early`, a call whose request is always empty is answered at once. */
 export const endAsGrpcGo = (
   request: Http2ServerRequest,
   response: Http2ServerResponse,

@@ -11,7 +11,7 @@ interface Members {
   controlPlanes: readonly Machine[]
 }
 
-/** Describes the problem, or null. */
+/** A check of the cluster. Returns a description of the problem, or null. */
 type Check = (members: Members) => string | null
 
 const service =

@@ -33,7 +33,7 @@ test('a control plane forwards calls to its cluster and names each machine in th
 
   // The node is addressed by its name as a cluster member.
   expect((await machine.hostname({}, { headers: { node: worker.hostname } })).messages[0]?.hostname).toBe(worker.hostname)
-  // A machine that is off causes the errors of grpc-go: the open connection breaks first, later no connection can be made.
+  // Calls to a machine that is off fail with grpc-go's errors: the first because the open connection breaks, later ones because connecting fails.
   await worker.lifecycle.powerOff()
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 14 })
   await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({

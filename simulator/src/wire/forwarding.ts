@@ -84,14 +84,14 @@ const passed = async (transport: Transport, node: string, call: Call, header: He
   }
 }
 
-/** Go's messages by Node's error code. */
+/** Go's error messages by the error codes of Node.js. */
 const DIAL_FAILURES: Record<string, string> = {
   ECONNREFUSED: 'connect: connection refused',
   ECONNRESET: 'read: connection reset by peer',
   EHOSTUNREACH: 'connect: no route to host',
   ETIMEDOUT: 'i/o timeout',
 }
-/** Error codes of OpenSSL's verification and of Node's check of the host name. */
+/** Error codes of OpenSSL's verification and of the host name check in Node.js. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
 
 /** Converts connection failures to the words of grpc-go. Other errors come from the other machine and are returned unchanged. */

@@ -4,7 +4,7 @@ import { forward, routeOf } from './forwarding.ts'
 import { PEER, type Peer } from './peer.ts'
 import { hasFeature } from '../config/versions.ts'
 
-/** Roles of each call (Talos: internal/app/machined/pkg/system/services/machined.go). Other calls need os:admin. */
+/** Roles that may make a call (Talos: internal/app/machined/pkg/system/services/machined.go). Calls that aren't listed need os:admin. */
 const READER = ['os:admin', 'os:operator', 'os:reader']
 const OPERATOR = ['os:admin', 'os:operator']
 const BACKUP = 'os:etcd:backup'

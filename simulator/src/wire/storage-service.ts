@@ -92,7 +92,7 @@ export const imageService: ServiceImpl<typeof ImageService> = {
   },
 }
 
-/** Install and upgrade as streams, in Talos 1.13 and newer. Neither reboots. */
+/** Install and upgrade as streams, in Talos 1.13 and newer. The machine isn't rebooted. */
 export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *install({ source, destination }, context) {
     const machine = machineOf(context)

@@ -35,7 +35,7 @@ export const balanceCilium = (objects: Objects, now: number): void => {
   for (const service of services) {
     const addresses = kept.get(service) ?? []
     if (!isOurs(service)) release(objects, service)
-    // Without pools, Services without conditions are not touched.
+    // If there are no pools, only Services that already have conditions are updated.
     else if (pools.length > 0 || conditionsOf(service.body).length > 0) give(objects, service, addresses, pools, taken, at)
   }
   for (const pool of pools) count(objects, pool, taken, at)

@@ -46,8 +46,8 @@ export const requestedBy = ({ body, annotations }: Service, names: readonly stri
 export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
 
 /**
- * The addresses that each Service keeps, and a list of all kept addresses. The argument `taken` of `keep` contains the addresses that earlier
- * Services keep.
+ * `kept`: the addresses that each Service keeps. `taken`: all kept addresses. The function `keep` is called for one Service after another, with the addresses
+ * that earlier Services keep.
  */
 export const keptAddresses = (services: readonly Service[], keep: (service: Service, taken: readonly Address[]) => Address[]) => {
   const taken: Address[] = []

@@ -107,7 +107,7 @@ const take = (root: Body, at: readonly string[]): void => {
   else delete parent[key]
 }
 
-/** The index in a list of this length; −1 if the key is no such index. */
+/** The key as an index of a list of this length; −1 if the list has no such index. */
 const indexOf = (key: string, length: number): number => (/^(0|[1-9]\d{0,5})$/.test(key) && Number(key) < length ? Number(key) : -1)
 
 /** Merge keys of lists of objects, by the list's name. Other lists are replaced (Kubernetes: `patchMergeKey` in `staging/src/k8s.io/api`). */
@@ -165,7 +165,7 @@ const merged = (key: string, before: unknown, value: unknown): unknown => {
   return [...result.values()]
 }
 
-/** The merge key of a list of ports: containers and Services use different keys. */
+/** The merge key of a list, or null. Lists of ports have different merge keys in containers and in Services. */
 const mergeKeyOf = (key: string, items: readonly Body[]): string | null => {
   if (key === 'ports') return items.some(({ containerPort }) => containerPort !== undefined) ? 'containerPort' : 'port'
   return Object.hasOwn(MERGE_KEYS, key) && items.every(isObject) ? MERGE_KEYS[key]! : null

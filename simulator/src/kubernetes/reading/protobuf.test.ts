@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Refusal } from '../refusal.ts'
 import { readProtobuf } from './protobuf.ts'
 
-/** Request bodies that kubectl 1.36 has sent for `kubectl create configmap c --from-literal=a=b` and `kubectl auth can-i create pods`. */
+// Builds request bodies like those of kubectl 1.36 for `kubectl create configmap c --from-literal=a=b` and `kubectl auth can-i create pods`.
 const field = (number: number, value: Buffer | string): Buffer => {
   const bytes = Buffer.from(value)
   return Buffer.concat([Buffer.from([...(number < 16 ? [(number << 3) | 2] : [(((number << 3) | 2) & 0x7f) | 0x80, number >> 4]), bytes.length]), bytes])

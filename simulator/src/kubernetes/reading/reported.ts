@@ -33,7 +33,7 @@ export const withReported = (objects: Objects, world: World, { group, plural }: 
   }
 }
 
-/** Metadata of the `index`th object that a node reports, with a UID that stays the same. */
+/** Metadata of the `index`th object that a node reports, with a stable UID. */
 const ownedBy = (node: Body, index: number): Body => {
   const { name, uid, creationTimestamp, resourceVersion } = object(node.metadata)
   const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
