@@ -155,7 +155,7 @@ export class Engine {
 
   /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // Later listeners run first. They belong to domains that use earlier ones, and a domain always locks its rows before those of the domains it uses.
+    // Listeners run in reverse order of registration: later ones are of domains that use the earlier domains, and must lock their rows first.
     this.#troubleListeners.unshift(tell)
   }
 

@@ -225,7 +225,7 @@ test('objects that became due while the listener was disconnected run after it h
   const one = engineProcess(await database(), async () => void runs.push(Date.now()))
   await one.start()
   await one.wake('a')
-  // Right after the process has checked the queue by itself, so that the reconnection finds the object before the next check.
+  // Waits for a check of the queue, so that the reconnection below is sooner than the next regular check.
   await waitFor(async () => runs.length === 1 && (await pending(one)) === 0)
   await sql`
     with ended as (select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'),

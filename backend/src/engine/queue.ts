@@ -48,7 +48,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     held.set(taken, run)
   }
 
-  /** Claims and starts due objects. Returns the milliseconds until the next object with a free place is due. */
+  /** Claims and starts due objects. Returns the milliseconds until the next object of a queue with free places is due. */
   const claim = async (): Promise<number> => {
     for (const taken of await core.claim(freePlaces())) begin(taken)
     const queues = freePlaces().map(({ queue }) => queue)
@@ -65,7 +65,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
 
   /**
    * Frees objects of processes with an expired lease, and objects that this process owns in the database but doesn't run: it was killed, or lost the
-   * connection before it got the response to a claim. The objects become due. No claim runs meanwhile.
+   * connection before it got the response to a claim. The objects become due. `claim` never runs at the same time.
    */
   const sweep = async (): Promise<void> => {
     const { rows } = await sql<{ owner: string }>`

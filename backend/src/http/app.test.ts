@@ -260,7 +260,7 @@ test('the console can load its settings before sign-in', async () => {
 test('Permissions-Policy disables browser features, and names only features that browsers know', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
-  // Chromium warns about this feature, which it knows only as an experiment.
+  // Chromium would log a warning, because it knows this feature only as an experiment.
   expect(headers['permissions-policy']).not.toContain('bluetooth')
 })
 

@@ -186,7 +186,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     clearInterval(sweep)
     clearInterval(look)
     app.streams.endAll()
-    // A connection becomes idle after its last response.
+    // Repeated, because a connection with a running request becomes idle only after the response.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), closingGraceMs)
     idle.unref()

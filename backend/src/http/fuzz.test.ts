@@ -233,7 +233,7 @@ test('enough of the fuzzed requests reached a handler', () => {
 const paths = [...new Set(operations.map((o) => o.path))]
 test.each(paths)('%s returns 405 for an unsupported method, with the supported ones', async (path) => {
   const url = path.replaceAll(/\{\w+\}/g, server)
-  // A path without parameters may match one with parameters, such as `/v1/nodes/patches`.
+  // A path without parameters, such as `/v1/nodes/patches`, may also match an operation's path with a parameter.
   const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
     if (has.has(method)) continue

@@ -130,7 +130,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
     return numUpdatedRows === 1n
   }
 
-  /** Keeps the newest response, however large it is. */
+  /** Removes the user's oldest responses beyond the storage limit, but never the newest response, however large it is. */
   const forgetOldest = (personId: string) =>
     sql`delete from idempotent_call as call using (
         select claim, row_number() over newest as place, sum(bytes) over newest as bytes

@@ -1,6 +1,6 @@
 /**
  * Listens on every address of a name: `localhost` is 127.0.0.1 and ::1. Fastify would create a separate server for the second address, without the limits
- * that are set on the first (`multipleBindings` in its `lib/server.js`). Here all sockets are passed to one server, as Node allows
+ * that are set on the first (`multipleBindings` in its `lib/server.js`). Here all sockets are passed to one server, as Node.js allows
  * (https://nodejs.org/api/http.html#event-connection).
  */
 import { lookup } from 'node:dns/promises'
@@ -17,7 +17,7 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
   const { server } = app
   const more: Server[] = []
   for (const address of others) {
-    // The options that Node uses for the sockets of an HTTP server.
+    // The options that Node.js uses for the sockets of an HTTP server.
     const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
     listener.maxConnections = server.maxConnections
     const problem = await new Promise<Error | undefined>((done) => {

@@ -1,6 +1,6 @@
 /**
- * Refuses requests that a proxy and this server could parse differently or that no honest client sends, before any other processing. Requests that Node's
- * parser refuses (two lengths, a length beside chunks, bare line feeds) never reach the hooks: `refuseMalformed` answers them.
+ * Refuses requests that a proxy and this server could parse differently or that no honest client sends, before any other processing. Requests that the
+ * parser of Node.js refuses (two lengths, a length beside chunks, bare line feeds) never reach the hooks: `refuseMalformed` answers them.
  */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -25,7 +25,7 @@ function hosts(rawHeaders: readonly string[]): number {
 }
 
 export function refuseAmbiguous(app: FastifyInstance): void {
-  // Unknown expectations may be ignored (RFC 9110 §10.1.1). Node would respond to them by itself, without the usual headers.
+  // Unknown `Expect` headers are ignored, as RFC 9110 §10.1.1 allows. Node.js would respond to them by itself, without the usual headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const isPlain = watchChunks(app.server)

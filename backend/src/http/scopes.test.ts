@@ -9,7 +9,7 @@ import { type SignedIn, startBackend } from '../testing/backend.ts'
 const backend = await startBackend()
 const users = Object.fromEntries(await Promise.all(roles.map(async (role) => [role, await backend.signIn({ role })] as const))) as Record<Role, SignedIn>
 
-/** The path with ids of objects that don't exist, so a permitted call ends with 404 at most. */
+/** The path with random ids, so that a permitted call finds no object. */
 const path = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, () => randomUUID())
 const ask = (operation: Operation, token?: string) =>
   backend.app.inject({

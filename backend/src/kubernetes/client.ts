@@ -120,7 +120,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
           if (wanted !== undefined) kept.push(wanted)
         }
         seen += items.length
-        // Limits the pages, because a server may send small ones endlessly.
+        // Limits the number of pages, because a hostile API server may send small pages endlessly.
         if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
         if (next === '') return kept
         query.set('continue', next)

@@ -206,7 +206,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     let timer: NodeJS.Timeout | undefined
     let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {
-      // Set again, because the contact may have waited for a free place.
+      // The time of the request is set again, because the contact may have waited for a free place.
       asked = { server: state.server, at: clock.now() }
       // The deadline starts here, not when the contact was due, and covers the whole contact, so that a slow server blocks a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)

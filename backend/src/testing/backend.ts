@@ -113,7 +113,7 @@ export async function freshDatabase({ empty = false } = {}): Promise<{ connectio
     }
   }
   await admin(`create database ${name} template ${empty ? 'template0' : template}`)
-  // PostgreSQL waits five seconds for closing connections. Terminating them at once would be an error event in a client that is just ending.
+  // First without force: PostgreSQL then waits five seconds for connections to close. With force, clients that are closing would get an error event.
   const drop = () => admin(`drop database if exists ${name}`).catch(() => admin(`drop database if exists ${name} with (force)`))
   return { connection: { ...connection, database: name }, drop }
 }

@@ -1,6 +1,6 @@
 /**
- * Records the SQL statements that the product sends in a test file, in the folder `TEST_STATEMENTS`. `npm test` chooses the files of its second
- * run, on another PostgreSQL, so that together they send every statement (`tools/statements.mjs`).
+ * Records the SQL statements that the product sends in a test file, in the folder `TEST_STATEMENTS`. `npm test` uses the records to
+ * choose the test files of its second run, on another PostgreSQL: the chosen files together send every statement (`tools/statements.mjs`).
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

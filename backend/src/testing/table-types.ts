@@ -31,7 +31,7 @@ const types: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'Date',
   bytea: 'Uint8Array',
 }
-/** Sent and received as text. */
+/** Types whose values are sent and received as text. */
 const texts = new Set(['text', 'uuid', 'inet', 'cidr', 'macaddr', 'numeric', 'xid8'])
 
 function typeOf({ table, name, type, check }: Column, declared: ReadonlySet<string>): string {

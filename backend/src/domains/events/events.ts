@@ -99,7 +99,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
     if (lastId > upTo) return undefined
     if (lastId === upTo) return []
     const found = await after(lastId, mostReplayed + 1)
-    // A gap right after `lastId`: the events in between were removed.
+    // If the first found event doesn't follow `lastId` directly, the events in between were removed.
     if (found.length > mostReplayed || found[0]?.id !== lastId + 1) return undefined
     return found.filter((event) => event.id <= upTo && may(event.scope)).map((event) => event.text)
   }

@@ -16,7 +16,7 @@ const batch = 500
 const pollMs = 1_000
 const headHashMs = 60_000
 
-/** The audit entry after which all hashes have a key. */
+/** The audit entry that records that all later hashes are computed with a key. */
 const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   const target = { kind: 'installation', id: '' }
   const entry = auditOf(system, { action: 'audit.keyed', target, after: { unkeyed_entries: after.seq, head: after.hash } })

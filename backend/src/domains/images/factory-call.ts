@@ -32,7 +32,7 @@ export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, trie
 interface Question {
   /** Begins with a slash. */
   readonly path: string
-  /** YAML. With a body the call is a POST, which the factory accepts any number of times. */
+  /** YAML. With a body the call is a POST, which may be repeated safely. */
   readonly body?: string
   readonly status: 200 | 201
   readonly mostBytes: number
@@ -121,7 +121,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
         method: body === undefined ? 'GET' : 'POST',
         headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) },
         ...(body !== undefined && { body }),
-        // A redirect could send the schematic to any other server.
+        // Redirects aren't followed, because they could lead the schematic to another server.
         redirect: 'manual',
         signal: AbortSignal.any([AbortSignal.timeout(limits.callMs), overall]),
       })

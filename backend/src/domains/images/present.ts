@@ -25,8 +25,8 @@ const linkOf: Readonly<Record<ImageFormat, (image: Built) => string>> = {
 }
 
 /**
- * iPXE expands `${uuid}` and similar variables itself, and a serial number with a space would truncate the line. Talos decodes
- * the query before it expands variables, so the variables may be percent-encoded.
+ * Percent-encodes variables such as `${uuid}`, because iPXE would expand them: a serial number with a space would then truncate the line.
+ * Talos decodes the query first and then expands the variables.
  */
 const forIpxe = (arg: string): string => (arg.startsWith('talos.config=') ? arg.replaceAll(/\$\{(\w+)\}/g, '%24%7B$1%7D') : arg)
 

@@ -27,7 +27,7 @@ type Admission =
   /** `over`: the token has ended or doesn't exist, so every further announcement with it is refused too. */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
-/** Maximum waiting transactions. Further machines get a 503, after which Talos retries with back-off. */
+/** Maximum number of waiting announcements. Further machines get a 503, after which Talos retries with back-off. */
 const mostWaiting = 2_000
 const perBatch = 100
 /** A machine that announces itself again within this time gets the same response, because it must have lost the first one. */

@@ -218,7 +218,7 @@ describe('uses of a token', () => {
     expect(hostNameOf(one.body)).not.toBe(hostNameOf(two.body))
     expect((await arrivals(id)).map((a) => a.address).toSorted()).toEqual(['127.20.9.2', '127.20.9.3'])
     expect(await token(id)).toMatchObject({ uses: 1 })
-    // Announcements from many addresses don't grow the list.
+    // Announcements of one machine from many addresses don't add a row for each address.
     for (let i = 10; i < 30; i++) await announce(own, machine, `127.20.9.${i}`)
     expect((await arrivals(id)).length).toBeLessThanOrEqual(4)
   })

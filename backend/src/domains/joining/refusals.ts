@@ -78,7 +78,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
       const batch = waiting.slice(0, perBatch)
       try {
         await inTransaction(db, async (tx) => {
-          // The same lock as in an admission, so that writes about one machine are serialised and can't dead-lock on rows.
+          // Locks the tokens, as an admission does, so that writes about one machine are serialised and can't dead-lock.
           const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
           if (ids.size > 0) await store.lockTokens(tx, [...ids])
           for (const entry of batch) await write(tx, entry)

@@ -103,7 +103,7 @@ const waiting = (on: Db | Tx) =>
     .select(['join_token.name as token_name', 'join_token.revoked_at as token_revoked_at', 'join_token.datacenter_id'])
     .where('join_arrival.result', '=', 'waiting')
 
-/** Arrivals that wait to be dialled, newest first, because they have been tried least. */
+/** Arrivals that wait to be dialled, newest first: the newest have had the fewest tries. */
 export const waitingIn = (db: Db, shard: number): Promise<Waiting[]> =>
   waiting(db).where('join_arrival.shard', '=', shard).orderBy('join_arrival.at', 'desc').limit(2000).execute()
 

@@ -21,9 +21,9 @@ export interface Wipes {
   agree(tx: Tx): Promise<void>
 }
 interface RetryGuard {
-  /** Called before the operation's row is locked, because the operation's target must always be locked first. */
+  /** Whether a retry is possible. Called before the operation's row is locked, because the operation's target must always be locked first. */
   may(tx: Tx, operation: { readonly id: string; readonly key: string }): Promise<Verdict>
-  /** Called outside of a transaction, because it may contact machines. */
+  /** The disks that a retry would wipe. Called outside of a transaction, because the guard may contact machines. */
   wipes?(operation: { readonly id: string; readonly key: string }): Promise<Wipes>
 }
 

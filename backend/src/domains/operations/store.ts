@@ -106,7 +106,7 @@ export const steps = (tx: Tx, id: string, keys: readonly string[]) =>
     .where('key', '=', sql<string>`any(${keys}::text[])`)
     .execute()
 
-/** Writes these steps as they are now. */
+/** Overwrites the stored steps with the given ones, matched by key. */
 export const updateSteps = (tx: Tx, id: string, rows: readonly StepRow[]) =>
   sql`update operation_step as s
     set status = n.status, title = n.title, node_id = n.node_id, reason = n.reason, attempt = n.attempt, started_at = n.started_at, ended_at = n.ended_at
@@ -124,7 +124,7 @@ export const reopenSteps = (tx: Tx, id: string) =>
     .where('status', '=', 'failed')
     .execute()
 
-/** Skips the steps that are not done. */
+/** Marks the steps that are not done as skipped. */
 export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =>
   tx
     .updateTable('operation_step')

@@ -30,7 +30,7 @@ interface NewOperation {
   /** The target's kind follows from the operation's kind (`operationTable`). */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
-  /** Queue of the reconciler that carries out the operation; woken now and at a cancel or retry. The default key is the target's id. */
+  /** Queue of the reconciler that carries out the operation. A creation, cancel or retry wakes the reconciler. `queueKey`: by default the target's id. */
   readonly queue: string
   readonly queueKey?: string
   /** Details of the audit entry; null if the use-case writes the entry itself. */

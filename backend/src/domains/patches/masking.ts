@@ -136,7 +136,7 @@ export function unmask(text: string, before: string, audience: Audience): string
   for (const [i, document] of read(text).entries()) {
     const id = identity(document)
     const same = known.findIndex((d) => identity(d) === id)
-    // Documents of different kinds have different secret fields.
+    // Secrets are restored from the document with the same identity, or else from the one at the same position if it has the same kind.
     const at = same >= 0 ? same : known[i] && kindOf(known[i]) === kindOf(document) ? i : -1
     restore(document.contents, known[at]?.contents, shown[at]?.contents)
   }

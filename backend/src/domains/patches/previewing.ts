@@ -75,7 +75,7 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
       const body = edited ? await read(who, 'unmask', asked.body, edited.body, audience) : asked.body
       const name = asked.name?.trim() || edited?.name || 'this patch'
       const refusals = await read(who, 'check', body, talosVersion)
-      // The difference shows the whole effect of the patch, also of a stored patch, and not only the last edit.
+      // Compares with the configuration without the edited patch, so that the difference shows the patch's whole effect and not only the last edit.
       const others = stored.filter((p) => p.id !== edited?.id)
       const change = { name, weight: asked.weight, body }
       const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))

@@ -21,7 +21,7 @@ export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: P
 const idleMs = 600_000
 /** Limit in wall-clock time, in addition to the limits in processor time. */
 const longestMs = 15_000
-/** Node reports a thread's processor time from 24.6.0. The pinned version for Apple silicon is older, so there wall-clock time is scaled. */
+/** Node.js reports a thread's processor time since 24.6.0. The version pinned for Apple silicon is older: there, the wall-clock time is scaled instead. */
 const hasProcessorTime = 'cpuUsage' in Worker.prototype
 const assumedLoad = 4
 /** Memory limit, far more than a configuration needs. Past this limit only the thread ends, not the process. */

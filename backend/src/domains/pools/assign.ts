@@ -118,7 +118,7 @@ function staying(row: store.AssignmentRow): store.AssignmentChange | 'nothing' {
   return row.state === 'error' ? { state: 'applying', reason: null } : 'nothing'
 }
 
-/** A subnet that was never sent to the cluster is removed at once. */
+/** How an assignment changes when its subnet is removed: `removed` at once if it was never sent to the cluster, otherwise draining first. */
 function leaving(row: store.AssignmentRow, force: boolean): store.AssignmentChange | 'removed' | 'nothing' {
   if (row.purpose === 'management' || row.sent_at === null) return 'removed'
   if (row.state !== 'draining') return { state: 'draining', reason: null, forced: force }

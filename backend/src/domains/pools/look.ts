@@ -46,7 +46,7 @@ function shared(names: readonly string[]): string {
   return whole.length <= longestBy ? whole : `${whole.slice(0, longestBy - 1)}…`
 }
 
-/** Far more objects than a cluster has; a cluster with more is reported as an error. */
+/** Maximum numbers of objects, far above those of a real cluster; a cluster with more is reported as an error. */
 const mostServices = 10_000
 const mostObjects = 2_000
 

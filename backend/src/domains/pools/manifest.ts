@@ -178,7 +178,7 @@ export function linkGroups(nodes: readonly { readonly name: string; readonly int
     .toSorted((a, b) => ((a.interface ?? '') < (b.interface ?? '') ? -1 : 1))
 }
 
-/** kubectl reads YAML 1.1, where a bare `No` is false. */
+/** The objects as YAML 1.1, which kubectl reads: `No` is quoted there, because a bare `No` means false. */
 const text = ({ pools, announcements }: Rendered): string =>
   [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0, compat: 'yaml-1.1' })).join('---\n')
 

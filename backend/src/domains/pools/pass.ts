@@ -12,7 +12,7 @@ import { type Acceptance, acceptance, differences, foundInstead, hashOf } from '
 import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type PoolParts, type State, type Verdict } from './state.ts'
 import * as store from './store.ts'
 
-/** Time limit of reading and acting; the rest is done next time. */
+/** Time limit of reading and acting; the next run does the rest. */
 const longestMs = 90_000
 /** How long the load balancer may take to accept a pool before the delay is shown as an error. */
 const patienceMs = 120_000

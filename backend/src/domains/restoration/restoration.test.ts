@@ -66,7 +66,7 @@ beforeAll(async () => {
     (o) => o.steps.some((s) => s.status === 'done' && s.key.startsWith('apply/')),
   )
   await world.halt()
-  // Requested, but not sent to the server yet.
+  // The reboot is requested but not sent to the server, because the reconcilers are stopped.
   const node = world.nodes[0]!
   rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } })).answer!.operation.id
 

@@ -29,7 +29,7 @@ interface ReserveInput {
 /** What the servers domain may call in the clusters domain. */
 export type ClusterAccess = ReturnType<typeof clusterCore>['access']
 
-/** Node columns of a server outside of a cluster. */
+/** Values of the Kubernetes columns for a server outside of a cluster. */
 const noNode = { node_ready: null, node_reason: null, node_since: null, drift_since: null, drift_seen: null } as const
 
 export type ForClusters = ReturnType<typeof clusterUse>

@@ -10,7 +10,7 @@ export type ListedRow = Omit<ServerRow, 'hardware'>
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
-/** The datacenter's code as a column of a written row. */
+/** Adds the datacenter's code to the rows that an insert or update returns. */
 const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
 
 const servers = (on: Db | Tx) =>
@@ -63,7 +63,7 @@ export const knownAmong = (on: Db | Tx, uuids: readonly string[], addresses: rea
     .where((e) => e.or([e('uuid', '=', sql<string>`any(${uuids}::text[])`), e('address', '=', sql<string>`any(${addresses}::text[])`)]))
     .execute()
 
-/** Returns the new rows. A server whose name or UUID is taken is left out; the caller finds out which. */
+/** Inserts servers and returns the new rows. A server whose name or UUID is taken is not inserted and is missing in the result. */
 export function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
   return tx
     .insertInto('server')

@@ -96,7 +96,7 @@ test('at most ten guesses of one address are compared with the password in 15 mi
   }
   expect(guesses).toBeLessThanOrEqual(10)
   expect(guesses).toBeGreaterThan(5)
-  // Ninety tries with their hashes take that long on a busy machine.
+  // On a busy machine, ninety tries with their hashes take up to a minute.
 }, 60_000)
 
 test('fifty concurrent guesses are counted one by one', async () => {

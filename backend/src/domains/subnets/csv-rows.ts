@@ -31,7 +31,7 @@ const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
 export const tableOf = (rows: readonly SubnetRow[]): string[][] => [[...csvColumns], ...rows.map((row) => csvColumns.map((column) => cellOf[column](row)))]
 
 export interface Trouble {
-  /** Null: the whole row. */
+  /** The column that the message is about; null for the whole row. */
   readonly column: Column | null
   readonly message: string
 }

@@ -186,7 +186,7 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   const began = performance.now()
   const { used } = (await by.operator.call(subnetGet, { params: { id: subnet.id } })).answer!
   expect(performance.now() - began).toBeLessThan(1_000)
-  // Excluded from 10.33.0.2 to 10.33.117.50: four ranges of three addresses in each full block of 256, and one range in the last 51 addresses.
+  // Exclusions between 10.33.0.2 and 10.33.117.50: four ranges of three addresses in each full block of 256, and one range in the last 51 addresses.
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
 

@@ -45,7 +45,7 @@ const neverRead = (bytes: string): Promise<Socket> =>
 
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost:x\r\n${more}\r\n`
 const asViewer = `Authorization: Bearer ${attacker.accessToken}\r\n`
-// Enough servers that 310 lists of them exceed the kernel's socket buffers.
+// Enough datacenters that 310 responses with their list exceed the kernel's socket buffers.
 await Promise.all(
   Array.from({ length: 60 }, (_, i) =>
     other.call(datacenterCreate, {

@@ -33,8 +33,8 @@ const mostWaiting = 32
 type Line = { busy: boolean; dropped: boolean; readonly waiting: (readonly [IncomingMessage, ServerResponse])[] }
 
 /**
- * Allows one unanswered request per connection. A client may send more before it has read the first response (pipelining, RFC 9112 §9.3.2), and Node
- * would start all at once, so one socket could cause any amount of work. Here they wait in line, and while one is waiting, nothing more is read.
+ * Allows one unanswered request per connection. A client may send more before it has read the first response (pipelining, RFC 9112 §9.3.2), and Node.js
+ * would start all at once, so one socket could cause any amount of work. Here requests wait in line; while one waits, nothing more is read from the socket.
  * Replaces the server's current request listeners and calls them itself.
  */
 export function oneAtATime(server: Server): void {
@@ -77,7 +77,7 @@ export const stalledMs = 10_000
 /** Number of checks within `stalledMs`. */
 const looks = 10
 
-/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows how much was sent, as in Node's socket timeout. */
+/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows how much was sent, as in Node.js's socket timeout. */
 const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
 
 /**

@@ -131,7 +131,7 @@ test('a change made after the user saw the difference is not overwritten', async
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
   expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  // A user confirmed to overwrite an earlier difference; the machine's configuration has changed again since.
+  // The stored consent to overwrite is for an earlier difference: the machine's configuration has changed again since.
   const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
     await kept.allowOverwrite(tx, cluster.id, node.id, seen)

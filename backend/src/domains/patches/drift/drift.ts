@@ -123,7 +123,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return { server, judged }
   }
 
-  /** Called with the server's row locked. @throws Problem stale */
+  /** Locks the server's row and returns its cluster's id. @throws Problem stale if another configuration was sent since the comparison */
   const demandSameGeneration = async (tx: Tx, server: ServerFacts, judged: Judged): Promise<string> => {
     const row = await servers.locked(tx, server.id)
     const now = row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)

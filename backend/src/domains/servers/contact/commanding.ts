@@ -17,7 +17,7 @@ import * as store from '../store.ts'
 export const commandQueue = 'server-command'
 const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
-/** After this time, in ms, a machine that runs and was never seen down has restarted unnoticed between two queries. */
+/** After this time, in ms, a machine that runs counts as restarted even if no query saw it down: the restart was then between two queries. */
 const surelyBackMs = 60_000
 /** Number of failed queries in a row after which the machine counts as down. A single failure may be caused by this process or the network. */
 const missesToAway = 3
@@ -52,7 +52,7 @@ class MaybeSent extends Error {
   override message = 'It is not known whether the machine received an earlier attempt'
 }
 
-/** Queue key: the server's id. */
+/** The reconciler of commands to machines. Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: ServerParts) {
   /** Number of failed queries in a row, by operation. In memory only: another process starts at zero and so notices a machine that is down later. */
   const misses = new Map<string, number>()

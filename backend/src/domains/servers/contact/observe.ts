@@ -108,7 +108,7 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   }
 }
 
-/** The changed columns after an observation. In a row without its hardware a reading of the hardware counts as a change. */
+/** The columns that an observation changes. If the row was read without its hardware, any reading of the hardware counts as a change. */
 function changeOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const wanted = wantedOf(row, seen)
   const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ListedRow], value))

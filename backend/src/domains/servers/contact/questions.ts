@@ -26,7 +26,7 @@ const hasFeature = (row: Pick<store.ServerRow, 'talos_version'>, feature: 'maint
 export function questions({ db, audit, fleet, access }: ServerParts) {
   const known = async (id: string): Promise<store.ServerRow> => store.existing(await store.byId(db, id), id)
 
-  /** Opens a client for reading in any mode of the machine. `use` may stream: the connection stays open until it returns. */
+  /** Opens a client for reading in any mode of the machine. The caller closes the client, so a stream may keep the connection open. */
   const open = async (row: store.ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
     if (row.identity_state === 'changed') throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so no request is sent`)

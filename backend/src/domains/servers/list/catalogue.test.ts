@@ -12,7 +12,7 @@ for (let i = 0; i < 5; i++) ids.push(await buildServer(backend, { name: `listed-
 const list = (query = {}) => call(serverList, { query })
 const names = async (query = {}) => (await list(query)).answer!.items.map((s) => s.name)
 
-/** The least number of queries that reach the database during `act`: a write by another test file's database may cause more. */
+/** The number of database queries during `act`: the minimum of ten tries, because a write to another test file's database may cause more queries. */
 async function queriesOf(act: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   const query = vi.spyOn(Client.prototype, 'query')
@@ -52,7 +52,7 @@ test('a change serialises the changed server only, and a contact serialises none
     await list({ q: 'renamed' })
     await list({ fields: 'summary', sort: '-name' })
   }
-  // The rename call's own response is one of them.
+  // The server is serialised twice: for the response of the rename, and once for all lists.
   expect(await serialised(rename)).toEqual(['renamed-4', 'renamed-4'])
   const contact = async () => {
     await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[0]!, at: new Date('2026-05-01T10:00:00Z') }]))

@@ -124,12 +124,12 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       (entry) => mayContain(entry.slot) && (query.status !== undefined || entry.row.status !== 'deleted') && passes(entry) && isFound(entry.text, needles),
     )
     if (results.size >= mostResults) results.clear()
-    // Not cached, because a server that is away becomes unreachable by time alone.
+    // With the filter `reachable` the result isn't cached, because the passage of time alone makes a silent server unreachable.
     if (query.reachable === undefined) results.set(key, found)
     return found
   }
 
-  /** The first page while the servers are still being read, which takes a second for ten thousand. */
+  /** The first page of the list while the servers are still being read (about a second for ten thousand servers). */
   const firstPage = async (query: Query): Promise<Buffer> => {
     const { rows, total } = await store.firstByName(db, query.per_page)
     const ids = rows.map((r) => r.id)

@@ -25,7 +25,7 @@ const disksEnd = mark('],"interfaces":[')
 const interfacesEnd = mark(']},"datacenter":')
 const comma = mark(',')
 
-/** Exactly as long as the text: other ways of making a Buffer may keep up to half more. */
+/** The text's bytes in a Buffer that takes exactly their memory; other ways of creating a Buffer may take up to half more. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   bytes.write(text)
@@ -34,7 +34,7 @@ function bytesOf(text: string): Buffer {
 
 const contactText = (contact: Date | null): string => JSON.stringify(contact)
 
-/** The columns and values of a row and the time of its last contact that the catalogue keeps. */
+/** What the catalogue keeps of a server, made from the server's row and the time of the last contact. */
 export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slot'> {
   const { hardware, ...row } = full
   const server = present(full, contact)
@@ -71,7 +71,7 @@ function summaryOf({ json }: Kept): Buffer[] {
   return [json.subarray(0, disks), json.subarray(end, interfaces), json.subarray(json.indexOf(interfacesEnd, interfaces))]
 }
 
-/** Joins servers to a page as JSON text. `needles`: of the search that found them, whose match is then part of each server. */
+/** Joins servers to a page as JSON text. `needles`: the search terms; each server then contains the value that matched. */
 export function joined(
   entries: readonly Kept[],
   { needles, isSummary, page, per_page, total }: { needles: readonly string[]; isSummary: boolean; page: number; per_page: number; total: number },

@@ -30,7 +30,7 @@ export function searchIndex() {
       for (let row = 0; row < rows; row++) bits[row * words + word]! &= ~bit
       for (let i = 0; i + 2 < text.length; i++) bits[hashAt(text, i) * words + word]! |= bit
     },
-    /** A test for whether a server may contain one of the texts; it may be wrong only if it says yes. A text of less than three characters may be anywhere. */
+    /** Tests whether a server may contain one of the texts: false is certain, true is not. For a text of less than three characters always true. */
     finder(needles: readonly string[]): (slot: number) => boolean {
       if (needles.length === 0 || needles.some((needle) => needle.length < 3)) return () => true
       const any = new Uint32Array(words)

@@ -77,7 +77,7 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
   }
 
-  /** The datacenter, unless it was removed before a retry. */
+  /** The id of the requested datacenter; null if none was requested or the datacenter was removed before a retry. */
   const datacenterIn = async (tx: Tx, { datacenter_id }: Addition) => ({
     datacenterId: datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null),
   })

@@ -10,8 +10,8 @@ interface Seen {
   readonly address: string
   readonly identity: Identity
   /**
-   * `address`: the address at which the same hardware was known before, if different; else null. `answers`: whether a machine
-   * with a different key answers at that address, which means that there are two machines.
+   * `address`: another address at which the same hardware is known, or null. `answers`: whether a machine
+   * with a different key answers at that other address, which means that there are two machines.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
   /** Addresses that the machine reports. */

@@ -127,7 +127,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
   }
 
   /**
-   * The caller must not have locked server rows.
+   * Registers the machine found at an address. The caller must not have locked server rows.
    * @returns null if the hardware is known at another address that hasn't been probed: call `candidate`, which probes it, and then `register` again
    */
   const register = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | null> => {
