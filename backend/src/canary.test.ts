@@ -289,7 +289,7 @@ test('no response, table, file, log, event or metric contains a secret', async (
   expect(found({ ...answered, ...byViewer, ...byAdmin, ...tables, ...written, logs: lines.join(''), events: heard, metrics })).toEqual([])
 })
 
-test('the search of this test finds secrets in every encoding', () => {
+test('the search for secrets finds plain, hex and base64 text', () => {
   const [name, secret] = [...secrets][0]!
   for (const text of [secret, `x${Buffer.from(secret).toString('hex')}`, Buffer.from(`{"a":"${secret}"}`).toString('base64')])
     expect(found({ here: text })).toContain(`${name} in here`)

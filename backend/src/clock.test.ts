@@ -13,7 +13,7 @@ test.each([
   expect(elapsedMs({ now, steadySince }, since)).toBe(expected)
 })
 
-test('the system clock reports no jump', () => {
+test('systemClock returns the system time and has not recorded a jump', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000)
   expect(systemClock.steadySince()).toBe(0)
 })

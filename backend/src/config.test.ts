@@ -76,7 +76,7 @@ test.each([
   [{ HOST: '127.0.0.2' }, true],
   [{ HOST: '::1' }, true],
   [{ HOST: 'localhost' }, true],
-])('HOST may be reachable from other machines only with TLS, a trusted proxy or STEELYARD_INSECURE=1: %j', (environment, allowed) => {
+])('listening on an address that other machines can reach requires TLS, a trusted proxy or STEELYARD_INSECURE=1: %j', (environment, allowed) => {
   expect(problems(environment).length === 0).toBe(allowed)
 })
 
@@ -106,7 +106,7 @@ test.each([
   ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://me:secret@factory.example.com', 'must hold no user name and no password'],
-])('the setting %s=%s is refused: paths are appended to the URL, and users see the URL', (name, value, why) => {
+])('a URL with a query, a fragment or credentials is refused: %s=%s', (name, value, why) => {
   const refused = problems({ [name]: value })
   expect(refused).toEqual([`${name} ${why}`])
 })

@@ -18,7 +18,7 @@ test('a field that is not on the allow-list is left out', () => {
   expect(written[0]).not.toMatch(/hunter2|Bearer/)
 })
 
-test('an event is logged as one line for any client input', () => {
+test('an event is one line of the log, even if a client sent line breaks', () => {
   const { written, log } = lines()
   log.warn('x', { user_agent: 'a\r\n{"level":"info"}\u001b[31m\u2028b', error: new Error('first\nsecond') })
   expect(written[0]!.trimEnd().split(/[\r\n\u2028]/)).toHaveLength(1)

@@ -32,7 +32,7 @@ test('a truncated file is refused, even if the cut is between two pieces', async
   expect(await why(whole)).toBe('opened')
 })
 
-test('a file is refused if a byte was changed, a piece was removed, swapped or added, or data follows its end', async () => {
+test('a file is refused if any of its bytes or pieces was changed, removed, moved or added', async () => {
   const whole = await sealed(randomBytes(3 * pieceBytes))
   const other = await sealed(randomBytes(3 * pieceBytes))
   const step = pieceBytes + 16
@@ -50,7 +50,7 @@ test('a file is refused if a byte was changed, a piece was removed, swapped or a
   expect(await why(joined(...pieces, Buffer.from([0])))).not.toBe('opened')
 })
 
-test('errors distinguish a changed header, a wrong passphrase and another kind of file', async () => {
+test('a changed header, a wrong passphrase and a file of another kind cause different errors', async () => {
   const whole = await sealed(Buffer.from('text'))
   const changed = (at: number, by: number) => {
     const bytes = Buffer.from(whole)

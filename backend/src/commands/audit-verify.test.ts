@@ -26,7 +26,7 @@ test('audit verify prints the number of entries and the head hash, which --head 
   expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('entry 2 has another hash') as string })
 })
 
-test('audit verify reports a check that could not run differently from a changed log', async () => {
+test('the exit code of audit verify distinguishes a changed log from a check that could not run', async () => {
   const nowhere = await verify([], { STEELYARD_KEY_FILE: '/nonexistent/key' })
   expect(nowhere).toMatchObject({ code: 7, err: expect.stringContaining('no key file at /nonexistent/key') as string })
   expect((await verify(['--head', 'abc@1'])).code).toBe(2)

@@ -175,7 +175,7 @@ test('a truncated or changed file is refused before anything is changed', async 
   expect(await relations(to.connection)).toEqual([])
 })
 
-test('a wrong passphrase is reported at a restore, and a weak passphrase is refused at a backup', async () => {
+test('a restore refuses a wrong passphrase, and a backup refuses a weak passphrase', async () => {
   const to = await target()
   expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
     code: 1,
@@ -224,7 +224,7 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
   expect((await restoring(file, to)).code).toBe(1)
 })
 
-test('a restore that is interrupted or loses the database leaves nothing behind, and can be repeated', async () => {
+test('a restore that is interrupted or loses its database connection leaves nothing behind, and can be repeated', async () => {
   const to = await target()
   const over = new AbortController()
   const ending = (async () => {
@@ -250,7 +250,7 @@ test('a restore that is interrupted or loses the database leaves nothing behind,
   expect((await restoring(file, to)).code).toBe(0)
 })
 
-test('a backup of a newer schema is refused, one of an older schema is migrated', async () => {
+test('a restore refuses a backup with a newer schema, and migrates a backup with an older schema', async () => {
   const { manifest } = await visit(readBackup(file, passphrase))
   const known = await readMigrations()
   expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows up to/)

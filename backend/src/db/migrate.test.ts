@@ -64,7 +64,7 @@ test('a database is refused if its schema is newer than the program or its appli
   await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
 })
 
-test('the migration that drops the tables of the former queue keeps due and claimed objects in wake_up', async () => {
+test('the migration that removes the pgboss schema keeps the rows of wake_up', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await pool.query('drop schema public cascade; create schema public')

@@ -189,7 +189,7 @@ test('if the end of an effect was not recorded, the next attempt sees its result
   expect(seen[3]).toEqual({ attempt: 4, unknown: false, done: true })
 })
 
-test("a failpoint is selected by the effect's full name, by the name before the slash, or by its number", () => {
+test('a failpoint is selected by the full name of an effect, by its name before the slash, or by its sequence number', () => {
   const met = (setting: string, effects: string[]) => {
     const seen: string[] = []
     const point = failpoint(setting, () => {

@@ -24,7 +24,7 @@ async function pipeline(host: string, count: number): Promise<number> {
   return seen.split('HTTP/1.1 200').length - 1
 }
 
-test.each(['127.0.0.1', second])('on a connection to %s, only the first of too many pipelined requests are answered', async (host) => {
+test.each(['127.0.0.1', second])('of 310 requests pipelined on a connection to %s, only the first 33 are answered', async (host) => {
   expect(await pipeline(host, 310)).toBe(33)
 })
 

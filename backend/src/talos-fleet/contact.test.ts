@@ -115,7 +115,7 @@ test('contacts continue if the clock is set back a day', async () => {
   expect(of(server).at(-1)!.kind).toBe('seen')
 })
 
-test('three misses in a row make a server unreachable, one answer makes it reachable again', async () => {
+test('three contacts in a row without an answer make a server unreachable, and one answer makes it reachable', async () => {
   const machine = simulator.servers[1]!
   const server = watched(1)
   const { of, until } = keep([server])
@@ -200,7 +200,7 @@ test('a machine’s known certificate is not accepted as proof of identity for t
   await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
 })
 
-test('a slow answer is reported even if many batches were reported in the meantime', async () => {
+test('an answer that takes 20 s is still reported', async () => {
   await addFault(simulator.servers[0]!, { kind: 'delay', ms: 20_000 })
   const server = watched(0)
   const { of, until } = keep([server])
@@ -209,7 +209,7 @@ test('a slow answer is reported even if many batches were reported in the meanti
   await clearFaults(simulator.servers[0]!)
 })
 
-test('an invalid answer is reported as invalid', async () => {
+test('a server that answers without TLS is reported as not speaking TLS as Talos does', async () => {
   await addFault(simulator.servers[4]!, { kind: 'garbage' })
   const server = watched(4)
   const { of, until } = keep([server])

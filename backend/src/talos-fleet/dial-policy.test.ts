@@ -111,7 +111,7 @@ test("the simulator's addresses are dialled only with the simulator, and only if
   expect(policyOf({ simulate: true }).check('127.20.1.1', 50_000).ok).toBe(false)
 })
 
-test('a network is expanded to its hosts; for host bits the correct network is suggested, and a network larger than a /22 is refused', () => {
+test('a network of at most a /22 is expanded to its hosts, and for a network with host bits the correct one is suggested', () => {
   const policy = policyOf()
   expect(policy.read({ cidr: '10.1.2.0/30' })).toEqual(['10.1.2.1', '10.1.2.2'])
   expect(policy.read({ cidr: '10.1.0.0/22' })).toHaveLength(1022)

@@ -23,7 +23,7 @@ const place = (owner: string) => ({ table: 'cluster', column: 'secrets', owner }
 const seal = (owner: string, text: string, more: Partial<ReturnType<typeof place>> = {}) =>
   inTransaction(db, (tx) => vault.seal(tx, { ...place(owner), ...more, bytes: Buffer.from(text) }))
 
-test('a sealed text does not contain its content, differs each time, and opens again', async () => {
+test('a text can be sealed and opened again, and each sealing gives another ciphertext', async () => {
   const [a, b] = [await seal('one', 'a secret of the cluster'), await seal('one', 'a secret of the cluster')]
   expect(Buffer.from(a).includes('secret')).toBe(false)
   expect(Buffer.from(a).equals(Buffer.from(b))).toBe(false)
@@ -69,7 +69,7 @@ test('the cipher authenticates the context', () => {
   expect(() => decrypt(Buffer.alloc(32, 2), sealed, 'here')).toThrow(SealBroken)
 })
 
-test('the escrow file can be opened with only the key file, and only the owner of the file may read it', async () => {
+test('the escrow file can be opened without the database, by means of the key file, and only its owner may read it', async () => {
   const file = await vault.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('the whole bundle'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700)

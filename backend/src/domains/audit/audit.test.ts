@@ -22,7 +22,7 @@ async function withEntries(): Promise<Backend> {
   return backend
 }
 
-test('an entry has person, action, source address and result', async () => {
+test('an audit entry names the user, the action, the source address and the result', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })

@@ -66,7 +66,7 @@ test.each([
   expect(Object.keys(refused.problem!.fields!)).toHaveLength(1)
 })
 
-test('a change is merged and checked as a whole; a new city gives a new code', async () => {
+test('a changed datacenter is validated with all its fields, and another city changes its code', async () => {
   const { answer } = await create('LOD', { latitude: 51.7, longitude: 19.4 })
   const params = { id: answer!.id }
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null } })).problem).toMatchObject({
@@ -94,7 +94,7 @@ test("a datacenter with a server can't be removed, and the error lists what is i
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { tier: 1 } })).status).toBe(200)
 })
 
-test('facts about the site are stored, and are unknown again after they are cleared', async () => {
+test('details such as facility and address are stored, and a cleared detail becomes null', async () => {
   const facts = { facility: 'Hall 3', address: 'Garbary 1', power_capacity_kw: 120.5, rack_capacity: 40, notes: 'Gate code at the desk\nRing twice' }
   const { answer } = await create('BYD', facts)
   expect(answer).toMatchObject(facts)
@@ -159,7 +159,7 @@ test("the index of a datacenter in use can't change; sending the current index i
   expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
 })
 
-test("a server added while a datacenter's code changes is added either before or after that change", async () => {
+test('adding a server while the code of its datacenter changes leaves the datacenter consistent', async () => {
   const { db } = backend.platform
   for (let round = 0; round < 10; round++) {
     const { answer } = await create('UML')

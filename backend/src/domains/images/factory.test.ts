@@ -183,7 +183,7 @@ describe('failures of the image factory', () => {
     expect(calls).toHaveLength(3)
   })
 
-  test('if the factory asks for too long a pause, the call fails at once', async () => {
+  test('a call fails at once if the Retry-After of the factory is too long', async () => {
     const { url, calls, client } = await answering((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end())
     expect((await failing(client.versions())).message).toBe(`The image factory at ${url} refuses more requests for now (429)`)
     expect(calls).toHaveLength(1)
@@ -229,7 +229,7 @@ describe('failures of the image factory', () => {
     expect(other.calls).toEqual([])
   })
 
-  test.each(['page', 'half', 'endless'] as const)('an invalid answer of kind %s is reported as invalid', async (what) => {
+  test.each(['page', 'half', 'endless'] as const)('the error for an invalid answer of kind %s names the factory', async (what) => {
     const { server, client } = await simulated()
     await server.fault({ kind: 'nonsense', what })
     for (const call of [client.versions(), client.extensions('v1.13.9'), client.register('customization: {}\n')]) {
@@ -296,7 +296,7 @@ describe('failures of the image factory', () => {
     expect((await failing(client.versions())).message).toContain('sent an invalid response: more than')
   })
 
-  test('an error says that the server does not speak HTTP', async () => {
+  test('a factory that does not speak HTTP causes an error', async () => {
     const { client } = await answering((request) => request.socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     expect((await failing(client.versions())).message).toMatch(/sent an invalid response|cannot be reached/)
   })

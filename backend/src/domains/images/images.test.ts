@@ -283,7 +283,7 @@ test('a repeated call creates one image; two separate calls create two images of
   expect((await world.people.operator.call(imageGet, { params })).answer!.version).toBe(5)
 })
 
-test('removing an image requires its current version, and registering a removed image returns 404', async () => {
+test('removing an image with a stale If-Match returns 412, and registering a removed image returns 404', async () => {
   const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   const params = { id: made.id }
   await world.people.operator.call(imageRegister, { params })

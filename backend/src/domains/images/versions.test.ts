@@ -64,7 +64,7 @@ describe('the offered versions', () => {
     expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
   })
 
-  test('new versions and the end of support are announced', async () => {
+  test('the list of versions has notices about unsupported newer versions and about the end of support', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([

@@ -121,7 +121,7 @@ describe('an invalid token gets no one-time host name and is recorded', () => {
     nextMinute()
   })
 
-  test('a refusal with a known token is listed with the token and does not count as a use', async () => {
+  test('a refused announcement with an existing token is listed with that token and does not count as a use', async () => {
     const { id, token: text } = await make('listed')
     await call(joinTokenRevoke, { params: { id } })
     const machine = uuid()
@@ -165,7 +165,7 @@ describe('queries with odd values from firmware or users', () => {
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
   })
 
-  test('UUIDs are case-insensitive; a HEAD request announces nothing; other methods than GET are refused', async () => {
+  test('UUIDs are case-insensitive, and only a GET request announces a machine', async () => {
     const { id, token: own } = await make('case', { max_uses: 1 })
     const machine = uuid()
     const head = await backend.app.inject({ method: 'HEAD', url: `/join/${own}?${query(machine)}`, remoteAddress: '127.20.9.1' })
@@ -241,7 +241,7 @@ describe('the source address of an announcement', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
-  test('an announcement uses the token only if its address is in the dial networks', async () => {
+  test('an announcement counts as a use of the token only if its address may be dialled', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
     const machine = uuid()
     await announce(own, machine, '10.0.0.5')
@@ -332,7 +332,7 @@ describe('floods of announcements', () => {
   })
 })
 
-test('none of these tests registered a server, and no token appears in a log, the audit log or an event', async () => {
+test('announcements alone register no server, and no token appears in a log, the audit log or an event', async () => {
   expect((await call(serverList)).answer!.total).toBe(0)
   const { token: own } = await make('canary')
   for (const url of [

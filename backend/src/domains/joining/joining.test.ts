@@ -128,7 +128,7 @@ test('a server that boots again is recognised without another use of the token o
   expect(await get(first!.server!.id)).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: true } })
 })
 
-test('if a server returns at another address, its record is updated, with a note', async () => {
+test('if a server returns at another address, its address is updated and a note is recorded', async () => {
   const { id, token } = await make('moves')
   const [machine] = (await boot(token)) as [Machine]
   const [first] = await settled(id, 1)
@@ -145,7 +145,7 @@ test('if a server returns at another address, its record is updated, with a note
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a board without a serial number announces itself with the unexpanded variable, and is registered', async () => {
+test('a machine without a serial number is registered with an empty one', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
   expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
@@ -258,7 +258,7 @@ describe('false announcements', () => {
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
-  test("if a machine's API never opens, Steelyard gives up with the reason after some minutes; the next boot counts as the first", async () => {
+  test("if a machine's API never answers, its arrival fails after five minutes; after another boot the machine can still join", async () => {
     const { id, token } = await make('silent')
     const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
     await until(

@@ -7,7 +7,7 @@ import { startBackend } from '../../testing/backend.ts'
 import { refusals } from './refusals.ts'
 import * as store from './store.ts'
 
-test('writing a refusal waits for a concurrent admission of the same machine, and blocks nothing', async () => {
+test('a refusal is written only after a concurrent admission of the same machine, and does not replace that admission', async () => {
   const backend = await startBackend()
   const operator = await backend.signIn({ role: 'operator' })
   const { db, clock, record } = backend.platform

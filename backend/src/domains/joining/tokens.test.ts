@@ -26,7 +26,7 @@ test('only the response to the creation contains the token and the kernel argume
   for (const text of [read.text, (await operator.call(joinTokenList)).text]) expect(text).not.toContain(token)
 })
 
-test('every process derives the same token text, which images need', async () => {
+test('every process derives the same text for a token', async () => {
   const { id, token } = await made('again')
   const other = await startBackend({ beside: backend })
   for (const { domains } of [backend, other])
@@ -91,7 +91,7 @@ test('the status shows why a token has ended, and the list can be filtered and s
   expect(await names({ sort: '-uses', per_page: 1 })).toEqual(['spent used_up'])
 })
 
-test('a token can be revoked once, only with its current version, and not by a viewer', async () => {
+test('revoking a token requires the role operator and, if If-Match is sent, the current version; a second revocation is refused', async () => {
   const { id, version } = await made('to-revoke')
   const params = { id }
   expect((await viewer.call(joinTokenRevoke, { params })).problem).toMatchObject({ code: 'forbidden' })

@@ -13,7 +13,7 @@ const { db } = backend.platform
 const overview = async () => (await viewer.call(overviewGet)).answer!
 const since = new Date('2026-11-20T12:00:00.000Z')
 
-test('a new installation needs no attention, and the overview says that no network can be dialled yet', async () => {
+test('in a new installation the overview lists nothing that needs attention, and reports that no network can be dialled', async () => {
   expect(await overview()).toMatchObject({ attention: { total: 0, items: [] }, dials_nowhere: true })
 })
 

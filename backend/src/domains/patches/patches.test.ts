@@ -50,7 +50,7 @@ test('the two layers that Steelyard writes come first and are read-only', async 
   }
 })
 
-test('a patch is created, changed with its current version, and removed; the server shows the number of its patches', async () => {
+test('a patch can be created, changed and removed, and the server shows how many patches it has', async () => {
   const id = await build()
   const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
   expect(made).toMatchObject({

@@ -102,7 +102,7 @@ test('a preview shows a changed secret only to users with access to secrets, so 
   for (const guess of ['http://other', 'http://hunter1@proxy.example:3128']) expect(await changed(viewer, guess)).toBe(`HTTPS_PROXY: ${masked}`)
 })
 
-test('a mask in a document of another kind reveals no secret', async () => {
+test('a mask that is moved to a document of another kind does not reveal the masked secret', async () => {
   const id = await build()
   const made = await create(id, { body: 'apiVersion: v1alpha1\nkind: EnvironmentConfig\nvariables:\n  mtu: hunter9\n' })
   const preview = await viewer.call(patchPreview, {

@@ -16,7 +16,7 @@ const subnet = (more: Partial<PoolSubnet> = {}): PoolSubnet => ({
 })
 const links = linkGroups([{ name: 'a', interface: 'eno1' }], null)
 
-test('Cilium gets ranges without gateway, exclusions, first and last address, and announces them on the workload link', () => {
+test('the ranges for Cilium leave out the gateway, the exclusions, and the first and last address', () => {
   expect(manifestText([subnet()], usualApi.cilium, links)).toBe(`apiVersion: cilium.io/v2
 kind: CiliumLoadBalancerIPPool
 metadata:
@@ -48,7 +48,7 @@ spec:
 `)
 })
 
-test('MetalLB gets the same ranges as text, in its own namespace, with an advertisement of exactly these pools', () => {
+test('the manifest for MetalLB has the pools, and one advertisement that lists exactly these pools', () => {
   const ticked = subnet({
     id: '00000000-0000-4000-8000-000000000002',
     cidr: '198.51.100.8/30',
@@ -101,7 +101,7 @@ spec:
 `)
 })
 
-test('an older Cilium gets the API version that it supports; without layer 2 announcements, none is created', () => {
+test('an older Cilium gets pools of the API version that it supports, and no announcement if it has no layer 2 announcements', () => {
   const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links)
   expect(rendered).toMatchObject({
     pools: [
@@ -124,7 +124,7 @@ test('if the load balancer is unknown, the manifests for Cilium and MetalLB can 
   expect(manifestText([], usualApi.cilium, links)).toBe('')
 })
 
-test('servers with different workload links get separate announcements; a VLAN has the same name on all servers', () => {
+test('servers with different workload links get separate announcements, unless a VLAN gives the links one name', () => {
   const nodes = [
     { name: 'c', interface: 'eno1' },
     { name: 'a', interface: 'enp3s0f0.x' },

@@ -13,7 +13,7 @@ const { backend } = world
 const { engine } = backend
 const { db } = backend.platform
 
-test('a repeated assignment returns the running operation, or after its end a completed operation without steps', async () => {
+test('a repeated assignment returns the running operation; after that operation has ended, the repetition does nothing', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const first = await world.assign(c.id, [s])
@@ -190,7 +190,7 @@ test('a management subnet can be shared by clusters, is active at once, and neve
   expect(await world.look(s)).toMatchObject({ clusters: [{ name: b.name }] })
 })
 
-test('a stale If-Match changes nothing; every assignment is a new version of the cluster', async () => {
+test('an assignment raises the version of the cluster, and an assignment with a stale If-Match changes nothing', async () => {
   const c = await world.cluster()
   const [s, t] = [await world.subnet(), await world.subnet()]
   const version = (await world.admin().call(clusterGet, { params: { id: c.id } })).answer!.version

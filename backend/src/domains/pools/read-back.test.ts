@@ -44,7 +44,7 @@ test.each([
   expect(differences(cilium, live)).toEqual(fields)
 })
 
-test('the hash of an object differs with every field', () => {
+test('the hash of an object changes if a field changes', () => {
   const changed = renderPool({ ...subnet, draining: true }, usualApi.cilium).object
   expect(hashOf(cilium)).toBe(hashOf(renderPool({ ...subnet }, usualApi.cilium).object))
   expect(hashOf(changed)).not.toBe(hashOf(cilium))

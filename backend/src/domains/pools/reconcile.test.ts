@@ -114,7 +114,7 @@ test("Steelyard's own change does not count as drift: excluding addresses shrink
   expect(await world.audited('subnet.drift_corrected', s.id)).toEqual([])
 })
 
-test('a pool that is changed back again and again is reported, without filling the audit log', async () => {
+test('if something in the cluster keeps undoing a correction, the subnet shows an error and no audit entries are added', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -213,7 +213,7 @@ test('subnets of a cluster that is down wait with a reason and continue later, a
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('MetalLB is used if Cilium is only the CNI, and stays in use if both are load balancers', async () => {
+test('if Cilium and MetalLB are both installed, MetalLB is used', async () => {
   const c = await world.cluster()
   c.fake.providers = ['cilium', 'metallb']
   const s = await world.subnet()

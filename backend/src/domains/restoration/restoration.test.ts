@@ -181,7 +181,7 @@ test('a patch of a held server can be previewed without a dry run of Talos, and 
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: sentence } })
 })
 
-test('a resumed creation continues and finishes once; the other cluster stays held', async () => {
+test('resuming a creation completes its cluster without repeated steps, and the other cluster stays held', async () => {
   const other = () => JSON.stringify(world.machine(world.nodes[0]!).disk.state.counters)
   const before = other()
   const { answer } = await admin.call(operationResume, { params: { id: making.operation.id } })

@@ -86,7 +86,7 @@ test.each<[Partial<ServerFacts>, Wanted | undefined, string]>([
   expect(failed(change, want)).toEqual([sentence])
 })
 
-test('a worker passes with the memory that a worker needs and with patches that keep the contacted link', () => {
+test('a worker is eligible with less memory than a control plane, and with patches for the contacted link', () => {
   expect(failed({ memory_bytes: gib }, { ...wanted, role: 'worker' })).toEqual([])
   expect(failed({ patch_links: ['eth1', 'eth0'] })).toEqual([])
 })

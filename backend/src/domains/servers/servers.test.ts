@@ -38,7 +38,7 @@ const addTwo = async () => {
 }
 const confirm = ({ id, identity: { uuid, serial } }: Server) => operator.call(serverConfirm, { params: { id }, body: { uuid: uuid!, serial: serial! } })
 
-test('adding servers by address reads their hardware and returns one result per address; a person must confirm them', async () => {
+test('adding servers by address reads their hardware and returns one result per address; a user must confirm the hardware', async () => {
   const operation = await add({ addresses: [addressOf(0), addressOf(1), '127.20.255.250'] })
   expect(operation.steps.map((s) => s.status)).toEqual(['done', 'done', 'failed'])
   expect(operation).toMatchObject({ kind: 'serverAdd', status: 'failed', reason: '2 servers found, 1 failed' })
@@ -79,7 +79,7 @@ test('when a whole network is scanned, addresses that do not answer are not fail
   expect(operation.steps.filter((s) => s.status === 'skipped').length).toBeGreaterThan(0)
 })
 
-test('a person confirms the hardware that was shown, and confirming other hardware is refused', async () => {
+test('a user can confirm the hardware that was shown, and confirming other hardware is refused', async () => {
   const [server] = await addTwo()
   const { uuid, serial } = server!.identity
   const params = { id: server!.id }
@@ -126,7 +126,7 @@ test('of twenty concurrent renames to one name, exactly one succeeds', async () 
   expect(results.every((r) => r.status === 200 || r.problem?.code === 'name_taken')).toBe(true)
 })
 
-test('the list searches, filters, sorts and pages, and SQL injection has no effect', async () => {
+test('the list of servers can be searched, filtered, sorted and paged, and SQL injection has no effect', async () => {
   await confirm((await addTwo())[0]!)
   const servers = await all()
   const [one] = servers

@@ -20,7 +20,7 @@ test('a hash with weaker parameters is accepted and marked as outdated', async (
   expect(await verifyPassword('password', weak)).toEqual({ right: true, outdated: true })
 })
 
-test('no password matches the placeholder or a broken hash', async () => {
+test('no password matches an invalid hash or the placeholder hash for unknown users', async () => {
   expect((await verifyPassword('', nobodysHash)).right).toBe(false)
   // The placeholder has the parameters of a real hash, so an unknown email takes as long as a wrong password.
   expect(nobodysHash.split('$').slice(0, 4)).toEqual((await hashNow('x')).split('$').slice(0, 4))

@@ -105,7 +105,7 @@ test('ten concurrent refreshes get the same successor token', async () => {
   expect(new Set(all.map((a) => a.answer!.refresh_token)).size).toBe(1)
 })
 
-test('a replaced refresh token used after the grace period ends the session for everybody, and is audited', async () => {
+test('using a replaced refresh token after the grace period revokes all tokens of the session, and is audited', async () => {
   const admin = await backend.signIn()
   const { refreshToken, userId } = await backend.signIn()
   const owner = await refresh(refreshToken, true)

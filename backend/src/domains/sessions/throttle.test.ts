@@ -22,7 +22,7 @@ const tries =
   (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
     backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
 
-test('after five failures an address must wait a stated time for that account; a success clears the failures', async () => {
+test('after five failures for an account, an address gets 429 with Retry-After; a success clears the failures', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -85,7 +85,7 @@ test('over HTTPS the device cookie is marked Secure', async () => {
   expect(headers['set-cookie']).toMatch(/; Secure$/)
 })
 
-test('at most ten guesses of one address are compared with the password in 15 minutes', async () => {
+test('at most ten guesses from one address are checked in 15 minutes', async () => {
   const backend = await startBackend()
   const { email } = await backend.signIn()
   let guesses = 0

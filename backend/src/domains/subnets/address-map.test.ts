@@ -62,7 +62,7 @@ test('the map shows each address as free, gateway, excluded, reserved or in use'
   expectWhole(cidr, runs)
 })
 
-test("the map of a management subnet shows the servers of its datacenter, even on the gateway's address", async () => {
+test("the map of a management subnet shows the servers of its datacenter, even if a server has the gateway's address", async () => {
   const other = await addDatacenter(operator, 'WAW')
   await addServer(backend, place.id, 'router', '10.5.0.1', ['10.5.0.1/24'])
   await addServer(backend, other.id, 'far', '10.5.0.9')
@@ -105,7 +105,7 @@ test.each([
       ['fd00:8::1-fd00:8::3', 'free', null],
     ],
   ],
-] as [string, object, unknown[]][])('the map of %s with %j has the expected runs', async (cidr, more, runs) => {
+] as [string, object, unknown[]][])('the map of %s with %j has the expected ranges', async (cidr, more, runs) => {
   const subnet = await addSubnet(operator, place.id, `s-${cidr.replaceAll(/[^0-9a-f]/g, '')}`, cidr, more)
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
 })

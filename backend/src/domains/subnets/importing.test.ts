@@ -194,7 +194,7 @@ test('an unclosed quote is reported together with the problems of the rows befor
   ])
 })
 
-test('a file is at most a megabyte and 5,000 rows', async () => {
+test('a file of more than a megabyte or 5,000 rows is refused', async () => {
   const sentence = 'A file is at most 1 MiB'
   const refused = await operator.call(subnetImport, { body: { csv: 'x'.repeat(importLimits.bytes + 1) } })
   expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', fields: { csv: sentence } } })
@@ -210,7 +210,7 @@ test('a file is at most a megabyte and 5,000 rows', async () => {
   ])
 })
 
-test('a dry run checks and writes nothing', async () => {
+test('a dry run checks the rows without writing them', async () => {
   const before = await stored()
   const answer = await send(lines('name,cidr,datacenter', `dry,10.30.0.0/24,${poznan.code}`), { dry_run: true })
   expect(answer).toEqual({ written: false, problems: [], rows: [{ line: 2, name: 'dry', cidr: '10.30.0.0/24', does: 'create' }] })
@@ -317,7 +317,7 @@ test('a file is imported completely or not at all, even during concurrent writes
   expect(rows).toEqual([{ action: 'subnet.created', n: all.total }])
 })
 
-test('an import that a constraint refuses at the end writes nothing', async () => {
+test('an import that violates a constraint of the database is rolled back', async () => {
   const before = (await stored()).length
   let sent!: ReturnType<typeof operator.call<typeof subnetImport>>
   await backend.platform.db.transaction().execute(async (tx) => {

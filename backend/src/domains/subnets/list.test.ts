@@ -190,7 +190,7 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
 
-test('addresses are returned in the notation of the database', async () => {
+test('addresses are formatted as PostgreSQL formats them', async () => {
   const random = seeded(11)
   const values = Array.from({ length: 500 }, () => {
     const groups = Array.from({ length: 8 }, () => (random() < 0.5 ? 0n : BigInt(Math.floor(random() * 65_536))))

@@ -264,7 +264,7 @@ test('a workload subnet must not contain the address of a server unless that add
   expect((await change(made.answer!.id, { purpose: 'workload' })).problem!.error).toContain('Contains 10.70.0.77')
 })
 
-test('a change is merged and checked as a whole; a change without a difference keeps the version', async () => {
+test('a changed subnet is validated with all its fields, and a change without a difference keeps the version', async () => {
   const made = await addSubnet(operator, poznan.id, 'changing', '10.80.0.0/24', { gateway: '10.80.0.1', exclude: ['10.80.0.9'] })
   expect((await change(made.id, { cidr: '10.81.0.0/24' })).problem).toMatchObject({
     code: 'invalid',
@@ -299,7 +299,7 @@ test('a change based on an old version is refused with the name of the user who 
   expect((await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 3 })).status).toBe(204)
 })
 
-test("an assigned subnet can't lose its CIDR, purpose or used addresses, and can't be removed", async () => {
+test("an assigned subnet can't be removed, and its CIDR, its purpose and its used addresses are fixed", async () => {
   const place = await addDatacenter(operator, 'LCJ')
   const cluster = await addCluster(backend, place.id, 'gamma', elsewhere)
   const subnet = await addSubnet(operator, place.id, 'assigned', '10.100.0.128/25', { gateway: '10.100.0.129', exclude: ['10.100.0.200'] })

@@ -107,7 +107,7 @@ test('if two admins concurrently remove each other’s admin role, one stays adm
 })
 
 test.each(['disable', 'remove', 'demote'] as const)(
-  'the call to %s a user takes effect within 5 s in another process, and ends open streams of that user there',
+  'within 5 s of the call to %s a user, another process refuses that user and ends their open streams',
   async (how) => {
     const beside = await startBackend({ beside: backend })
     const user = await backend.signIn({ role: 'operator' })
@@ -205,7 +205,7 @@ test("a password may contain the user's name if the name has only three letters"
   expect((await admin.call(userCreate, { body: { email: 'ada@example.com', name: 'Ada', role: 'viewer', password: 'a granada for you' } })).status).toBe(201)
 })
 
-test('unlocking clears the failures of an account from all addresses', async () => {
+test('unlocking an account clears its failed sign-ins from all addresses', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   for (let n = 0; n < 6; n++) await signIn(user.email, 'not the password')
   expect((await signIn(user.email, user.password)).status).toBe(429)
@@ -247,7 +247,7 @@ test('by default a session ends after 8 h without use', async () => {
   expect((await own.call(sessionList, { query: { user_id: 'all' } }, { headers: { authorization: `Bearer ${access_token}` } })).answer!.total).toBe(1)
 })
 
-test('a call counts as use of the session, which is stored at most once a minute; the idle limit is a setting', async () => {
+test('every call renews the idle limit of its session, and the time of the last use is stored at most once a minute', async () => {
   const own = await startBackend({ environment: { STEELYARD_SESSION_IDLE_HOURS: '0.1' } })
   const user = await own.signIn()
   const used = async () => (await own.platform.db.selectFrom('session').select('last_used_at').executeTakeFirstOrThrow()).last_used_at.getTime()

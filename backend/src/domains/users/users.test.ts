@@ -16,7 +16,7 @@ test('a new user can sign in, and no answer contains a password or its hash', as
   expect(made.text + list.text).not.toMatch(/password|argon2/)
 })
 
-test('an email belongs to one user, even if ten are created concurrently', async () => {
+test('of ten users created concurrently with the same email, one succeeds', async () => {
   const all = await Promise.all(Array.from({ length: 10 }, () => admin.call(userCreate, { body: person('twice@example.com') })))
   expect(all.filter((a) => a.status === 201)).toHaveLength(1)
   expect(all.filter((a) => a.problem?.code === 'user_exists')).toHaveLength(9)

@@ -38,7 +38,7 @@ test('if there are too many pipelined requests, the first are answered, then the
   expect(await pipeline(310)).toEqual(Array.from({ length: 33 }, (_, i) => String(i)))
 })
 
-test('a connection continues after the client has read its responses', async () => {
+test('a client that waits for each response can send further requests', async () => {
   const asked = ['/a', '/b', '/c'].map(async (path) => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text())
   expect(await Promise.all(asked)).toEqual(['[/a]', '[/b]', '[/c]'])
 })

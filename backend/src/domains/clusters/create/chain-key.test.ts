@@ -16,12 +16,12 @@ test.each(known)('the address %s gets the checksum case of EIP-55', (address) =>
   expect(checksummed(address.toLowerCase())).toBe(address)
 })
 
-test('a known private key yields its known address', () => {
+test('the address derived from an example private key is correct', () => {
   const key = Buffer.from('4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318', 'hex')
   expect(addressOf(key)).toBe('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
 })
 
-test('generated keys are 32 bytes, differ, and match the contract', () => {
+test('each generated private key has 32 bytes and an address of its own in the format of the contract', () => {
   const keys = Array.from({ length: 20 }, () => makeChainKey())
   expect(new Set(keys.map((k) => k.address)).size).toBe(20)
   for (const key of keys) {

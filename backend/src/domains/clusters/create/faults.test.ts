@@ -31,7 +31,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
   }
 
   for (const stage of stages) {
-    test(`a creation continues after a server loses power at stage ${stage} and gets it back`, { timeout: 90_000 }, async () => {
+    test(`a creation continues after a server loses power at stage ${stage} and is switched on again`, { timeout: 90_000 }, async () => {
       const nodes = world.take(2)
       const ill = nodes[stages.indexOf(stage) % 2]!
       await addFault(world.machine(ill), { kind: 'vanish', stage })
@@ -209,7 +209,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
 })
 
 describe.concurrent('a server whose hardware has changed receives nothing, and the others continue', () => {
-  test('other hardware at the address stops the creation; after the right machine is back, a retry continues it', { timeout: 90_000 }, async () => {
+  test('the creation fails if other hardware answers; after the original machine is back, a retry continues the creation', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const ill = nodes[3]!
     const machine = world.machine(ill)

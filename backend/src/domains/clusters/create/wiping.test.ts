@@ -46,7 +46,7 @@ test('a disk with content is wiped only by a call that names the disk and its co
   expect(installs(full)).toBe(1)
 })
 
-test('a workload disk needs confirmation as well, because a reset wipes it', async () => {
+test('a workload disk with content must also be confirmed, because a later reset wipes that disk', async () => {
   const refused = await admin.call(clusterCreate, { body: world.ask([half], { servers: only(half.id, { workload_disks: ['nvme1n1'] }) }) })
   expect(refused.problem!.error).toContain('it holds 2 partitions: 1 ZFS member "tank"')
 })
@@ -82,39 +82,35 @@ test('a disk that got content after it was selected is not wiped; a retry requir
   expect(installs(clean)).toBe(1)
 })
 
-test(
-  'if a disk disappears after the review, nothing is sent; the disk of a replacement server is wiped only if the call confirms its content',
-  { timeout: 90_000 },
-  async () => {
-    const machine = world.machine(thin)
-    const disk = thin.resources.disks[1]!
-    const body = world.ask([thin], { servers: only(thin.id, { install_disk: disk.id }) })
-    expect((await admin.call(clusterPreview, { body })).answer!.checks.every((c) => c.ok)).toBe(true)
-    await addFault(machine, { kind: 'disks', what: 'lost' })
-    const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
-    const end = await world.ended(operation.id)
-    expect(end).toMatchObject({
-      status: 'failed',
-      reason: expect.stringContaining(`${thin.name} no longer has /dev/${disk.id} (${disk.model}, serial ${disk.serial}`) as string,
-    })
-    expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+test('a server that lost its disk receives nothing, and its replacement needs a confirmation of the disk content', { timeout: 90_000 }, async () => {
+  const machine = world.machine(thin)
+  const disk = thin.resources.disks[1]!
+  const body = world.ask([thin], { servers: only(thin.id, { install_disk: disk.id }) })
+  expect((await admin.call(clusterPreview, { body })).answer!.checks.every((c) => c.ok)).toBe(true)
+  await addFault(machine, { kind: 'disks', what: 'lost' })
+  const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
+  const end = await world.ended(operation.id)
+  expect(end).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(`${thin.name} no longer has /dev/${disk.id} (${disk.model}, serial ${disk.serial}`) as string,
+  })
+  expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-    // The replacement names no disk, so the default disk of the new server is used. That disk has content too.
-    const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
-    const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
-      admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
-    for (const confirmed of [[], [{ serial: target.serial!, content: 'empty' }], [{ wwid: spare.resources.disks[1]!.wwid!, content: contentOf(target) }]]) {
-      const refused = await replace(confirmed)
-      expect(refused).toMatchObject({ status: 409, problem: { code: 'disk_not_confirmed' } })
-      expect(refused.problem!.error).toContain(`serial ${target.serial}, WWID ${target.wwid}): it holds ${contentOf(target)}`)
-    }
-    expect(await world.server(spare.id)).toMatchObject({ cluster: null, operation_id: null })
-    expect(world.machine(spare).disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+  // The replacement names no disk, so the default disk of the new server is used. That disk has content too.
+  const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
+  const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
+    admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
+  for (const confirmed of [[], [{ serial: target.serial!, content: 'empty' }], [{ wwid: spare.resources.disks[1]!.wwid!, content: contentOf(target) }]]) {
+    const refused = await replace(confirmed)
+    expect(refused).toMatchObject({ status: 409, problem: { code: 'disk_not_confirmed' } })
+    expect(refused.problem!.error).toContain(`serial ${target.serial}, WWID ${target.wwid}): it holds ${contentOf(target)}`)
+  }
+  expect(await world.server(spare.id)).toMatchObject({ cluster: null, operation_id: null })
+  expect(world.machine(spare).disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-    const replaced = (await replace([{ wwid: target.wwid!, serial: target.serial!, content: contentOf(target) }])).answer!
-    expect((await world.ended(replaced.operation.id)).status).toBe('done')
-    expect(world.machine(spare).systemDisk).toBe('nvme0n1')
-    // The other disk was not chosen and keeps its content.
-    expect(world.machine(spare).disk.state.contents).toEqual({ nvme1n1: 'xfs' })
-  },
-)
+  const replaced = (await replace([{ wwid: target.wwid!, serial: target.serial!, content: contentOf(target) }])).answer!
+  expect((await world.ended(replaced.operation.id)).status).toBe('done')
+  expect(world.machine(spare).systemDisk).toBe('nvme0n1')
+  // The other disk was not chosen and keeps its content.
+  expect(world.machine(spare).disk.state.contents).toEqual({ nvme1n1: 'xfs' })
+})

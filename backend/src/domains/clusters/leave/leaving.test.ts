@@ -78,7 +78,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('a forced deletion contacts no server while its cluster waits in the queue', { timeout: 90_000 }, async () => {
+  test('from the request for a forced deletion on, no server is contacted, even if the deletion has not begun', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
@@ -120,7 +120,7 @@ describe.concurrent('leaving a cluster', () => {
   })
 
   test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])(
-    'if a creation is cancelled after %f of its steps, every server becomes free and is in maintenance',
+    'if a creation is cancelled after the fraction %f of its steps, every server becomes free and is in maintenance',
     { timeout: 90_000 },
     async (share) => {
       const nodes = world.take(3)

@@ -111,13 +111,13 @@ test('a server whose clock is wrong counts as answering', () => {
   })
 })
 
-test('a server whose API answers briefly before the installation does not count as started', () => {
+test('a server whose secured API answers before a restart was seen still counts as installing', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
   // After a restart was seen, Talos is installed, so a brief answer belongs to the boot and not to the installation.
   expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
-test('a server that reports an installation over the secured API does not count as started', () => {
+test('a server that reports the stage installing or rebooting over the secured API does not count as started', () => {
   expect(decideServer(sent, around, secured('installing'))).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer(sent, around, secured('rebooting'))).toMatchObject({ act: 'wait', at: 'boot' })
 })
@@ -218,7 +218,7 @@ test('a control plane leaves etcd gracefully while others stay; the last control
   expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' }, true)).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
 })
 
-test('a server of a running cluster is reset gracefully, a limited number of times, and after its wipe removed from etcd and Kubernetes', () => {
+test('a server that leaves a running cluster is reset gracefully, and removed from etcd and Kubernetes after its wipe', () => {
   const leaving: MemberRow = { ...sent, wanted: 'released', operation_id: 'reset', at: 'reset' }
   const running = secured('running', { etcd: healthy })
   expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
@@ -258,7 +258,7 @@ test('after an installation that failed halfway the disk is wiped before the nex
   expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
 })
 
-test('a Talos that was on the disk before the installation, or has started from that disk, is not wiped', () => {
+test('Talos is not wiped if it was on the disk before the installation or has started from that disk', () => {
   expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left_at: new Date(now), sends: 2, was_installed: true }, around, whole)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, sends: 1, was_installed: false, at: 'etcd', secured_at: new Date(now - 9000) }, around, half)).toMatchObject({ act: 'fail' })

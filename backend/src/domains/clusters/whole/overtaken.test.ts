@@ -146,7 +146,7 @@ test('a reset that is cancelled just before it is sent is not sent', { timeout: 
   expect(await world.server(worker.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, operation_id: null })
 })
 
-test('if a deletion is cancelled too late, its reason says once that it continues', { timeout: 60_000 }, async () => {
+test('a deletion that is cancelled too late gets the reason why it continues, and the reason is not repeated', { timeout: 60_000 }, async () => {
   const nodes = world.take(2)
   const cluster = await ready(nodes)
   await world.machine(nodes[1]!).lifecycle.powerOff()

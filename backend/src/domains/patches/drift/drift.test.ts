@@ -166,7 +166,7 @@ test("a change that can't be expressed as a patch becomes the base configuration
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test("images changed by others' upgrade are adopted instead of reported as drift, and the next patch keeps them", async () => {
+test('image versions changed by an upgrade outside of Steelyard are adopted, not reported as drift', async () => {
   const { kubernetes_version: before } = await world.cluster(cluster.id)
   const [major, minor, patch] = before.split('.').map(Number)
   const next = `${major}.${minor}.${patch! + 1}`

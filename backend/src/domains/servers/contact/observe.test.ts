@@ -73,7 +73,7 @@ test("contacts do not change a server's version, and all contacts within ten sec
   expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
 })
 
-test('two missed contacts change nothing, a third makes the server unreachable, and one answer makes it reachable again', async () => {
+test('two contacts without an answer change nothing, a third makes the server unreachable, and one answer makes it reachable', async () => {
   const id = await build()
   await servers.observe([seen(id)])
   await servers.observe([missed(id, false)])
@@ -90,7 +90,7 @@ test('two missed contacts change nothing, a third makes the server unreachable, 
   expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
 })
 
-test('other hardware raises one alarm, which remains after the known hardware answers again', async () => {
+test('if other hardware answers repeatedly, one alarm is raised, and it remains after the known hardware answers again', async () => {
   const id = await build()
   const alarming = other(id)
   await servers.observe([alarming])

@@ -44,7 +44,7 @@ test('an unchanged list takes one query, which concurrent requests share', async
   expect(await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list())))).toBeLessThanOrEqual(2)
 })
 
-test('a change serialises the changed server only, and a contact serialises none', async () => {
+test('changing a server serialises only that server, and recording a contact serialises no server', async () => {
   await list()
   const rename = async () => {
     await call(serverUpdate, { params: { id: ids[4]! }, body: { name: 'renamed-4' } })
@@ -61,7 +61,7 @@ test('a change serialises the changed server only, and a contact serialises none
   expect(await serialised(contact)).toEqual([])
 })
 
-test('lists and the server itself show the last contact, first and later ones', async () => {
+test('every new contact time is shown in the lists and on the server', async () => {
   for (const at of ['2026-05-02T10:00:00.000Z', '2026-05-02T11:11:11.111Z']) {
     await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[1]!, at: new Date(at) }]))
     for (const query of [{}, { fields: 'summary' as const }, { sort: '-contact' as const, q: 'listed-1' }])
@@ -71,7 +71,7 @@ test('lists and the server itself show the last contact, first and later ones', 
   expect((await list({ sort: '-contact' })).answer!.items[0]!.id).toBe(ids[1])
 })
 
-test('a list contains what any process has committed, in whatever order transactions end', async () => {
+test('a list contains the committed changes of all processes, in whatever order the transactions end', async () => {
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
   const there = async () =>
@@ -91,7 +91,7 @@ test('a list contains what any process has committed, in whatever order transact
   ])
 })
 
-test('the first page of a process that has just started is the page that it gives later', async () => {
+test('the first page is the same while a process is still loading the list and afterwards', async () => {
   await buildServer(backend, { name: 'a-removed-one', status: 'deleted', removed_at: new Date() })
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())

@@ -15,13 +15,13 @@ test.each(['ser', 'r-2a', 'f6:3e', 'b8:ce:f6:1f', texts[2_999]!.slice(3, 15), 'a
   expect(found(needle)).toEqual(expect.arrayContaining(containing))
 })
 
-test('a search for either of two texts finds the servers of both, and leaves out nearly all others', () => {
+test('a search for two texts finds the servers with either text, and few others', () => {
   const both = found(texts[17]!.slice(0, 12), texts[2_900]!.slice(0, 12))
   expect(both).toEqual(expect.arrayContaining([17, 2_900]))
   expect(both.length).toBeLessThan(30)
 })
 
-test('a server with a new text is no longer found by the old one', () => {
+test('after the text of a server has changed, the server is found by the new text and not by the old text', () => {
   index.set(5, 'something else')
   expect(found('something else')).toContain(5)
   expect(found(texts[5]!)).not.toContain(5)

@@ -17,14 +17,14 @@ test('a known machine is recognised at any of its addresses', () => {
   expect(recognise([server({})], elsewhere)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001, which is reached at 10.0.0.5' })
 })
 
-test('a known machine at a new address has moved', () => {
+test('a known machine that answers only at a new address counts as moved', () => {
   expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })).toMatchObject({
     kind: 'moved',
     sentence: 'calm-oak-001 has moved from 10.0.0.5 to 10.0.0.9',
   })
 })
 
-test("a known machine has moved to a new address only if it doesn't answer at its old address", () => {
+test('a known machine at a new address does not count as moved before its old address was contacted', () => {
   for (const address of [null, '10.0.0.7'])
     expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address, answers: true } })).toEqual({
       kind: 'unasked',
