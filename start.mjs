@@ -89,7 +89,7 @@ if (stampOf('installed') !== lock) {
 
 const node = join(home, 'node_modules', '.bin', 'node')
 if (!existsSync(node)) {
-  say(`No Node 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
+  say(`No Node.js 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
   process.exit(1)
 }
 

@@ -46,7 +46,7 @@ const sentences = {
   'cluster.server_forgotten': 'A server was forgotten[: {name}]',
   'cluster.announcements_corrected': 'The announcement of its addresses was corrected',
   'cluster.versions_changed_outside': 'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
-  'cluster.locked_out': 'Its authority was changed outside of Steelyard',
+  'cluster.locked_out': 'Its certificate authority was changed outside of Steelyard',
   'cluster.let_in_again': 'Its machines accept the certificates of Steelyard again',
   'cluster.secrets_imported': 'New secrets were imported',
   'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
@@ -108,7 +108,7 @@ const audit = list<AuditEntry>()({
   filters: {
     action: { label: 'Action', help: 'Only entries of this action, such as `cluster.created`', schema: text(60) },
     target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(64) },
-    actor: { label: 'Who', help: 'Only entries of this person, by their name', schema: text(254) },
+    actor: { label: 'Who', help: 'Only actions of this user, by name', schema: text(254) },
   },
   order: '-seq',
 })

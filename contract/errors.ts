@@ -8,7 +8,7 @@ export const errors = {
   method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },
   conflict: { status: 409, means: 'The request conflicts with the current state of the object.' },
   name_taken: { status: 409, means: 'Another object already has this name.' },
-  name_fixed: { status: 409, means: 'The name is the Kubernetes node name while the server is in a cluster.' },
+  name_fixed: { status: 409, means: 'The server is in a cluster, where its name is the name of the Kubernetes node and cannot change.' },
   server_in_cluster: { status: 409, means: 'The server is in a cluster, where this is not allowed.' },
   server_taken: { status: 409, means: 'Another cluster has reserved the server.' },
   server_not_in_cluster: { status: 409, means: 'Talos allows this only once the server is in a cluster.' },

@@ -96,7 +96,7 @@ export const joinTokenCreate = operation({
 })
 export const joinTokenRevoke = operation({
   name: 'joinTokenRevoke',
-  summary: 'Revoke a join token: no server can announce itself with it any more. Servers that came through it stay.',
+  summary: 'Revoke a join token: no server can announce itself with it any more. Servers that have joined stay.',
   route: 'DELETE /v1/join-tokens/{id}',
   scope: 'servers:write',
   errors: ['stale', 'conflict'],

@@ -174,8 +174,8 @@ const operations = list<Operation>()({
   },
   filters: {
     status: { label: 'Status', help: 'Only operations with this status; open: all that have not ended', choices: [...operationStatuses, 'open'] },
-    kind: { label: 'Kind', help: 'Only of this kind', choices: operationKinds },
-    target: { label: 'Of', help: 'Only of the server or cluster with this id', schema: z.uuid(), placeholder: 'ID' },
+    kind: { label: 'Kind', help: 'Only operations of this kind', choices: operationKinds },
+    target: { label: 'Of', help: 'Only operations on the server or cluster with this id', schema: z.uuid(), placeholder: 'ID' },
   },
   order: '-created_at',
 })
@@ -205,7 +205,7 @@ export const operationRetry = operation({
 })
 export const operationRetryDisks = operation({
   name: 'operationRetryDisks',
-  summary: 'Disks that a retry of a failed operation would wipe, and whose current content nobody has confirmed yet; `by` confirms each.',
+  summary: 'Disks that a retry of a failed operation would wipe and whose current content is not confirmed yet; send `by` to confirm a disk.',
   route: 'GET /v1/operations/{id}/retry',
   scope: 'signed_in',
   answer: z.object({ items: z.array(DiskToConfirm) }),

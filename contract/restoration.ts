@@ -38,7 +38,7 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
 
 export const restorationGet = operation({
   name: 'restorationGet',
-  summary: 'The clusters and operations held since a restore that the caller may see.',
+  summary: 'The clusters and operations that the caller may see and that have been held since a restore.',
   route: 'GET /v1/restoration',
   scope: 'signed_in',
   answer: Restoration,

@@ -102,7 +102,7 @@ describe('servers', () => {
 })
 
 describe('clusters', () => {
-  test('a cluster is created by API calls alone, as in docs/api-first-cluster.md, and its escrow file opens without the program', async () => {
+  test('the script of docs/api-first-cluster.md creates a cluster, whose escrow file can be opened without Steelyard', async () => {
     const ran = await node(['docs/first-cluster.mjs', 'first'], { env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password } })
     expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)
     expect(ran.out).toMatch(/^apiVersion: v1$/m)
@@ -117,7 +117,7 @@ describe('clusters', () => {
     expect(readFileSync(join(escrow, `${cluster.id}.bin`), 'utf8')).not.toContain('trustdinfo')
   }, 180_000)
 
-  test('a cluster is created and watched from the terminal; Ctrl-C only ends the watching; its kubeconfig downloads', async () => {
+  test('cluster create creates a cluster, and its operation can be watched, left with Ctrl-C and watched again', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
     const first = items.find((s) => items.some((other) => other !== s && other.datacenter!.id === s.datacenter!.id && other.talos.version === s.talos.version))!
     const [cp, worker] = items.filter((s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version) as [Server, Server]
@@ -157,7 +157,7 @@ describe('the program and the CLI client that it serves', () => {
     expect((await node([file, 'server', 'list'])).code).toBe(0)
   })
 
-  test('the commands of the program run on its own machine', async () => {
+  test('doctor and user add --first run on the machine of Steelyard', async () => {
     const env = { STEELYARD_DATA: installation.data }
     const doctor = await steelyard('doctor --json', { env })
     expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ check: 'database', verdict: 'good' }))
@@ -165,7 +165,7 @@ describe('the program and the CLI client that it serves', () => {
     expect((await json<Page<{ email: string }>>('user list')).items).toHaveLength(1)
   })
 
-  test('logging out ends the session on both sides', async () => {
+  test('logout ends the session on the server and deletes it locally', async () => {
     const kept = readFileSync(sessionFile(), 'utf8')
     expect((await steelyard('logout')).code).toBe(0)
     expect(await steelyard('server list')).toMatchObject({ code: 3 })

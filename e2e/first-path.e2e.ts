@@ -68,7 +68,7 @@ describe('the first path', () => {
     await page.getByRole('heading', { level: 1, name: first!.name }).waitFor()
   })
 
-  test('a patch is written beside its preview, saved, edited and deleted', async () => {
+  test('the preview is shown beside the patch editor, and a patch can be saved, edited and deleted', async () => {
     await page.getByRole('link', { name: 'Create patch' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('kernel-tuning')
     await write(page, 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n')
@@ -110,7 +110,7 @@ describe('the first path', () => {
       .waitFor()
   })
 
-  test('three steps create a cluster of three control planes and two workers, and the timeline follows it until it is ready', async () => {
+  test('a cluster of three control planes and two workers is created in three steps, and the timeline shows when it is ready', async () => {
     await go('Clusters')
     await page.getByRole('heading', { name: 'No clusters yet' }).waitFor()
     await page.getByRole('button', { name: 'Create cluster' }).first().click()

@@ -180,7 +180,7 @@ describe('by keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('an overlap is refused at its field, and Tab reaches the link to the other subnet', async () => {
+  test('the error about an overlap is shown at the CIDR, and Tab reaches the link to the other subnet', async () => {
     await keys.enter(main().getByRole('button', { name: 'Add subnet' }), 'Shift+Tab')
     await keys.focused(field('Name'))
     await keys.type('poz-too-much')
@@ -273,7 +273,7 @@ describe('by keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test("typing the cluster's name unassigns a subnet at once, which can then be removed", async () => {
+  test('a subnet is unassigned at once after the name of the cluster was typed, and can then be removed', async () => {
     await act(`Unassign from ${cluster.name}`)
     const atOnce = page.getByRole('checkbox', { name: /^Don't wait/ })
     await atOnce.waitFor()
@@ -300,7 +300,7 @@ describe('by keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('at 200 % zoom the form is a sheet that keeps the focus', async () => {
+  test('at 200 % zoom the focus stays in the dialog, and the page needs no horizontal scrolling', async () => {
     await page.setViewportSize({ width: 640, height: 450 })
     await page.goto('/infra/datacenters')
     const add = main().getByRole('button', { name: 'Add datacenter' })

@@ -88,7 +88,7 @@ describe('the life of a subnet', () => {
     await page.locator('input[name="name"]:focus').waitFor()
   })
 
-  test('the form draws a /26 with exclusions before it is added', async () => {
+  test('the form previews a /26 with exclusions before the subnet is added', async () => {
     await page.getByLabel('Name', { exact: true }).fill(own.name)
     await page.getByLabel('Gateway').fill(own.gateway)
     await page.getByLabel('VLAN ID').fill('214')
@@ -161,7 +161,7 @@ describe('the life of a subnet', () => {
     await row(own.name).getByRole('link', { name: 'poz-render-01' }).waitFor()
   })
 
-  test('the map shows by mouse and keyboard what uses an address, and copies the address', async () => {
+  test('the map shows what uses an address, and copies the address, by mouse and by keyboard', async () => {
     await until('Services have addresses', async () => ((await subnetNamed(own.name))?.used ?? 0) > 0)
     await page.goto('/infra/network')
     await press(`Details of ${own.name}`)
@@ -348,7 +348,7 @@ describe('many subnets', () => {
     await save.click()
     const theirs = page.getByRole('row', { name: 'Name poz-a poz-theirs poz-a' })
     await theirs.waitFor()
-    await press('Apply my changes to theirs')
+    await press('Apply my changes to the new version')
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-theirs')
     expect(await page.getByLabel('VLAN ID').inputValue()).toBe('77')
     await save.click()

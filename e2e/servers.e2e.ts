@@ -134,7 +134,7 @@ describe('the list', () => {
     await expect.poll(async () => (await names()).slice(0, 4).toSorted()).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
   })
 
-  test('the page size can be chosen, and "back" returns to the page before', async () => {
+  test('the page size can be chosen, and the back button returns to the previous page of the list', async () => {
     await list()
     const size = page.getByRole('combobox', { name: 'Rows a page' })
     expect((await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0])).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
@@ -362,7 +362,7 @@ describe('pages that do not exist', () => {
   })
 })
 
-test('a viewer sees everything, and disabled actions say why', async () => {
+test('a viewer sees everything, and every disabled action shows the reason', async () => {
   const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
   await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
   const watched = await open(browser, installation.url)

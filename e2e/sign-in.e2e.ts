@@ -132,7 +132,7 @@ test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', 
   },
 )
 
-test('the login page redirects signed-in people home', async () => {
+test('the login page redirects signed-in users home', async () => {
   await signIn(page)
   await page.goto('/auth/login')
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -193,7 +193,7 @@ test('an invalid access token is renewed in the background, once for all calls',
   expect(await token('access')).not.toBe(before)
 })
 
-test('logging out ends the session at once: here, in the other tab and on the server', async () => {
+test('logging out in one tab ends the session at once in every tab and on the server', async () => {
   await signIn(page)
   const other = await context.newPage()
   await other.goto('/infra/servers')
@@ -294,7 +294,7 @@ test('every tab shows within seconds that a hanging server is silent, and shows 
     await Promise.all([one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor({ timeout: 10_000 })))
     expect(Date.now() - began).toBeLessThan(10_000)
     await two.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
-    await two.getByText(/^Steelyard has not answered since .* This page is shown as soon as it does\.$/).waitFor()
+    await two.getByText(/^Steelyard has not answered since .* This page is shown as soon as Steelyard answers\.$/).waitFor()
     gate.open()
     await Promise.all([one, two].map((tab) => tab.getByText('Live', { exact: true }).waitFor()))
     await two.getByRole('heading', { level: 1, name: /^Clusters/ }).waitFor()

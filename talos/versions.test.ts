@@ -22,7 +22,7 @@ describe('versions', () => {
     expect(contractOf()).toEqual({ major: 1, minor: 13 })
   })
 
-  test('Talos supports all offered pairs of versions, and the newest pair is first', () => {
+  test('in each offered pair, the Talos version supports the Kubernetes version, and the newest pair is first', () => {
     expect(supportedPairs.map((pair) => pair.talos)).toEqual(minors.map((m) => m.version).toReversed())
     for (const { talos, kubernetes } of supportedPairs) expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
     expect(supportedMinor('1.11')).toBeUndefined()

@@ -168,6 +168,6 @@ try {
   if (token !== null) await furnish(apiClient(url, token).call)
 } catch (error) {
   // No message for calls that failed because of Ctrl-C.
-  if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't go on: ${error instanceof Error ? error.message : String(error)}\n`)
+  if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't continue: ${error instanceof Error ? error.message : String(error)}\n`)
   await stop(error instanceof NotReady ? error.code : 1)
 }

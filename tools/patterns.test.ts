@@ -35,9 +35,12 @@ test.each([
   expect(slownessOf({ pattern: source, flags })).toMatch(/^\d+ ms for \d+ characters/)
 })
 
-test.each([/^[a-z0-9-]+$/, /[^a-z]+/g, /^(?:\d{1,3}\.){3}\d{1,3}$/, /^v(\d+)\.(\d+)$/, /\n/g])('the check accepts %s', ({ source, flags }) => {
-  expect(slownessOf({ pattern: source, flags })).toBeUndefined()
-})
+test.each([/^[a-z0-9-]+$/, /[^a-z]+/g, /^(?:\d{1,3}\.){3}\d{1,3}$/, /^v(\d+)\.(\d+)$/, /\n/g])(
+  'the check for slow patterns accepts %s',
+  ({ source, flags }) => {
+    expect(slownessOf({ pattern: source, flags })).toBeUndefined()
+  },
+)
 
 test('the check finds regex literals, regexes built from strings, and regexes with an interpolated part', () => {
   const files: Record<string, string> = {

@@ -35,7 +35,7 @@ test('versions are compared by number', () => {
   expect(['24.0.0', '24.6.9', '24.7.0', '24.10.0', '26.0.0'].map((v) => isAtLeast(v, '24.7.0'))).toEqual([false, false, true, true, true])
 })
 
-test('the lockfile contains the pinned Node for Linux and macOS, each for Intel and ARM', () => {
+test('the lockfile contains the pinned Node.js for Linux and macOS, each for Intel and ARM', () => {
   const platforms = pinned.map(([name, version]) => {
     const { version: held, os, cpu } = locked[`node_modules/${name}`]!
     expect(held).toBe(version)
@@ -45,14 +45,14 @@ test('the lockfile contains the pinned Node for Linux and macOS, each for Intel 
   expect(platforms.toSorted()).toEqual(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
 })
 
-test.each(newer)('the code has a fallback if one of the pinned Node versions lacks $what', ({ since, instead, asks }) => {
+test.each(newer)('the code has a fallback if one of the pinned Node.js versions lacks $what', ({ since, instead, asks }) => {
   const lacking = pinned.filter(([, version]) => !isAtLeast(version, since)).map(([name, version]) => `${name} ${version}`)
   const isCovered = existsSync(instead) && readFileSync(instead, 'utf8').includes(asks)
   // As soon as no pinned Node lacks the feature, the fallback can be removed.
   expect({ lacking: isCovered ? [] : lacking, isNeeded: lacking.length > 0 }).toEqual({ lacking: [], isNeeded: isCovered })
 })
 
-test.each(avoided)('no code uses $what, which one of the pinned Node versions lacks', ({ what, since }) => {
+test.each(avoided)('no code uses $what, which one of the pinned Node.js versions lacks', ({ what, since }) => {
   expect(pinned.some(([, version]) => !isAtLeast(version, since))).toBe(true)
   const code = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\/.*/g, '')
   expect(sourceFiles().filter((file) => !isTest(file) && what.test(code(file)))).toEqual([])

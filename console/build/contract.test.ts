@@ -24,7 +24,7 @@ async function bundled(code: string) {
   return { exports, modules: Object.entries(modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : [])) }
 }
 
-test('a page that only sends calls bundles their texts and lists, and neither schemas nor the schema library', async () => {
+test('the bundle of a page that only sends calls has no schemas and no schema library', async () => {
   const { exports, modules } = await bundled(`
     export { serverList, serverCommands } from '#contract/servers/servers.ts'
     export { patchList } from '#contract/patches.ts'
@@ -49,7 +49,7 @@ test('a page that checks a form bundles the schema with the default messages', a
   expect(exports.authorize).not.toHaveProperty('body')
 })
 
-test('the console reads nothing of a call that its build leaves out', () => {
+test('the console reads no property of a call that the build removes', () => {
   const src = `${root}console/src/`
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.tsx?$/.test(file))
   const reads = files.flatMap((file) => {

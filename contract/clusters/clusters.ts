@@ -139,7 +139,7 @@ export function canHaveControlPlanes(count: number): Verdict {
 
 /** Warning about a number of control planes that is allowed but unwise. */
 export const controlPlaneWarning = (count: number): string | null =>
-  count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
+  count === 1 ? 'With one control plane, the cluster is down while that server is down. Three are recommended.' : null
 
 /** Like `controlPlaneWarning`, for the number of control planes that remain after one has left the cluster. */
 export const afterLeaving = (controlPlanes: number): string | null =>

@@ -89,8 +89,7 @@ export const clusterImport = operation({
 })
 export const clusterSecretsImport = operation({
   name: 'clusterSecretsImport',
-  summary:
-    "Imports a cluster's new secrets after its authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`, and its machines use the new ones.",
+  summary: 'Imports the new secrets of a cluster whose certificate authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`.',
   route: 'POST /v1/clusters/{id}/secrets',
   scope: 'clusters:write',
   body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(oneProof),

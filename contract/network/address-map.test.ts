@@ -44,7 +44,7 @@ test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('ad
   expect(addressValue(text)).toBe(parseAddress(text)!.value)
 })
 
-test("in the address map, a used address takes precedence over a server's address, and the gateway is kept", () => {
+test('an address that a Service and a server have is shown with the Service, and the gateway stays marked as gateway', () => {
   const free = (first: string, last = first) => ({ first, last, state: 'free' as const, by: null })
   const runs = runsOfParts({
     runs: [{ ...free('10.0.0.0'), state: 'reserved', by: 'Network address' }, { ...free('10.0.0.1'), state: 'gateway' }, free('10.0.0.2', '10.0.0.7')],

@@ -85,8 +85,8 @@ const subnets = list<Subnet>()({
     cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', placeholder: 'NAME' },
     datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
     status: { label: 'Status', help: 'Only in this status', choices: subnetStatuses },
-    type: { label: 'Type', help: 'Only of this type', choices: ['IPv4', 'IPv6'] },
-    purpose: { label: 'Purpose', help: 'Only for this purpose', choices: subnetPurposes },
+    type: { label: 'Type', help: 'Only subnets of this type', choices: ['IPv4', 'IPv6'] },
+    purpose: { label: 'Purpose', help: 'Only subnets with this purpose', choices: subnetPurposes },
   },
   order: 'name',
 })
@@ -98,7 +98,7 @@ export const subnetList = calls.list(
 )
 export const subnetGet = calls.get('One subnet.')
 export const subnetCreate = calls.create({
-  summary: 'Add a subnet. Overlap is refused inside a datacenter for private space, everywhere for public space.',
+  summary: 'Add a subnet. A private range must not overlap another subnet of the same datacenter, a public range no other subnet at all.',
   body: NewSubnet,
   errors: ['not_found', 'name_taken', 'subnet_overlap'],
 })
@@ -122,7 +122,7 @@ export const AddressRun = z.object({
 export type AddressRun = z.infer<typeof AddressRun>
 export const subnetAddresses = operation({
   name: 'subnetAddresses',
-  summary: 'The address map of a subnet: all its addresses in order, as ranges with one state.',
+  summary: 'The address map of a subnet: all its addresses in order, as ranges of addresses in the same state.',
   route: 'GET /v1/subnets/{id}/addresses',
   scope: 'network:read',
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),

@@ -13,7 +13,7 @@ export function compareFingerprint(text: string, shown: string | null): { readon
   const last = lastFingerprint(text)
   if (last === null) return { verdict: 'none', text: 'No fingerprint found: a fingerprint has 44 characters and ends with =' }
   if (shown === null) return { verdict: 'none', text: 'The server has not presented a certificate yet' }
-  if (last === shown) return { verdict: 'same', text: 'The fingerprints match: this machine answers here' }
+  if (last === shown) return { verdict: 'same', text: 'The fingerprints match: this console belongs to the machine that answers' }
   const all: readonly string[] = text.match(printed) ?? []
   const isEarlier = all.includes(shown)
   return isEarlier

@@ -152,7 +152,7 @@ test('resources default to empty lists', () => {
   expect(z.parse(Resources, {})).toEqual({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] })
 })
 
-test('a password is not changed, an email is trimmed and lower-cased', () => {
+test('an email is trimmed and lower-cased, and a password is kept as entered', () => {
   expect(z.parse(authorize.body, { email: ' Ada@Example.org ', password: '  two spaces  ' })).toEqual({ email: 'ada@example.org', password: '  two spaces  ' })
 })
 
@@ -177,7 +177,7 @@ test('a server joins clusters of its own Talos minor or an older one', () => {
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1', installed: null } }, 'v1.12.11')).toEqual({ ok: true })
 })
 
-test('a server with an installed Talos joins only with that version and on that disk', () => {
+test('a server with an installed Talos can join a cluster only with the installed version and the same install disk', () => {
   const installed = { version: 'v1.13.1', disk: '/dev/sdb' }
   const s = { status: 'maintenance' as const, eligibility: [], talos: { version: 'v1.13.1', installed } }
   expect(canJoinCluster(s)).toEqual({ ok: true })

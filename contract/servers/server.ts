@@ -163,7 +163,7 @@ const servers = list<Server>()({
     datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
     reachable: {
       label: 'Contact',
-      help: 'Only servers that answer, that do not answer, or that are offline during an operation',
+      help: 'Only servers that answer (true), do not answer (false), or are offline during an operation (away)',
       choices: { true: 'Answers', false: 'Unreachable', away: 'Offline during an operation' },
       placeholder: 'WHETHER',
     },
@@ -174,10 +174,10 @@ const servers = list<Server>()({
       placeholder: 'WHETHER',
     },
     cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', placeholder: 'NAME' },
-    stage: { label: 'Stage', help: 'Only at this stage of Talos', choices: stages },
+    stage: { label: 'Stage', help: 'Only servers at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',
-      help: 'Only servers that can join a cluster now, or that cannot',
+      help: 'Only servers that can join a cluster now (true), or cannot (false)',
       choices: { true: 'Eligible', false: 'Not eligible' },
       placeholder: 'WHETHER',
     },

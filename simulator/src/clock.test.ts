@@ -7,7 +7,7 @@ const took = async (work: Promise<unknown>): Promise<number> => {
   return performance.now() - begun
 }
 
-test('the clock runs faster by the factor of its speed', async () => {
+test('simulated time passes faster than real time by the factor of the speed', async () => {
   const clock = createClock(100)
   expect(await took(clock.sleep(2000))).toBeLessThan(500)
   expect(clock.elapsed()).toBeGreaterThan(1800)
@@ -20,7 +20,7 @@ test('a new speed also applies to sleeps in progress', async () => {
   expect(await sleeping).toBeLessThan(1000)
 })
 
-test('a sleep can be interrupted before and during it', async () => {
+test('an aborted signal ends a running sleep and refuses a new one', async () => {
   const clock = createClock(1)
   const stop = new AbortController()
   const sleeping = clock.sleep(60_000, stop.signal)

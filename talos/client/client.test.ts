@@ -214,7 +214,7 @@ describe('streams', () => {
     ])
   })
 
-  test('leaving a stream ends it on the server', async () => {
+  test('if the client stops reading a stream, the stream ends on the server', async () => {
     let ended = false
     const { client } = await maintenance((router) =>
       router.service(MachineService, {

@@ -125,7 +125,7 @@ describe('scalars', () => {
     expect(merged(bond, 'apiVersion: v1alpha1\nkind: BondConfig\nname: b\nminLinks: 0\n')[1]).toMatchObject({ minLinks: 0 })
   })
 
-  test('the first word of an enumeration is Talos’s zero and changes nothing', () => {
+  test('the first value of an enumeration is the zero value in Talos, so it replaces nothing', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n`
     expect(merged(base, 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n')[1]).toMatchObject({ ingress: 'block' })
   })
@@ -212,7 +212,7 @@ describe('lists', () => {
     })
   })
 
-  test('admission plugins merge by name, their settings as free values', () => {
+  test('admission plugins merge by name, and their settings merge as untyped values', () => {
     const base = main(
       '{}',
       '{apiServer: {admissionControl: [{name: PodSecurity, configuration: {defaults: {enforce: baseline}, exemptions: {namespaces: [kube-system]}}}]}}',
@@ -255,7 +255,7 @@ describe('lists', () => {
   })
 })
 
-describe('maps and free values', () => {
+describe('maps and untyped values', () => {
   test('maps merge by key', () => {
     expect(machineOf(main('{sysctls: {a: "1", b: "2"}}'), 'machine: {sysctls: {b: "3", c: "4"}}')).toEqual({ sysctls: { a: '1', b: '3', c: '4' } })
   })
@@ -282,7 +282,7 @@ describe('maps and free values', () => {
     })
   })
 
-  test('a free value of another type is refused', () => {
+  test('an untyped value is refused if its type differs from that of the existing value', () => {
     const base = main('{kubelet: {extraConfig: {maxPods: 110}}}')
     expect(machineOf(base, 'machine: {kubelet: {extraConfig: {maxPods: 250}}}')).toEqual({ kubelet: { extraConfig: { maxPods: 250 } } })
     expect(problems(() => merged(base, 'machine: {kubelet: {extraConfig: {maxPods: many}}}')).problems).toMatchObject([

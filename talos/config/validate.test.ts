@@ -39,7 +39,7 @@ describe('generated configurations', () => {
     },
   )
 
-  test('a worker’s configuration has no authority’s key', () => {
+  test('a worker’s configuration has no private key of a certificate authority', () => {
     const worker = config({ role: 'worker' })
     for (const { key } of [secrets.certs.os, secrets.certs.k8s, secrets.certs.etcd, secrets.certs.k8sAggregator, secrets.certs.k8sServiceAccount]) {
       expect(worker).not.toContain(Buffer.from(key).toString('base64'))

@@ -23,7 +23,7 @@ describe('a kernel command line', () => {
     [['a=1', 'b', 'a=2', 'c='], `${usual} a=1 a=2 b c`],
     [['-'], `${usual} -`],
     [['talos.config=https://example.com/?a=b&c=${uuid}'], `${usual} talos.config=https://example.com/?a=b&c=\${uuid}`],
-  ])('%j changes the line as Talos’s imager does', (extra, line) => {
+  ])('%j changes the kernel command line as Talos’s imager does', (extra, line) => {
     expect(kernelCommandLine(boot, extra)).toBe(line)
   })
 })

@@ -33,17 +33,17 @@ describe('a schematic’s id', () => {
     expect(schematicId(schematic)).toBe(id)
   })
 
-  test('empty fields don’t change the id', () => {
+  test('empty fields don’t change the id of a schematic', () => {
     expect(schematicId({ extraKernelArgs: [], meta: [], officialExtensions: [], secureboot: {}, bootloader: '' })).toBe(emptySchematicId)
   })
 
-  test('the text keeps the order of kernel arguments', () => {
+  test('the text of a schematic keeps the order of kernel arguments', () => {
     expect(schematicText({ extraKernelArgs: ['b', 'a'], officialExtensions: ['y', 'x'] })).toBe(
       'customization:\n    extraKernelArgs:\n        - b\n        - a\n    systemExtensions:\n        officialExtensions:\n            - x\n            - "y"\n',
     )
   })
 
-  test('the name of the installer image contains the same id', () => {
+  test('the name of the installer image contains the id of the schematic', () => {
     expect(images.factoryInstaller(emptySchematicId, '1.13.9')).toBe(`factory.talos.dev/metal-installer/${emptySchematicId}:v1.13.9`)
     expect(images.factoryInstaller('abc', 'v1.13.9', { secureBoot: true, factory: 'factory.example.com' })).toBe(
       'factory.example.com/metal-installer-secureboot/abc:v1.13.9',

@@ -58,7 +58,7 @@ async function database(report: Report, config: Config, around: Surroundings): P
     else good('clock', 'The clocks of this machine and of the database agree')
     const known = await readMigrations()
     const { rows: tables } = await pool.query(`select 1 from information_schema.tables where table_name = 'migration' and table_schema = current_schema()`)
-    if (tables.length === 0) return warning('schema', 'The database is empty; the first start fills it')
+    if (tables.length === 0) return warning('schema', 'The database is empty; the first start of Steelyard creates its tables')
     const { rows: done } = await pool.query<{ newest: number }>('select max(number) as newest from migration')
     const newest = done[0]!.newest
     if (newest > known.length) return bad('schema', `The database has schema ${newest}, this program knows up to ${known.length}: start the newer Steelyard`)

@@ -130,7 +130,10 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
-    log.warn('dial.nowhere', { setting: 'STEELYARD_DIAL_NETWORKS', reason: 'No server can be dialled until STEELYARD_DIAL_NETWORKS names their networks' })
+    log.warn('dial.nowhere', {
+      setting: 'STEELYARD_DIAL_NETWORKS',
+      reason: 'No server can be dialled until STEELYARD_DIAL_NETWORKS contains the networks of the servers',
+    })
   log.info('ready', { version, roles: config.roles, pid: machine.pid })
 }
 

@@ -28,7 +28,7 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     await migrate(pool, await readMigrations())
     const people = users({ db, clock: systemClock, record: recorder({ clock: systemClock }).record })
     const areThere = (): number => {
-      err('There are users already: sign in and add others there\n')
+      err('There are users already: sign in and add more users in the console\n')
       return exitCodes.conflict
     }
     if ((await people.count()) > 0) return areThere()

@@ -165,7 +165,7 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
           const answer = answerOf(result)
           // Another process has taken over the claim, so this change is rolled back.
           if (!(await settle(tx, claim, answer, context)))
-            throw new Problem('idempotency_running', 'Another request with this Idempotency-Key has taken over', undefined, 1)
+            throw new Problem('idempotency_running', 'Another process now runs the request with this Idempotency-Key', undefined, 1)
           kept = answer
         }
         try {

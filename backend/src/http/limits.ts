@@ -114,7 +114,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
         gives.push(await enter(heavy, [{ key: request.caller.userId, most: limits.heavyOfPerson }]))
       gives.push(await enter(all, sharesOf(request)))
       // Nothing is done for a client that disconnected while it waited.
-      if (reply.raw.destroyed) throw new Problem('bad_request', 'The client went away')
+      if (reply.raw.destroyed) throw new Problem('bad_request', 'The client has disconnected')
       return await act()
     } finally {
       for (const give of gives) give()

@@ -208,11 +208,11 @@ const error: Schema = {
   description: 'The body of every error response.',
   required: ['error', 'code', 'request_id'],
   properties: {
-    error: { type: 'string', description: 'A sentence for people.' },
+    error: { type: 'string', description: 'The message for users.' },
     code: { type: 'string', enum: Object.keys(errors), description: 'For programs.' },
     fields: {
       type: 'object',
-      description: 'A sentence for each field that is wrong, by its path: `servers.0.role`.',
+      description: 'One message per invalid field, by the path of the field: `servers.0.role`.',
       additionalProperties: { type: 'string' },
     },
     related: {

@@ -77,7 +77,7 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
 function contextOf(request: FastifyRequest, reply: FastifyReply) {
   const gone = new AbortController()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new Problem('bad_request', 'The client went away'))
+    if (!reply.raw.writableFinished) gone.abort(new Problem('bad_request', 'The client has disconnected'))
   })
   const { operation } = request.routeOptions.config
   const lastEventId = String(request.headers['last-event-id'])

@@ -98,7 +98,7 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
     reply.hijack()
     raw.writeHead(200, { ...headers, 'content-type': type, 'x-accel-buffering': 'no' } as Record<string, string>)
     raw.flushHeaders()
-    raw.once('close', () => stop.abort(new Error('The client went away')))
+    raw.once('close', () => stop.abort(new Error('The client has disconnected')))
     while (!part.done && !stop.signal.aborted) {
       if (!raw.write(part.value)) await drained(raw, stop.signal, stalledMs)
       part = await parts.next()

@@ -18,7 +18,7 @@ test.each<[header: string | undefined, versions: number[] | undefined]>([
 test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])(
   'If-Match: %s is refused, because it is not a list of tags',
   (header) => {
-    expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
+    expect(() => versionsOf(header)).toThrow('If-Match must be an ETag that Steelyard returned')
   },
 )
 

@@ -33,7 +33,7 @@ function tagsOf(header: string): string[] | undefined {
 export function versionsOf(ifMatch: string | undefined): Versions {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
   const tags = tagsOf(ifMatch)
-  if (!tags || tags.length === 0) throw new Problem('stale', 'If-Match is not a version that this server gave')
+  if (!tags || tags.length === 0) throw new Problem('stale', 'If-Match must be an ETag that Steelyard returned')
   return tags.filter((tag) => /^\d{1,15}$/.test(tag)).map(Number)
 }
 

@@ -28,7 +28,8 @@ const defaultUrl = 'http://127.0.0.1:8080'
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
-  if (url.username || url.password || url.search || url.hash) throw new CliError('usage', 'The address has no user, password, query or fragment')
+  if (url.username || url.password || url.search || url.hash)
+    throw new CliError('usage', 'The address must not contain a user, a password, a query or a fragment')
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '')
 }
 
@@ -88,7 +89,9 @@ function unreachable(url: string, e: unknown): CliError {
   const isCertificate = /CERT|SIGNED|ERR_TLS/.test(code)
   return new CliError('unreachable', `${url} could not be reached: ${oneLine(why)}`, {
     cause: e,
-    hint: isCertificate ? 'Name the authority that signed its certificate in NODE_EXTRA_CA_CERTS' : 'Set the address with --url or STEELYARD_URL',
+    hint: isCertificate
+      ? 'Set NODE_EXTRA_CA_CERTS to the PEM file of the authority that signed the certificate of Steelyard'
+      : 'Set the address with --url or STEELYARD_URL',
   })
 }
 
@@ -158,7 +161,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
         })
         if (answer.status >= 300 && answer.status < 400) {
           throw new CliError('unreachable', `${base} redirects to ${oneLine(answer.headers.get('location') ?? 'another address')}`, {
-            hint: 'Give that address with --url',
+            hint: 'If you trust the new address, give it with --url',
           })
         }
         const text = await answer.text()

@@ -50,7 +50,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     try {
       return z.parse(Stored, JSON.parse(text))
     } catch {
-      throw new CliError('failure', `${path} is damaged`, { hint: 'Remove it and sign in again: steelyard login' })
+      throw new CliError('failure', `${path} is damaged`, { hint: 'Remove the file and sign in again: steelyard login' })
     }
   }
 

@@ -17,7 +17,7 @@ export const createOptions = {
     kind: 'text',
     value: 'SERVER=DISK',
     many: true,
-    help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1); else the smallest fixed one that is large enough, an empty one first',
+    help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1). Default: the smallest fixed disk that is large enough; empty disks are preferred',
   },
   'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
   ...confirmOption,

@@ -76,7 +76,7 @@ export const checksText = (terminal: Terminal, checks: readonly Check[]): string
 const clusterOf = async ({ api }: Context, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, text) } })
 
 const fileOptions = {
-  output: { kind: 'text', value: 'FILE', help: 'Write it to a file that only you can read, instead of standard output' },
+  output: { kind: 'text', value: 'FILE', help: 'Write the output to a file that only you can read, instead of to standard output' },
   force: { kind: 'flag', help: 'Replace the file if it exists' },
 } as const
 
@@ -120,7 +120,7 @@ export const clusterCommands: Command[] = [
   }),
   command({
     name: 'cluster create',
-    summary: 'Make servers into a cluster, all or nothing.',
+    summary: 'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',
     operands: { name: { value: 'NAME', help: 'Name of the cluster' } },
     options: {
       ...createOptions,
@@ -164,7 +164,7 @@ export const clusterCommands: Command[] = [
     name: 'cluster delete',
     of: noun.cluster,
     operation: clusterDelete,
-    summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for its name first.',
+    summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for the name of the cluster first.',
     options: { force: { kind: 'flag', help: 'Forget the servers without resetting them, if they do not answer' }, ...sureOption, ...waitOption },
     examples: ['cluster delete web --wait', 'cluster delete web --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
@@ -200,7 +200,7 @@ export const clusterCommands: Command[] = [
   }),
   command({
     name: 'cluster failure',
-    summary: 'Show why a server of a cluster failed last, with the last lines of its log from the boot in which it failed.',
+    summary: 'Show the reason of the last failure of a server, and the last lines of its log from the boot that failed.',
     operands: { cluster: noun.cluster, server: noun.server },
     examples: ['cluster failure web brave-otter-042'],
     async run(context, { operands }) {

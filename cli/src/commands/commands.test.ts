@@ -62,7 +62,7 @@ describe('lists', () => {
     expect(shown.out).toMatch(/^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
   })
 
-  test('the lists of all other nouns are printed', async () => {
+  test('clusters, datacenters and users are listed as tables', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterList, () => pageOf([aCluster()]))
     api.on(datacenterList, () => pageOf([poznan]))
@@ -205,7 +205,7 @@ describe('cluster create', () => {
     })
     const line = 'cluster create web --datacenter PL-POZ-1 --control-plane cp-1'
     const silent = await cli.run(line)
-    expect(silent).toMatchObject({ exit: 6, err: expect.stringContaining("Name it: --confirm-disk 'SERIAL=CONTENT'") as string })
+    expect(silent).toMatchObject({ exit: 6, err: expect.stringContaining("Confirm the disk: --confirm-disk 'SERIAL=CONTENT'") as string })
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
 
     expect((await cli.run(line, { ask: () => Promise.resolve('S2') })).err).toContain('Nothing was done')
@@ -279,7 +279,7 @@ describe('cluster create', () => {
     expect(ran.exit).toBe(1)
     expect(JSON.parse(ran.out)).toMatchObject({ cluster: { status: 'failed' }, operation: { status: 'failed' } })
     expect(ran.err).toContain('failed (attempt 3)  Apply: no answer')
-    expect(ran.err).toContain('With one control plane, the cluster is down while that server is.')
+    expect(ran.err).toContain('With one control plane, the cluster is down while that server is down.')
   })
 
   test('cluster create --dry-run shows what would be done', async () => {

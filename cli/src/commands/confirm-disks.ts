@@ -20,7 +20,7 @@ export const confirmOption = {
     value: 'DISK=CONTENT',
     many: true,
     whole: true,
-    help: 'A disk with content that may be wiped: its serial or WWID, and its content as `server show` prints it. You are asked for each one that is not given',
+    help: 'A disk that may be wiped: its serial or WWID, and its content as `server show` prints it. You are asked about other disks with content',
   },
 } as const
 
@@ -86,7 +86,8 @@ export async function withDisks<T>(
     if (!(error instanceof CliError) || error.body?.code !== 'disk_not_confirmed') throw error
     const disks = typeof servers === 'function' ? await servers() : await disksOf(context, servers)
     const confirmed = await askForDisks(context, disks, given)
-    if (confirmed === null) throw new CliError(error.exit, error.message, { body: error.body, hint: "Name it: --confirm-disk 'SERIAL=CONTENT'", cause: error })
+    if (confirmed === null)
+      throw new CliError(error.exit, error.message, { body: error.body, hint: "Confirm the disk: --confirm-disk 'SERIAL=CONTENT'", cause: error })
     return call(confirmed)
   }
 }

@@ -26,7 +26,7 @@ const datacenterText = (terminal: Terminal, d: Datacenter): string =>
   ])
 
 const noteOptions = {
-  tier: { kind: 'number', value: 'N', help: 'Tier that is declared, 1 to 4' },
+  tier: { kind: 'number', value: 'N', help: 'Tier that the provider declares, 1 to 4' },
   certification: { kind: 'text', value: 'NAME', help: 'Certification, such as "ISO 27001"', many: true, whole: true },
   latitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --longitude; south is written --latitude=-33.9' },
   longitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --latitude; west is written --longitude=-0.1' },

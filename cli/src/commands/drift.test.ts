@@ -36,7 +36,7 @@ test('changes made by others are shown as a line diff, with the commands to keep
   expect((await (await withDrift(none)).cli.run(`server drift ${id(1)}`)).out).toBe('brave-otter-042 has the configuration that Steelyard sent\n')
 })
 
-test('keeping and overwriting send the digest that was shown; overwriting asks first', async () => {
+test('keeping and overwriting send the digest that was shown; overwriting asks for confirmation', async () => {
   const { api, cli } = await withDrift(drifted)
   expect(await cli.run(`server drift ${id(1)} --keep`)).toMatchObject({ exit: 0, out: 'Kept as a patch\n' })
   expect(api.callsOf(serverDriftKeep)[0]!.body).toEqual({ seen })
@@ -47,7 +47,7 @@ test('keeping and overwriting send the digest that was shown; overwriting asks f
   expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Give either --keep or --overwrite\n' })
 })
 
-test('the list of servers has a column for changes made by others only if there are such changes', async () => {
+test('the list of servers has the column CONFIGURATION only if a configuration was changed outside of Steelyard', async () => {
   const { api, cli } = await withDrift(drifted)
   api.on(serverList, () => pageOf([aServer({ drift: { since: '2026-11-20T08:00:00.000Z', seen } })]))
   expect((await cli.run('server list')).out).toMatch(/CONFIGURATION\n.*changed outside of Steelyard\n/)

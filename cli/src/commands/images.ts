@@ -91,7 +91,7 @@ export const imageCommands: Command[] = [
     options: {
       'talos-version': { kind: 'text', value: 'VERSION', help: 'Talos version; the newest if not given' },
       arch: { kind: 'text', value: 'ARCH', help: 'Architecture, amd64 if not given', choices: architectures },
-      secureboot: { kind: 'flag', help: 'For machines that boot signed images only' },
+      secureboot: { kind: 'flag', help: 'Use an image that is signed for SecureBoot' },
       extension: { kind: 'text', value: 'NAME', help: 'Extension such as siderolabs/gvisor', many: true },
       'kernel-arg': { kind: 'text', value: 'ARG', help: 'Extra kernel argument; a leading minus removes a default argument', many: true, whole: true },
       format: { kind: 'text', value: 'FORMAT', help: 'File, iso if not given', choices: imageFormats },

@@ -70,7 +70,7 @@ test('a token is printed once when it is created and never listed', async () => 
   expect(await cli.run('token create rack-5 --no-expiry --lifetime-hours 3')).toMatchObject({ exit: 2 })
 })
 
-test('if two tokens have one name, the usable one is revoked', async () => {
+test('if a usable token has the name of a revoked one, revoking by name revokes the usable token', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken({ status: 'revoked' }), aToken({ id: id(41) })]))
   api.on(joinTokenRevoke, () => undefined)
@@ -78,7 +78,7 @@ test('if two tokens have one name, the usable one is revoked', async () => {
   expect(api.callsOf(joinTokenRevoke)[0]!.params).toEqual({ id: id(41) })
 })
 
-test('an image is created from the options; a kernel argument keeps its commas', async () => {
+test('image create sends its options, and does not split a kernel argument at commas', async () => {
   const { api, cli } = await signedIn()
   api.on(joinTokenList, () => pageOf([aToken()]))
   api.on(imageFactoryGet, () => ({ url: 'https://factory.example', simulated: false, reachable: true, reason: null, versions: ['v1.13.9', 'v1.12.11'] }))

@@ -122,7 +122,7 @@ test('subnet map prints ranges of addresses with the same use', async () => {
   expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(/^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m)
 })
 
-test('assigning adds subnets to a cluster, unassigning removes them, and draining subnets are left out', async () => {
+test('subnet assign and unassign send the complete list of subnets, without draining ones', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({
     items: [aSubnet({ id: id(31), name: 'kept', clusters: web }), aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' })],

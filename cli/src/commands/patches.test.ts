@@ -68,7 +68,7 @@ test('merge problems are printed with their lines, and nothing is saved', async 
   expect(api.callsOf(patchUpdate)).toHaveLength(0)
 })
 
-test('patch edit sends only the given fields, and its preview includes the others', async () => {
+test('patch edit sends only the given fields, and the preview includes the unchanged fields', async () => {
   const { api, cli } = await withPatch()
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 600 --no-labels`)).exit).toBe(0)
   expect(api.callsOf(patchUpdate)[0]).toMatchObject({ params: { id: id(1), patchId: id(3) }, body: { weight: 600, labels: {} } })

@@ -15,7 +15,7 @@ const options = {
   file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; /dev/stdin reads standard input' },
   weight: { kind: 'number', value: 'N', help: '0 to 999: a patch with a higher weight is merged later and wins (default 500)' },
   label: { kind: 'text', value: 'KEY=VALUE', help: 'A label', many: true },
-  'dry-run': { kind: 'flag', help: 'Only show what the configuration would be, and what saving does' },
+  'dry-run': { kind: 'flag', help: 'Only show the resulting configuration and what saving would do' },
   ...sureOption,
 } as const
 
@@ -44,9 +44,9 @@ function labelsOf(entries: readonly string[]): Record<string, string> {
 }
 
 const effects: Record<Preview['verdict']['kind'], string> = {
-  no_reboot: 'Applied while it runs, without a reboot',
+  no_reboot: 'Applied to the running server, without a reboot',
   reboot: 'Applied with a reboot',
-  not_allowed: 'Talos does not allow it',
+  not_allowed: 'Talos does not allow this change',
   at_install: 'Applied at install',
   unknown: 'It is not known whether the server reboots',
 }
@@ -141,7 +141,11 @@ export const patchCommands: Command[] = [
     name: 'patch edit',
     summary: 'Change a patch. If the server is in a cluster, the changed configuration is applied at once, after you type the name of the server.',
     operands,
-    options: { ...options, name: { kind: 'text', value: 'NAME', help: 'Another name' }, 'no-labels': { kind: 'flag', help: 'Remove all labels of the patch' } },
+    options: {
+      ...options,
+      name: { kind: 'text', value: 'NAME', help: 'New name of the patch' },
+      'no-labels': { kind: 'flag', help: 'Remove all labels of the patch' },
+    },
     examples: ['patch edit brave-otter-042 sysctls --file sysctls.yaml', 'patch edit brave-otter-042 sysctls --weight 600 --label team=storage'],
     async run(context, { operands: { server: which, patch: one }, options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes } }) {
       const { api } = context

@@ -35,14 +35,14 @@ export const programCommands: Command[] = [
   programCommand({
     name: 'backup',
     summary: 'put database, key file and escrow into one file, sealed with a passphrase.',
-    operands: { file: { value: 'FILE', help: 'File to be written; one that exists is not overwritten' } },
+    operands: { file: { value: 'FILE', help: 'File to write; an existing file is not overwritten' } },
     options: { 'passphrase-file': file },
     examples: ['backup /backups/steelyard-2026-11-20', 'backup /backups/steelyard-2026-11-20 --passphrase-file /etc/steelyard/backup-passphrase'],
   }),
   programCommand({
     name: 'restore',
     summary: 'restore a backup into an empty database; nothing is sent to a server until it is resumed.',
-    operands: { file: { value: 'FILE', help: 'File that the command backup has written' } },
+    operands: { file: { value: 'FILE', help: 'Backup file, as written by the command backup' } },
     options: { 'passphrase-file': file },
     examples: ['restore /backups/steelyard-2026-11-20'],
   }),

@@ -49,7 +49,7 @@ export const serverActionCommands: Command[] = [
     name: 'server reset',
     of: noun.server,
     operation: serverReset,
-    summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for its name first.',
+    summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for the name of the server first.',
     options: {
       'keep-workload-disks': { kind: 'flag', help: 'Do not wipe the workload disks that were named at creation' },
       ...sureOption,

@@ -166,7 +166,7 @@ export const serverCommands: Command[] = [
     summary: 'Look for servers in maintenance mode at addresses, and register those that answer.',
     operands: { addresses: { value: 'ADDRESS', help: 'IP addresses; or give a network with --cidr', many: true, optional: true } },
     options: {
-      cidr: { kind: 'text', value: 'CIDR', help: 'Look at every address of a network, at most a /22' },
+      cidr: { kind: 'text', value: 'CIDR', help: 'Contact every address of a network, at most a /22' },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
       'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
       ...waitOption,

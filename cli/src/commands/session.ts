@@ -13,7 +13,7 @@ import { ago, oneLine } from '../text.ts'
 export const sessionCommands = (sessions: Sessions): Command[] => [
   command({
     name: 'login',
-    summary: 'Sign in; the session is kept for this user of this machine, up to 24 h.',
+    summary: 'Sign in; the session is stored on this machine for its current user and lasts at most 24 h.',
     operands: { email: { value: 'EMAIL', help: 'Asked for if not given', optional: true } },
     options: { 'password-stdin': { kind: 'flag', help: 'Read the password from standard input' } },
     examples: ['login admin@example.com --url https://steelyard.example.com', 'login admin@example.com --password-stdin < password.txt'],

@@ -64,7 +64,7 @@ function subnetText(terminal: Terminal, s: Subnet): string {
 const gateway = { kind: 'text', value: 'ADDRESS', help: 'Gateway, inside the CIDR' } as const
 const vlan = { kind: 'number', value: 'N', help: 'VLAN ID, 1 to 4094' } as const
 const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never assigned', many: true } as const
-const firstAndLast = { kind: 'flag', help: 'Network and broadcast addresses may be assigned too, for routed space' } as const
+const firstAndLast = { kind: 'flag', help: 'The network and broadcast address may be assigned too. For a routed network that is not on a link' } as const
 const purpose = {
   kind: 'text',
   value: 'PURPOSE',
@@ -142,7 +142,7 @@ const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show the manifest 
 export const subnetCommands: Command[] = [
   listCommand({
     name: 'subnet list',
-    summary: 'The subnets with how much of each is used. --search with an address finds the subnet that contains it.',
+    summary: 'The subnets with their number of used addresses. --search with an address finds the subnet that contains it.',
     examples: ['subnet list --datacenter PL-POZ-1', 'subnet list --search 203.0.113.7'],
     operation: subnetList,
     shown: ['name', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'],
@@ -153,7 +153,7 @@ export const subnetCommands: Command[] = [
     name: 'subnet map',
     of: noun.subnet,
     operation: subnetAddresses,
-    summary: 'All addresses of a subnet as ranges with one state each: free, gateway, excluded, reserved, or used and by what.',
+    summary: 'All addresses of a subnet as ranges: free, gateway, excluded, reserved, or used, with the name of the user of the address.',
     say: ({ runs }, _name, { terminal }) => table(terminal, runs, runColumns, 'No addresses'),
   }),
   command({
@@ -190,10 +190,10 @@ export const subnetCommands: Command[] = [
     name: 'subnet edit',
     of: noun.subnet,
     operation: subnetUpdate,
-    summary: 'Change a subnet; --exclude replaces what was excluded.',
+    summary: 'Change a subnet; --exclude replaces all earlier exclusions.',
     options: {
       name: { kind: 'text', value: 'NAME', help: 'New name' },
-      cidr: { kind: 'text', value: 'CIDR', help: 'New network, while it is assigned to no cluster' },
+      cidr: { kind: 'text', value: 'CIDR', help: 'New network; possible only while the subnet is assigned to no cluster' },
       gateway,
       'no-gateway': { kind: 'flag', help: 'The subnet has no gateway' },
       vlan,

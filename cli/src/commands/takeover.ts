@@ -61,7 +61,7 @@ export const takeoverCommands: Command[] = [
   command({
     name: 'cluster import',
     summary:
-      'Take over a cluster that was created without Steelyard. Shows what was found, then asks for the name of the cluster. Its machines are only read from.',
+      'Take over a cluster that was created without Steelyard. Shows what was found, then asks for the name of the cluster. Nothing is sent to the machines.',
     options: {
       ...proofOptions,
       kubeconfig: { kind: 'text', value: 'FILE', help: "An admin's kubeconfig, to check that it belongs to the same cluster" },

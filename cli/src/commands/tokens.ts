@@ -64,7 +64,7 @@ export const tokenCommands: Command[] = [
     name: 'token revoke',
     of: noun.joinToken,
     operation: joinTokenRevoke,
-    summary: 'Revoke a join token: nothing can join with it any more. Servers that came through it stay.',
+    summary: 'Revoke a join token: no server can join with it any more. Servers that have joined stay.',
     say: (_none, name) => `${oneLine(name)} is revoked\n`,
   }),
 ]

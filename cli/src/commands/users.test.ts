@@ -65,7 +65,7 @@ test('user reset-password prints a link to set a password, and user unlock unloc
   expect((await cli.run('user unlock grace@example.com')).out).toBe('grace@example.com is unlocked: 7 failed sign-ins are forgotten\n')
 })
 
-test('the sessions of the user and of other users are listed and ended', async () => {
+test('a user can list and end their own sessions, and those of other users', async () => {
   const { api, cli } = await signedIn()
   const session: Session = {
     id: id(3),

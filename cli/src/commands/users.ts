@@ -19,7 +19,7 @@ export const userCommands: Command[] = [
   }),
   command({
     name: 'user add',
-    summary: 'Add a user. With --first, which runs on the machine of Steelyard itself: the first user of a new installation.',
+    summary: 'Add a user. With --first: add the first user of a new installation; works only on the machine of Steelyard itself.',
     operands: { email: { value: 'EMAIL', help: 'Email to sign in with' } },
     options: {
       role: { kind: 'text', value: 'ROLE', help: 'Role of the user (default: viewer)', choices: roles },

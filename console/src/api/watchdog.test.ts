@@ -53,7 +53,7 @@ test('a server that answers probes is not reported as silent if only the stream 
   watch.stop()
 })
 
-test('a sign of life during a probe is noticed, and a stopped watchdog reports nothing', async () => {
+test('a server that sends something during a failing probe is not reported as silent', async () => {
   const { watch, said, pass } = watched(frozen)
   const asked = watch.look()
   await pass(1_000)

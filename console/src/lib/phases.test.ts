@@ -27,7 +27,7 @@ test('steps of several servers form one phase, in order', () => {
   expect(phaseCount(phases)).toEqual({ at: 2, of: 5 })
 })
 
-test('failed and waiting take precedence over running', () => {
+test('a phase with a failed step is shown as failed, even if another step is running', () => {
   expect(stateOf([step('a', 'done'), step('b', 'running'), step('c', 'failed')])).toBe('failed')
   expect(stateOf([step('a', 'done'), step('b', 'todo')])).toBe('running')
   expect(stateOf([step('a', 'done'), step('b', 'skipped')])).toBe('done')
@@ -81,7 +81,7 @@ test('each step of a subnet is a phase of its own, without servers', () => {
   ])
 })
 
-test('the progress can be computed from the steps alone, since servers with etcd steps are control planes', () => {
+test('without the list of servers, the progress is the same, because servers with etcd steps count as control planes', () => {
   const steps = [
     step('secrets', 'done'),
     ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].flatMap((p) => ['a', 'b'].map((id) => step(`${p}/${id}`, p === 'config' ? 'done' : 'todo'))),

@@ -10,7 +10,7 @@ import { sentence } from './text.ts'
 const phases: readonly { id: string; rank: number; title: string; short: string }[] = [
   { id: 'reset', rank: 0, title: 'Reset servers', short: 'Reset' },
   { id: 'release', rank: 1, title: 'Back in maintenance', short: 'Free' },
-  { id: 'secrets', rank: 10, title: 'Certificates and keys, sealed', short: '' },
+  { id: 'secrets', rank: 10, title: 'Certificates and keys, stored encrypted', short: '' },
   { id: 'control_plane/config', rank: 11, title: 'Configurations of the control planes', short: 'Config' },
   { id: 'control_plane/apply', rank: 12, title: 'Send the configurations to the control planes', short: 'Apply' },
   { id: 'control_plane/install', rank: 13, title: 'Install Talos on the control planes', short: 'Install' },

@@ -9,12 +9,12 @@ test('a path leads to its route with decoded params; a fixed path comes before a
   expect(routeAt('/infra/servers/%')).toEqual({ id: '/infra/servers/$id', params: { id: '%' } })
 })
 
-test('case and a slash at the end make no difference to a path, and other paths have no route', () => {
+test('a path may end with a slash and is case-insensitive, and an unknown path has no route', () => {
   expect(routeAt('/Infra/Servers/')?.id).toBe('/infra/servers')
   for (const path of ['/infra', '/infra/servers//', '/infra/servers/s/t', '/nothing/here']) expect(routeAt(path)).toBeNull()
 })
 
-test('the crumbs of a page are its own and those of the pages above it', () => {
+test('the breadcrumbs of a page link to the pages above it and to the page itself', () => {
   const hrefs = (path: string) => crumbsOf(routeAt(path)!).map(({ href }) => href)
   expect(hrefs('/')).toEqual(['/'])
   expect(hrefs('/infra/servers/s/patches/p')).toEqual(['/infra/servers', '/infra/servers/s', '/infra/servers/s/patches/p'])

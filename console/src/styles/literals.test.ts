@@ -8,11 +8,11 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((name) => [name, readFileSync(src + name, 'utf8')] as const)
 const modules = files.filter(([name]) => name.endsWith('.module.css'))
 
-test('the check finds style sheets', () => {
+test('more than 20 style sheets are checked', () => {
   expect(modules.length).toBeGreaterThan(20)
 })
 
-test('literal colours are allowed only in the tokens and in flags', () => {
+test('only the design tokens and the country flags contain literal colours', () => {
   const literal = /#[0-9a-f]{6}\b|#[0-9a-f]{3}\b(?=['"; ])|\b(?:rgb|hsl|oklch|oklab)a?\(/i
   const found = files
     .filter(([name]) => !/tokens\.|\.test\.|flags/i.test(name))
@@ -22,7 +22,7 @@ test('literal colours are allowed only in the tokens and in flags', () => {
   expect(found).toEqual([])
 })
 
-test('the z-index ladder is in the tokens', () => {
+test('style sheets take every z-index from the design tokens', () => {
   expect(modules.flatMap(([name, text]) => [...text.matchAll(/z-index:(?!\s*var\(--z-)[^;]+/g)].map((m) => `${name}: ${m[0]}`))).toEqual([])
 })
 

@@ -107,12 +107,12 @@ describe("loading, with the error messages of Talos's loader", () => {
     expect(() => loaded(text)).toThrow(expect.objectContaining({ name: 'ConfigError', message: reason }))
   })
 
-  test('refuses invalid YAML with a decode error', () => {
+  test('invalid YAML is refused with a decode error', () => {
     expect(() => loaded('a: [\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
     expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
   })
 
-  test('refuses a document kind of Talos 1.13 for 1.12', () => {
+  test('a document kind that Talos 1.13 added is refused for 1.12', () => {
     const text = 'apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: false\n'
     expect(loadConfig(text, 13).documents).toHaveLength(1)
     expect(() => loadConfig(text, 12)).toThrow('not registered')
@@ -184,11 +184,11 @@ describe('validation', () => {
     )
   })
 
-  test('accepts invalid subnets, as Talos does', () => {
+  test('invalid subnets are accepted, as Talos does', () => {
     expect(judged(CONTROL.replace('10.244.0.0/16', '10.244.0.0/33'))).toEqual([])
   })
 
-  test('accepts a configuration without an install disk if Talos is installed', () => {
+  test('a configuration without an install disk is accepted if Talos is installed', () => {
     expect(judged(CONTROL.replace('disk: /dev/sda, ', ''), 'v1.13.9', true)).toEqual([])
     expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
   })

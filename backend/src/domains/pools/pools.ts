@@ -50,7 +50,8 @@ export function pools(parts: PoolParts) {
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
     // An operation that is being cancelled isn't returned, because it is already reverting its changes.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
-    if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets continues this one' })
+    if (former)
+      await operations.set(tx, former.id, { status: 'cancelled', reason: 'Replaced by a later change of the subnets, which also includes this change' })
     const operation = await operations.create(tx, caller, {
       kind: 'clusterSubnetsAssign',
       target: cluster,

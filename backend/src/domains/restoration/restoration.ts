@@ -86,7 +86,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     async start(): Promise<void> {
       const restored = await store.restored(db)
       if (restored)
-        log.warn('restored.held', { reason: 'Nothing is sent to the servers of restored clusters until somebody resumes them: GET /v1/restoration' })
+        log.warn('restored.held', { reason: 'Nothing is sent to the servers of restored clusters until a user resumes the clusters: GET /v1/restoration' })
     },
   }
 }

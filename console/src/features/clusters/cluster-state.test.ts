@@ -15,7 +15,7 @@ const server = {
 }
 const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
-test('a node is shown as Not ready if Kubernetes reports that, and as Unknown if the Kubernetes API does not answer', () => {
+test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unknown if the Kubernetes API does not answer', () => {
   expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({ tone: 'ok', word: 'Ready', why: null })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
   expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
@@ -31,7 +31,7 @@ test("a ready cluster that needs a user's action is not shown as healthy", () =>
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
-test('if there are no keys to show, the reason distinguishes having no clusters from all clusters having an offer', () => {
+test('if no cluster key can be shown, the reason is that there are no clusters or that every cluster has an offer', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
   expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })

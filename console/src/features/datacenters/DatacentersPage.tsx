@@ -46,7 +46,7 @@ const datacenterActions = (d: Datacenter): Action[] => [
     run: () =>
       confirm({
         title: `Remove ${d.code}?`,
-        text: 'It is empty. Its code will not be used again.',
+        text: 'The datacenter is empty. Its code will not be used again.',
         danger: true,
         act: async () => {
           await call(datacenterRemove, { params: { id: d.id } })

@@ -74,7 +74,7 @@ test('the form previews the code of a new datacenter', () => {
   expect(codePreview({ ...poznan, city_code: 'PO' })).toBeNull()
 })
 
-test('a datacenter that is put into the form and read back is unchanged; its code can change only while nothing refers to the datacenter', () => {
+test('converting a datacenter to form values and back changes nothing, and its code is sent only if it may change', () => {
   const d: Datacenter = {
     ...sent,
     tier: 3,

@@ -64,7 +64,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
       </div>
     )
   if (drift.state === 'none' || seen === null || diff === null) return <span>The server now has the configuration that Steelyard sent.</span>
-  if (drift.state === 'overwriting') return <span>The configuration is being overwritten with that of Steelyard.</span>
+  if (drift.state === 'overwriting') return <span>The configuration is being overwritten with the one that Steelyard sent last.</span>
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {
     // Refetches even after a failure: the configuration may have changed again.

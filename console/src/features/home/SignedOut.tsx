@@ -11,8 +11,8 @@ const does = [
     'Servers that boot an image prepared here announce themselves and are listed seconds later, with their processors, memory, disks and links; others are found by address.',
   ],
   ['Build', 'Pick servers, review every line of their configuration, and watch a Kubernetes cluster come up step by step.'],
-  ['Tune', 'Give a server patches of its own, beside the merged configuration and the layer that each line comes from.'],
-  ['Hold', 'Free and used capacity per datacenter, every address with who uses it, contact with every server, and each operation with what it waits for.'],
+  ['Tune', 'Patch the configuration of a single server, and see which layer each line of the merged configuration comes from.'],
+  ['Hold', 'See the capacity of every datacenter, the use of every address, which servers answer, and what each operation waits for.'],
 ] as const
 
 /** Home for visitors: introduction, sign-in and waitlist. */

@@ -68,9 +68,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           </Choice>
           <Choice
             label="SecureBoot"
-            hint={
-              draft.secureboot ? 'The machine boots signed images only: enrol the keys at its first start.' : 'The machine boots the image without a signature.'
-            }
+            hint={draft.secureboot ? 'The machine boots signed images only: enrol the keys at its first start.' : 'The image is not signed.'}
           >
             <span className={css['switch']}>
               <Switch

@@ -70,7 +70,7 @@ function Registered({ image }: { image: Image }) {
       tone="danger"
       action={<ActionButton label="Try again" size="small" busy={busy} busyText="Loading" can={allowed(imageRegister)} run={() => again()} />}
     >
-      <b>The image factory has not confirmed this schematic, so its links lead nowhere yet.</b>{' '}
+      <b>The image factory has not confirmed this schematic yet, so the links do not work.</b>{' '}
       {problem ?? reason ?? 'The image factory has not been contacted yet.'} Schematic and id are kept.
     </Alert>
   )

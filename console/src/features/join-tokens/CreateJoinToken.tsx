@@ -114,7 +114,7 @@ function ShownOnce({ token }: { token: MadeToken }) {
           <Command command={token.token} prompt="" what="token" />
         </section>
         <section className="stack stack2">
-          <h3 className="label">Kernel argument, for machines that are booted some other way</h3>
+          <h3 className="label">Kernel argument, for machines that boot Talos without a prepared image</h3>
           <Command command={token.kernel_argument} prompt="" what="kernel argument" />
         </section>
         <p className="fs13 t2">

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { subnetStatuses } from '#contract/network/subnets.ts'
 import { hasShare, subnetSaid, usedText } from './subnet-state.ts'
 
-test('an unknown number of used addresses is not shown as 0, and IPv6 shows no share', () => {
+test('an unknown number of used addresses is not shown as 0, and IPv6 subnets show no percentage', () => {
   expect(usedText({ used: null, total: 253, type: 'IPv4' })).toBe(null)
   expect(usedText({ used: 0, total: 253, type: 'IPv4' })).toBe('0 of 253')
   expect(usedText({ used: 118, total: null, type: 'IPv6' })).toBe('118 in use')

@@ -20,7 +20,7 @@ interface NoticesProps {
 /** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
 export function Notices({ serverId, creating, restored, newer, failure, onDiscard, onNewest, onOverwrite }: NoticesProps) {
   const isStale = failure instanceof CallError && failure.status === 412
-  const loadNewer = <ActionButton label="Load the newer one" size="small" run={onNewest} />
+  const loadNewer = <ActionButton label="Load the new version" size="small" run={onNewest} />
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="patch" {...restored} onDiscard={onDiscard} />}
@@ -35,7 +35,7 @@ export function Notices({ serverId, creating, restored, newer, failure, onDiscar
           action={
             <span className="row wrap">
               {loadNewer}
-              <ActionButton label="Save mine over theirs" size="small" kind="danger" run={onOverwrite} />
+              <ActionButton label="Overwrite with my version" size="small" kind="danger" run={onOverwrite} />
             </span>
           }
         >

@@ -25,7 +25,7 @@ describe('resources of a server', () => {
     expect(warned).toHaveBeenCalledTimes(2)
   })
 
-  it('resources are accepted exactly if the schema of the contract accepts them', () => {
+  it('resources are accepted if and only if the schema of the contract accepts them', () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
     const fitting = (field: z.core.$ZodType) => [0, 'text', true].find((value) => z.safeParse(field, value).success)

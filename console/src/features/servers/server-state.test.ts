@@ -33,7 +33,7 @@ describe('the shown state of a server', () => {
   const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
   const now = Date.parse('2026-11-20T13:00:00Z')
 
-  it('an unreachable server shows this in red beside the status, with time and reason', () => {
+  it('an unreachable server shows Unreachable in red beside its status, with time and reason', () => {
     for (const [status, word] of [
       ['ready', 'Ready'],
       ['maintenance', 'Maintenance'],
@@ -48,7 +48,7 @@ describe('the shown state of a server', () => {
     expect(contactOf({ ...server, talos: silent }, now)).toEqual({ kind: 'silent', at: talos.last_contact_at })
   })
 
-  it('a server shows Node NotReady if Kubernetes reports that, even if Talos answers', () => {
+  it('a server shows Node NotReady if Kubernetes reports its node NotReady, even if Talos answers', () => {
     const kubernetes = { ready: false, reason: 'Kubelet stopped posting node status', since: '2026-11-20T12:00:00Z' }
     expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
       tone: 'danger',

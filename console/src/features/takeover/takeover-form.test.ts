@@ -3,7 +3,7 @@ import { blank, readForm, readProof, standsInTheWay } from './takeover-form.ts'
 
 const datacenterId = '0198c0de-0000-7000-8000-000000000001'
 
-test('a secrets bundle needs an address; a talosconfig contains addresses', () => {
+test('the form requires an address with a secrets bundle, but not with a talosconfig', () => {
   expect(readForm({ ...blank, secrets: 'cluster: {}', datacenter_id: datacenterId })).toEqual({
     ok: false,
     fields: { addresses: 'Enter the address of a control plane' },

@@ -46,7 +46,7 @@ export function PendingPage() {
       {state === 'silent' && since !== null && !saidAbove && (
         <>
           <h1 className="sr">Waiting for an answer</h1>
-          <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as it does.</StaleBand>
+          <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as Steelyard answers.</StaleBand>
         </>
       )}
       <div className={css['pending']}>

@@ -19,7 +19,7 @@ export default function SaveView({ taken, onSave }: { taken: readonly string[]; 
   })
   return (
     <FormDialog form={form} title="Save this view" submit="Save">
-      <Text name="name" label="Name" hint="Filters and order are kept with your account, for every browser." />
+      <Text name="name" label="Name" hint="Filters and order are stored with your account, so you find the view in every browser." />
     </FormDialog>
   )
 }

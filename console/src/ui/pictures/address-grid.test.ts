@@ -90,7 +90,7 @@ test('every address can be reached through nested cells', () => {
   }
 })
 
-test('the share of used addresses is 0 or 1 only if no or all addresses are used', () => {
+test('the share of used addresses is rounded to 0 only if none is used, and to 1 only if all are used', () => {
   expect([share(0n, 2n ** 64n), share(1n, 2n ** 64n), share(2n ** 64n - 1n, 2n ** 64n), share(2n ** 64n, 2n ** 64n)]).toEqual([0, 0.001, 0.999, 1])
 })
 

@@ -22,7 +22,7 @@ export function AsCommand({ cli, api, complete = true }: { cli?: string; api: st
       <div className="stack stack2">
         {cli !== undefined && (
           <>
-            <p className="fs13 t2">The same from the command line, after signing in there:</p>
+            <p className="fs13 t2">The same on the command line, after steelyard login:</p>
             <Command command={cli} shown={short(cli)} />
           </>
         )}

@@ -187,7 +187,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await store.update(tx, state.row.id, { access_applied_at: now })
     await show(turn, tx, { access: done })
     const late = state.members.filter((m) => m.wanted === 'released' && m.released_at === null)
-    const reason = 'The server has not answered; it is reset and released as soon as it does'
+    const reason = 'The server has not answered; as soon as it answers, it is reset and released'
     for (const m of late)
       await showSteps(parts.operations, tx, state.row.operation_id, new Map(leaving.map((place) => [stepKey(place, m.node_id), { status: 'skipped', reason }])))
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })

@@ -165,7 +165,7 @@ test('a preview shows the plan and the configurations with masked secrets, and w
   const { status, answer } = await admin.call(clusterPreview, { body: { ...body, servers: [{ ...first!, patch }, second!] } })
   expect(status).toBe(200)
   expect(answer!.checks.filter((c) => !c.ok)).toEqual([])
-  expect(answer!.checks.map((c) => c.message)).toContain('With one control plane, the cluster is down while that server is. Three are recommended.')
+  expect(answer!.checks.map((c) => c.message)).toContain('With one control plane, the cluster is down while that server is down. Three are recommended.')
   expect(answer!.steps.map((s) => s.key)).toContain(`apply/${nodes[1]!.id}`)
   const [controlPlane, worker] = answer!.servers
   expect(controlPlane!.config).toContain('time.example.com')

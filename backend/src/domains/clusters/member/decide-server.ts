@@ -127,7 +127,7 @@ export function decideBlind(server: MemberRow, around: Around, isRendered: boole
   if (!around.secrets) return wait('config', "Waiting for the cluster's certificates and keys")
   if (!isRendered) return { act: 'render', at: 'config' }
   if (server.role === 'worker' && server.send_intent_at === null && around.controlPlaneAt === null)
-    return wait('apply', 'Waiting for a healthy control plane: a worker gets its certificate from trustd there')
+    return wait('apply', 'Waiting for a healthy control plane: the worker gets its certificate from trustd on a control plane')
   return null
 }
 
@@ -210,7 +210,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
       at: 'apply',
       how: 'wipe',
       disk: installation.disk,
-      reason: `${server.name} is half installed: ${server.trouble ?? 'Talos is on its disk without a boot loader'}. The disk is wiped before the next attempt`,
+      reason: `${server.name} is half installed: ${server.trouble ?? 'its disk has Talos, but no boot loader'}. The disk is wiped before the next attempt`,
     }
   if (server.send_intent_at === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.secured_at !== null) return fail(server.at, `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`)
@@ -318,7 +318,7 @@ function leaveSecured(server: MemberRow, around: Around, seen: Extract<Seen, { k
     return wait('reset', `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible after it has started`)
   // If the server had received the reset, it would be resetting by now, so send the reset again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)
-    return wait('release', 'The reset was ordered; waiting for it to begin')
+    return wait('release', 'The reset was requested; waiting for it to begin')
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
   if (server.operation_id !== null) {
     // A graceful reset drains the node, and a healthy member leaves etcd itself instead of just disappearing.

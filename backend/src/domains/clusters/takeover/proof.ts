@@ -49,7 +49,7 @@ export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, no
   if (secrets !== undefined) {
     const bundle = read('secrets', () => readSecrets(secrets))
     const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs, now }).catch(() => {
-      throw invalid('secrets', "Secrets: the key of Talos's authority (certs.os) does not fit its certificate")
+      throw invalid('secrets', 'Secrets: the key of the Talos certificate authority (certs.os) does not match the certificate')
     })
     return { bundle, credentials, endpoints: [], kubernetesCa }
   }

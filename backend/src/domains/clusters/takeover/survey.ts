@@ -159,7 +159,7 @@ async function machinesOf(
     const { name } = node
     if (node.addresses.includes(first.address)) return { name, node, address: first.address, told: first.told, problem: null }
     const [address] = node.addresses
-    if (address === undefined) return { name, node, address: null, told: null, problem: 'Kubernetes has no address of it' }
+    if (address === undefined) return { name, node, address: null, told: null, problem: 'Kubernetes has no address of this node' }
     try {
       return { name, node, address, told: await askAt(parts, address, proof, tellAll, signal), problem: null }
     } catch (error) {

@@ -197,7 +197,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
       {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
       <div className={frame['foot']}>
         {shown !== 'cluster' && <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />}
-        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>Kept in this browser until you create or discard it</span>
+        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>The draft is kept in this browser</span>
         <span className="row right">
           {shown === 'review' && (
             <span className="hide-sm">

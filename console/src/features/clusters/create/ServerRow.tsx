@@ -145,7 +145,7 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
         {lost && !lost.ok ? (
           <StatusDot tone="danger">{lost.reason}</StatusDot>
         ) : patches === undefined ? null : chosen.patch !== undefined ? (
-          <span title={`Made with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}>
+          <span title={`Created with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}>
             {chosen.patch.name} <span className="t3">{patches.length === 0 ? 'new' : `new, and ${patches.length} more`}</span>
           </span>
         ) : patches.length === 0 ? (

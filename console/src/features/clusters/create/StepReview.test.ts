@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { findingsOf, previewVerdict } from './StepReview.tsx'
 
 const taken = { check: 'endpoint', ok: false, message: '10.0.4.9 is in use by server lucid-lantern-365' }
-const unwise = { check: 'warning', ok: true, message: 'With one control plane, the cluster is down while that server is.' }
+const unwise = { check: 'warning', ok: true, message: 'With one control plane, the cluster is down while that server is down.' }
 const fine = { check: 'name', ok: true, message: 'The name is free' }
 const servers = [{ node_id: 'a', name: 'web-1', config: '', warnings: ['Talos is installed on /dev/sda already; it is kept'] }]
 

@@ -22,7 +22,7 @@ const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), ser
 
 const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
 
-test('a choice applies to every selected server that supports it, and its label has the number of these servers', () => {
+test('a choice is set for every selected server that supports it, and its label shows how many servers that are', () => {
   let chosen = taking(fleet)
   const pick = (...path: string[]) => {
     let items = setForAll(
@@ -66,7 +66,7 @@ test('a choice applies to every selected server that supports it, and its label 
   expect(sent()).toEqual([undefined, undefined, undefined])
 })
 
-test('before the patch of a single server is replaced, the dialog says so', () => {
+test('the dialog names the servers whose drafted patches would be replaced', () => {
   const other = { ...edge, name: 'ntp' }
   const three = [
     { name: 'a', draft: edge },

@@ -192,7 +192,7 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
       <KeyValue
         rows={[
           ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
-          ['Private key', 'Sealed; only the cluster has it, in kube-system/steelyard-cluster-key'],
+          ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
           ['Offer', c.offerId && <Copyable value={c.offerId} what="offer id" />],
         ]}
       />

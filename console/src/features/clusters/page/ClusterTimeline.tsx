@@ -55,7 +55,7 @@ export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen:
   )
 }
 
-const goneOn = 'A later operation continues from here'
+const goneOn = 'A later operation has continued this one'
 const endWord = { done: 'done', failed: 'failed', cancelled: 'cancelled' } as Record<string, string>
 
 function OperationView({ id, cluster, children }: { id: string; cluster: Cluster; children: ReactNode }) {
@@ -66,7 +66,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   if (operation === undefined || operation.target.id !== cluster.id) {
     return (
       <div className={css['cols']}>
-        <div>{operation ? <Empty boxed title="This operation is not about this cluster" /> : <Pending of={answer} rows={10} />}</div>
+        <div>{operation ? <Empty boxed title="This operation belongs to another object" /> : <Pending of={answer} rows={10} />}</div>
         <div className={css['side']}>{children}</div>
       </div>
     )

@@ -41,7 +41,7 @@ test('only a cluster of the same datacenter can be selected; other clusters show
   expect(canChoose({ ...cluster, status: 'deleting' }, [])).toEqual({ ok: false, reason: 'The cluster is being deleted' })
 })
 
-test('the cluster gets its current subnets without the removed ones and with the added ones', () => {
+test('the request has the current subnets of the cluster, minus the removed ones, plus the added ones', () => {
   const choice = choiceOf(cluster, [mine, theirs, shared, free], [free.id, shared.id], [mine.id])
   expect([names(choice.wanted), names(choice.added), names(choice.removed)]).toEqual([['net-3', 'net-4'], ['net-3', 'net-4'], ['net-1']])
   expect(choice.free.map(({ subnet: s, can }) => [s.name, can.ok])).toEqual([

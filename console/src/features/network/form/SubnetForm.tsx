@@ -175,7 +175,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
               />
               <div className={css['wide']}>
                 <Check name="first_and_last" label="Use first and last address" />
-                <p className="t3 fs12">For a range that is routed and not on a link, and so has no network or broadcast address.</p>
+                <p className="t3 fs12">For a routed range that is not on a link: it has no network or broadcast address.</p>
               </div>
             </div>
             <div className={css['buttons']}>

@@ -32,8 +32,8 @@ export function FormNotices({ restored, theirs, refused, was, form: { values: mi
           {refused && 'Nothing was saved. What you typed is still here.'}
           <Compared was={draftOf(was)} theirs={draftOf(theirs)} mine={mine} />
           <span className="row wrap" style={{ marginTop: 'var(--s-2)' }}>
-            <ActionButton label="Apply my changes to theirs" size="small" kind="primary" run={() => onMerge(theirs)} />
-            <ActionButton label="Take theirs" size="small" run={() => onTheirs(theirs)} />
+            <ActionButton label="Apply my changes to the new version" size="small" kind="primary" run={() => onMerge(theirs)} />
+            <ActionButton label="Discard my changes" size="small" run={() => onTheirs(theirs)} />
           </span>
         </Alert>
       )}
@@ -50,7 +50,7 @@ function Compared({ was, theirs, mine }: { was: SubnetDraft; theirs: SubnetDraft
       <thead>
         <tr>
           <th scope="col">Field</th>
-          <th scope="col">When you opened it</th>
+          <th scope="col">When you opened the subnet</th>
           <th scope="col">Theirs</th>
           <th scope="col">Yours</th>
         </tr>

@@ -120,7 +120,7 @@ test('the form is shown as a CLI command', () => {
   )
 })
 
-test('if two people change different fields, both changes are kept', () => {
+test('if two users change different fields, both changes are kept', () => {
   const was = draftOf(stored)
   const theirs = { ...was, name: 'poz-theirs', vlan_id: '7' }
   const mine = { ...was, vlan_id: '8', gateway: '' }

@@ -47,7 +47,7 @@ test('a dialog names the selected servers, or only the first of many', () => {
   expect(namesOf(servers, 4)).toBe('n-a, n-b, n-c, n-d and 2 more')
 })
 
-test('the confirmation text of a removal has no special characters; other numbers have a space between thousands', () => {
+test('the text to type before a removal has a number without separators; other texts separate thousands by a space', () => {
   const many = Array.from({ length: 1234 }, (_, i) => ({ name: `n-${i}` }))
   expect(removalWords(many)).toBe('remove 1234 servers')
   expect(removalWords(many.slice(0, 1))).toBe('n-0')

@@ -28,7 +28,7 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
         </li>
         <li>
           <h3>Add by address</h3>
-          <p>Machines that have booted Talos some other way are found by their addresses, or by searching a network.</p>
+          <p>Machines that have booted Talos without a prepared image are found by their addresses, or by scanning a network.</p>
           <ActionButton label="Add servers by address" icon="add" can={allowed(serverAdd)} run={onAdd} />
         </li>
         <li>

@@ -34,7 +34,7 @@ test('a server added by address is confirmed with the hardware that it reported'
   expect(claims(server({ state: 'announced', seen: null }))).toEqual(['u1/s1'])
 })
 
-test('if other hardware answers, a person keeps the known hardware or accepts the other', () => {
+test('if other hardware answers, a user can keep the known hardware or accept the other', () => {
   expect(identityAlarm(server({}))).toMatchObject({ tone: 'danger', title: 'Other hardware answered here.', text: 'Other.' })
   expect(claims(server({}))).toEqual(['u1/s1', 'u2/s2'])
 })
@@ -55,7 +55,7 @@ test('two machines with one UUID are distinguished by their serial numbers', () 
   expect(alarm?.steps).toHaveLength(3)
 })
 
-test('if two machines share UUID and serial number, there is one choice to confirm', () => {
+test('if two machines have the same UUID and serial number, the only choice is to confirm that identity', () => {
   expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
   const inCluster = identityAlarm(server({ seen: { uuid: 'u1', serial: 's1' } }, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } }))
   expect(inCluster).toMatchObject({ title: 'The same hardware answered elsewhere.', claims: [{ label: 'Confirm', uuid: 'u1' }] })
