@@ -28,7 +28,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
 }
 
-/** The page of a route, after its data has been fetched as far as the page waits for it. The query cache is loaded with the first page that needs it. */
+/** Loads the page of a route, and waits for the page's `load`. The code of the query cache is loaded with the first page that has a `load`. */
 async function pageOf({ id, params }: Match, search: Place['search']): Promise<PageView> {
   const { load, Page } = await pages[id]()
   if (load !== undefined) {
@@ -39,8 +39,8 @@ async function pageOf({ id, params }: Match, search: Place['search']): Promise<P
 }
 
 /**
- * Opens the page of a place. Everything below /infra is for signed-in users. While the session is being validated the guard lets the user in; it runs
- * again after the validation.
+ * Loads the page of a URL, or redirects. Pages below /infra are for signed-in users. While the session is being validated, the guard lets the
+ * user in. The guard runs again after the validation.
  */
 async function open({ pathname, search, match, href }: Place): ReturnType<Parameters<typeof startRouter>[0]> {
   if (pathname === paths.signIn && authStatus.get() === 'signedIn') return { redirect: paths.home }
@@ -49,7 +49,7 @@ async function open({ pathname, search, match, href }: Place): ReturnType<Parame
   return { Page: match === null ? NotFoundPage : await pageOf(match, search) }
 }
 
-/** Shows the page of the URL, and from then on follows the URL, the links and the session. */
+/** Starts the router, and handles clicks on links. */
 export function followPlace(): void {
   startRouter(open)
   followLinks()

@@ -25,7 +25,7 @@ export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => v
     unsaved.set((now) => new Map(now).set(id, what))
     const unblock = blockLeaving({
       blockerFn: async () => {
-        // After the end of a session there is no reason to stay: the draft is restored after the next sign-in.
+        // Don't ask after the end of a session: the draft is restored after the next sign-in.
         if (free.current || authStatus.get() === 'signedOut') return false
         return !(await confirm({
           title: 'Leave without saving?',

@@ -1,7 +1,7 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react'
 import { pause } from './pause.ts'
 
-/** All tries together take longer than a restart of Steelyard. If a file is still missing, a newer version has renamed it: the page must be reloaded. */
+/** Enough tries to outlast a restart of Steelyard. If a file is still missing then, a newer version has renamed the file, and the page must be reloaded. */
 const tries = 15
 const betweenMs = 2_000
 

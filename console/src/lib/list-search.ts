@@ -19,7 +19,7 @@ function passes(filter: ListFilter, value: string): boolean {
   return choicesOf(filter)?.some(([choice]) => choice === value) ?? value.trim().length <= longestFilterText
 }
 
-/** The search params that the contract accepts, by the same rules as the call's schema, which pages don't have. */
+/** Keeps the search params that the contract accepts. Follows the rules of the call's schema, because pages don't load schemas. */
 function taken(list: AnyList, search: ListSearch): Record<string, string> {
   const { q, sort } = search
   const filters = filtersOf(list).map(([key, filter]) => [key, search[key], (value: string) => passes(filter, value)] as const)

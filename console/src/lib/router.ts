@@ -1,4 +1,4 @@
-/** Where the user is, and which page is shown: the browser's history, and one page at a time that is loaded before it is shown. */
+/** The router: follows the browser's history, loads the page of the URL, and shows the page when it has loaded. */
 import { createBrowserHistory, type NavigationBlocker } from '@tanstack/history'
 import type { ComponentType } from 'react'
 import { pause } from './pause.ts'
@@ -8,7 +8,7 @@ import { createStore } from './store.ts'
 
 type Search = Readonly<Record<string, string | undefined>>
 
-/** The place in the URL. It changes at once; the page of the place is shown when it has loaded. */
+/** What the URL refers to. Changes at once, before the page has loaded. */
 export interface Place {
   readonly pathname: string
   /** The params that the page reads. */
@@ -31,7 +31,7 @@ type Opened = { readonly Page: PageView } | { readonly redirect: string; readonl
 type Change<Search> = { [Key in keyof Search]?: string | undefined }
 export type SetSearch<Search> = (change: Change<Search>, how?: { push?: boolean }) => void
 
-/** The page before stays this long, in ms, while the next one loads. A placeholder that is shown then stays for a while, so that it doesn't flicker. */
+/** How long, in ms, the previous page stays while the next page loads. After that a placeholder is shown, for at least `pendingMinMs`, so as not to flicker. */
 const pendingMs = 150
 const pendingMinMs = 200
 
@@ -58,7 +58,7 @@ async function load(): Promise<void> {
   place.set(to)
   const now = shown.get()
   const { pathname, search, match } = to
-  // If only the search changes, the page stays. Otherwise typed input and the focus would be lost on a slow connection.
+  // If only the search params change, keep the page: a placeholder on a slow connection would discard typed input and the focus.
   const stays = now?.state === 'ready' && now.pathname === pathname
   if (stays) shown.set({ ...now, search })
   let pendingSince: number | null = null
@@ -79,11 +79,11 @@ async function load(): Promise<void> {
     clearTimeout(timer)
   }
   if (pendingSince !== null) await pause(Math.max(0, pendingSince + pendingMinMs - performance.now()))
-  // The page that stays shows by itself what could not be fetched.
+  // A page that was kept is not replaced, even after a failure: the page itself shows what could not be fetched.
   if (mine === run && !stays) shown.set(next)
 }
 
-/** How the user came to the place that is loading: by Back or Forward, or by a link. */
+/** Whether the user reached the current URL by Back or Forward instead of a link. */
 let back = false
 
 /** Shows the first page. `opens` loads the page of a place, or redirects. */
@@ -120,12 +120,12 @@ export const setSearch: SetSearch<Search> = (change, { push = false } = {}) => {
   void navigate(pathname + stringifySearch({ ...search, ...change }), { replace: !push, stays: true })
 }
 
-/** Asks before the user leaves the page. Returns a function that ends this. */
+/** Calls `asks` before the user leaves the page. Returns a function that stops the calls. */
 export const blockLeaving = (asks: NavigationBlocker): (() => void) => history.block(asks)
 
 type OnPage = (how: { first: boolean; back: boolean }) => void
 const onPage = new Set<OnPage>()
-/** Called each time that another page is shown. */
+/** Calls `what` each time another page is shown. Returns a function that stops the calls. */
 export function whenPageShown(what: OnPage): () => void {
   onPage.add(what)
   return () => void onPage.delete(what)

@@ -15,7 +15,7 @@ interface Route {
 
 const none = texts()
 
-/** By path, in which `$id` stands for a param. A fixed path comes before one with a param in its place. */
+/** The routes by path. `$id` stands for a path param. A fixed path is listed before a path with a param at the same position. */
 export const routes = {
   '/': { crumb: 'Overview', search: none },
   '/auth/login': { search: texts('error') },
@@ -74,7 +74,7 @@ export function routeAt(pathname: string): Match | null {
 export const pathOf = (id: RouteId, params: Readonly<Record<string, string>>): string =>
   id.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
 
-/** The crumbs of a page: its own, after those of the pages above it. The overview is above no page. */
+/** The crumbs of a page: those of the pages above it, then its own. The overview doesn't count as above other pages. */
 export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[] =>
   ids
     .filter((above) => above === id || (above !== '/' && id.startsWith(`${above}/`)))

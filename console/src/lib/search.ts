@@ -1,4 +1,4 @@
-/** Search params of pages. Values stay strings: the router's own parser would read `?q=127` as a number. */
+/** Search params of pages. Values stay strings, so `?q=127` is the text "127". */
 
 export const parseSearch = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text))
 
@@ -17,11 +17,11 @@ export const texts =
   (raw: Record<string, unknown>): { [K in Key]?: string } =>
     Object.fromEntries(keys.flatMap((key) => (typeof raw[key] === 'string' && raw[key] !== '' ? [[key, raw[key]]] : []))) as { [K in Key]?: string }
 
-/** Keeps every param that is a string. For lists: the page that shows the list reads the params of the list's declaration. */
+/** Keeps every param that is a non-empty string. For pages with a list, which then use only the params of the list's declaration. */
 export const everyText = (raw: Record<string, unknown>): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(raw).filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''))
 
-/** Where to go after signing in: a path of this origin, or '/' for anything else in the history entry. */
+/** Where to go after signing in: `href` if it is a path of this origin outside of /auth, else '/'. */
 export function samePlace(href: unknown, origin: string): string {
   if (typeof href !== 'string' || !href.startsWith('/')) return '/'
   try {

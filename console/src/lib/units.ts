@@ -1,6 +1,6 @@
 export { count } from '#contract/words.ts'
 
-/** Bytes for people. Memory in binary units, disks in decimal ones, as they are sold. The space before a unit does not break. */
+/** Formats bytes: memory in binary units, disks in decimal units, as they are sold. The space before a unit does not break. */
 
 const nbsp = '\u00a0'
 

@@ -1,7 +1,7 @@
 import { useMemo, useSyncExternalStore } from 'react'
 import { type Breakpoint, media } from './breakpoints.ts'
 
-/** Whether the screen is `below`, `upto` or `from` a breakpoint, now and as it changes. */
+/** Whether the screen is `below`, `upto` or `from` a breakpoint. Re-renders when that changes. */
 export function useMedia(edge: 'below' | 'upto' | 'from', at: Breakpoint): boolean {
   const list = useMemo(() => matchMedia(media(edge, at)), [edge, at])
   return useSyncExternalStore(

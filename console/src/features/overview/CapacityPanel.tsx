@@ -123,7 +123,7 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
   )
 }
 
-/** The capacity of a site: total, in clusters, and free. */
+/** The capacity of a datacenter: total, in clusters, and free. */
 function SiteCapacity({ of: site }: { of: Site }) {
   const row = (what: string, amount: Site['vcpu'], shown: (n: number) => string): [string, ReactNode] => [
     what,

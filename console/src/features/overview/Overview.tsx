@@ -33,7 +33,7 @@ interface ReadingProps {
   more?: ReactNode
 }
 
-/** A number, its parts as a bar, and each part as a link to its list. */
+/** A number, a bar that shows its parts, and for each part a link to the list of its objects. */
 function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
   return (
     <div className={css['reading']}>

@@ -7,7 +7,7 @@ import type { Tone } from '../../ui/feedback/Status.tsx'
 type Site = Overview['capacity'][number]
 const measures = ['compute_units', 'vcpu', 'memory_bytes', 'disk_bytes'] as const
 
-/** Capacity of all sites, and the number of servers left out because their hardware is unknown. */
+/** Capacity of all datacenters, and the number of servers left out because their hardware is unknown. */
 export function sums(sites: readonly Site[]): Pick<Site, (typeof measures)[number]> & { unknown: number } {
   const add = (measure: (typeof measures)[number]) =>
     sites.reduce(
@@ -32,7 +32,7 @@ const groups: readonly { word: string; statuses: readonly ClusterStatus[]; tone:
   { word: 'Deleting', statuses: ['deleting'], tone: 'off', segment: 'idle' },
 ]
 
-/** Clusters grouped by what their status means. A cluster with an unrecognised status is counted only in the total. */
+/** Number of clusters per group of statuses, such as "Coming up". A cluster with an unrecognised status is in no group. */
 export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
   groups.map(({ statuses, always = false, ...group }) => ({
     ...group,

@@ -131,7 +131,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         serverId={server.id}
         creating={patch === null}
         restored={kept.restored}
-        // During saving the newer version is the user's own.
+        // No notice during saving: the newer version is then the user's own.
         newer={!busy && (newest?.newer ?? false)}
         failure={form.failure}
         onDiscard={kept.discard}

@@ -149,7 +149,7 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
 export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)
-  // A document without a `kind` may still become a document of any kind.
+  // If the document has no `kind` yet, the user may be starting a document of any kind, so include the schemas of all kinds.
   const open = kind === null && (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
   let nodes = open || told.length === 0 ? documents : told
   for (const key of path) {

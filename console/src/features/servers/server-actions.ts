@@ -57,7 +57,7 @@ export const serverActions = (s: Server): Action[] => [
     run: () => leaveCluster({ way: 'reset', server: s }),
   },
   { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
-  // Only in a cluster: for other servers this would be the same as "Remove".
+  // Only for servers in a cluster: for other servers "Remove" does the same.
   ...only(s.cluster !== null, {
     label: 'Remove by force',
     icon: 'trash',

@@ -20,7 +20,7 @@ import { Strip } from './Strip.tsx'
 const Palette = onceOpened(() => import('../search/Palette.tsx'))
 const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
 
-/** The frame of every page for signed-in people. */
+/** The frame of every page for signed-in users. */
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
   // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's Back.

@@ -7,7 +7,7 @@ import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
 import { Mark } from '../../ui/pictures/Icon.tsx'
 import css from './PublicFrame.module.css'
 
-/** The frame for visitors, with the prompt to get an account and the waitlist. */
+/** The frame for visitors, with a prompt to get an account or join the waitlist. */
 export default function PublicFrame({ children }: { children: ReactNode }) {
   const atSignIn = useStore(place).pathname === paths.signIn
   return (

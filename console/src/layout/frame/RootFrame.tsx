@@ -63,7 +63,7 @@ function ShownPage() {
 const noop = () => undefined
 
 interface BoundaryProps {
-  /** With another value, the children are shown again. */
+  /** When this value changes, an error is forgotten and the children are rendered again. */
   of: unknown
   children: ReactNode
 }

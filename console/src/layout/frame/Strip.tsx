@@ -32,7 +32,7 @@ export function Strip() {
       {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: none of them is real hardware">
           Simulated
-          {/* A narrow screen has room for this word only beside the short state `live`. */}
+          {/* On narrow screens this word is shown only beside `live`: the texts of other states are too long. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>
         </span>
       )}

@@ -12,7 +12,7 @@ import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
 import { SkeletonRows, StaleBand } from '../../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
-/** Says that the session is still waiting for the server's confirmation, and for how long it will wait. */
+/** Shows that the server has not confirmed the session yet, and until when the confirmation is retried. */
 export function SessionBand() {
   const wait = useStore(undecided)
   return (

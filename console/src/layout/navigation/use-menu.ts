@@ -6,7 +6,7 @@ import { place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { isAt, menu, visible } from './menu.ts'
 
-/** The menu for this user: with numbers and the current entry. */
+/** The menu entries that this user may see, each with its number and whether it is the current one. */
 export function useMenu() {
   const { pathname } = useStore(place)
   const { data } = useQuery(query(overviewGet))

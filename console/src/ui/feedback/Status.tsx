@@ -59,7 +59,7 @@ export function Badge({ tone = 'neutral', icon, mono, children, title }: BadgePr
 
 const alertIcon = { danger: 'error', warn: 'alert', info: 'info', ok: 'check' } as const
 
-/** A message inside the page. `danger` interrupts a screen reader, other kinds wait. */
+/** A message inside the page. A screen reader announces `danger` immediately, other tones after what it is reading. */
 export function Alert({ tone, children, action, className }: { tone: keyof typeof alertIcon; children: ReactNode; action?: ReactNode; className?: string }) {
   return (
     <div className={cx(css['alert'], css[`alert-${tone}`], className)} role={tone === 'danger' ? 'alert' : 'status'}>

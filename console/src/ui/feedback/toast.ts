@@ -12,7 +12,7 @@ export interface ToastOptions {
   id?: string
 }
 
-/** The id of the exclusive error that is shown, if any. */
+/** Id of the error shown by `lastError`; null if there is none. Errors with another id are not shown. */
 let onlyError: string | null = null
 
 async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {

@@ -26,7 +26,7 @@ export function FormDialog<Values, Body>({
   submit: string
   busyText?: string
   danger?: boolean
-  /** Whether the person may send the form at all. Errors of fields show at the fields. */
+  /** Whether the user may send the form at all, whatever its fields contain. */
   can?: Verdict | undefined
   wayOut?: string | undefined
   width?: string

@@ -95,7 +95,7 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   const now = read(values)
 
   const { getValues, reset, setValue } = hook
-  // Stable between renders.
+  // The same functions on every render.
   const stable = useMemo(() => {
     const forget = () => {
       setFailure(null)

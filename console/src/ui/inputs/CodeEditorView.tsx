@@ -195,7 +195,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
       view.current = null
       editor.destroy()
     }
-    // The editor owns its text from here on. Changes from outside are applied below.
+    // Not repeated when the props change: the effects below apply later changes to the editor.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [])
 

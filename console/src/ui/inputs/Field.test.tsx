@@ -93,6 +93,6 @@ test('a select with an error is marked as invalid, and its red border takes prec
   )
   expect(container.querySelector('select')!.parentElement!.className).toMatch(/bad/)
   const rules = readFileSync('console/src/ui/inputs/Field.module.css', 'utf8')
-  // Of two rules with equal specificity, the later one wins.
+  // The rules have equal specificity, so `.bad` must be later in the file to take effect.
   for (const control of ['.input', '.area', '.select']) expect(rules.indexOf(`  ${control} {`)).toBeLessThan(rules.indexOf('  .bad {'))
 })

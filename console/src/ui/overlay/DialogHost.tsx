@@ -2,7 +2,7 @@ import { Suspense, useEffect, useState } from 'react'
 import { useStore } from '../../lib/store.ts'
 import { closeDialog, closeDialogs, DialogContext, lastDialogId, openedDialogs, shownDialog } from './dialogs.ts'
 
-/** Renders the dialogs that were opened, at most one of them shown. Rendered once in each frame. */
+/** Renders the opened dialogs, of which only one is visible. Each frame has one DialogHost. */
 export function DialogHost() {
   // Leaves out dialogs of another frame that are still fading out: they need contexts that only that frame provides.
   const [before] = useState(lastDialogId)

@@ -39,7 +39,7 @@ export default function MenuView({ open, label, items, align, onOpen, focusBack,
       <DropdownMenu.Trigger asChild>
         <span className={css['anchor']} aria-hidden="true" tabIndex={-1} />
       </DropdownMenu.Trigger>
-      {/* Rendered in the page's landmark, or in the dialog that the menu belongs to. */}
+      {/* Render the menu in the dialog that contains its button, or else in the page's `main` element. */}
       <DropdownMenu.Portal container={within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main')}>
         <DropdownMenu.Content
           className={css['menu']}

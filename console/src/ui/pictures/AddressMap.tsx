@@ -38,7 +38,7 @@ export interface AddressMapProps<Run extends DrawnRun> {
   runs: readonly Run[]
   /** Facts about an address, for its card. */
   about?: (run: Run) => ReactNode
-  /** The user of a range, for the list of ranges. */
+  /** What uses the addresses of a run, for the list of ranges. */
   by?: (run: Run) => ReactNode
   /** The initially selected address. */
   at?: bigint | null
@@ -200,7 +200,7 @@ const StateCount = ({ state, counts }: { state: AddressState; counts: Counts }) 
 
 interface LegendProps {
   counts: Counts
-  /** undefined: there is no list to filter. */
+  /** State by which the list of ranges is filtered. Null: no filter. Undefined: there is no list. */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
   /** Addresses per cell as a power of two; null if each cell is one address. */

@@ -273,7 +273,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               )}
             </tr>
           </thead>
-          {/* Arrow keys move between rows; each row has its own controls. */}
+          {/* The handlers are for keys that move between rows, and for titles of cut text. */}
           <tbody
             ref={body}
             onClick={onClick}

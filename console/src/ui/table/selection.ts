@@ -21,7 +21,7 @@ export function useSelection() {
       keys: state.keys,
       size: state.keys.size,
       has: (key: string) => state.keys.has(key),
-      /** With `range` (the keys in page order; shift is held) all rows between the last toggled row and this row get the new state. */
+      /** `range`: the keys in page order if Shift is held, else null. With `range`, all rows from the last toggled row to this row get the new state. */
       toggle: (key: string, range: readonly string[] | null) => setState((now) => ({ keys: toggled(now.keys, key, now.last, range), last: key })),
       set: (keys: Iterable<string>) => setState({ keys: new Set(keys), last: null }),
       clear: () => setState({ keys: new Set(), last: null }),

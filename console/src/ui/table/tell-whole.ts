@@ -1,6 +1,6 @@
 import type { PointerEvent } from 'react'
 
-/** Screen-reader texts are 1 px wide. */
+/** Whether text is cut off. Texts for screen readers only, which are 1 px wide, don't count. */
 const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
 
 let rest: ReturnType<typeof setTimeout> | undefined

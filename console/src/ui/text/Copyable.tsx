@@ -85,7 +85,7 @@ export function Command({ command, shown = command, prompt = '$', what }: { comm
   )
 }
 
-/** An icon that copies a text and says so. */
+/** An icon button that copies `text` and then shows "Copied". */
 export function CopyIcon({ text, label, size }: { text: string; label: string; size?: 'small' }) {
   const { copied, copy } = useCopy()
   return (

@@ -29,7 +29,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const [done, setDone] = useState<ReadonlySet<string>>(new Set())
-  // Hides servers that were confirmed before, but keeps servers that were confirmed in this list.
+  // Leave out servers that were confirmed earlier. Servers that are confirmed in this list stay visible.
   const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
   // Servers with an identity problem are confirmed one by one.
   const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')

@@ -33,7 +33,7 @@ export function withName<P extends { items: Pick<Server, 'id' | 'name'>[] }>(pag
 
 const { Text } = fieldsFor<{ name: string }>()
 
-/** The modal `editServerName`. Lists show the new name at once and revert with the reason if the server refuses. */
+/** The modal `editServerName`. Lists show the new name at once. If the API refuses the name, lists show the old name again, and the reason is shown. */
 export default function EditServerName({ serverId, name: before }: { serverId: string; name: string }) {
   const { open, close } = useDialog()
   const { data: all } = useQuery({ ...serversQuery({}), enabled: open })

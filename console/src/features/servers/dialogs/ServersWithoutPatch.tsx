@@ -5,7 +5,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import css from './ServersWithoutPatch.module.css'
 
-/** Specified: with more than five servers the list scrolls; row height in px; addresses are shortened in the middle. */
+/** Specified: number of rows from which the list scrolls, height of a row in px, and characters kept at both ends of a shortened address. */
 const rowsInSight = 5
 const rowHeight = 64.41
 const addressEnds = [6, 5] as const

@@ -25,7 +25,7 @@ export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): str
   return servers.length > most ? `${names.join(', ')} and ${count(servers.length - most)} more` : names.join(', ')
 }
 
-/** Text to type to confirm a removal. It has plain digits, because users can't type the narrow space between thousands. */
+/** Text that the user types to confirm a removal. Its number has no thousands separator, because the narrow space can't be typed. */
 export const removalWords = (servers: readonly Pick<Server, 'name'>[]): string => (servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`)
 
 /** Number of concurrent calls. */

@@ -27,7 +27,7 @@ import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
 
-/** Loads with the first opened row. */
+/** The code is loaded when the first row is opened. */
 const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
 const idOf = (s: Server) => s.id
 const nameOf = (s: Server) => s.name
@@ -42,7 +42,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   const state = useList(serverList.list, serverColumns, { search, setSearch }, answer)
   const selection = useSelection()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
-  // Stays mounted after the first opening, for the closing animation.
+  // The dialog stays mounted after the first opening, so that closing can be animated.
   const [adding, setAdding] = useState(false)
   if (search['add'] !== undefined && !adding) setAdding(true)
 

@@ -1,4 +1,4 @@
-/** Summaries of a server's hardware: twelve equal memory modules are one line. Sizes in bytes, clock in MHz; null is unknown, never 0. */
+/** Summaries of a server's hardware, such as one line for twelve equal memory modules. Sizes in bytes, clock in MHz; null is unknown, never 0. */
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 
