@@ -62,7 +62,7 @@ const change = z.extend(z.partial(declared), { country_code: z.optional(countryC
 export const Datacenter = z.extend(declared, {
   id: z.uuid(),
   code: z.string(),
-  /** Computed. Servers with unknown hardware don't count towards compute units. */
+  /** Number of servers, computed. Servers with unknown hardware add nothing to `compute_units`. */
   servers: z.int(),
   clusters: z.int(),
   subnets: z.int(),

@@ -29,7 +29,7 @@ export const Event = z.object({
 })
 export type Event = z.infer<typeof Event>
 
-/** Maximum silence of the stream, in ms: between events it sends comment lines. A reader that receives nothing for much longer has lost the stream. */
+/** The stream sends a comment line after this long without an event, in ms. A client that receives nothing for much longer has lost the connection. */
 export const heartbeatMs = 2_000
 
 export const eventStream = operation({

@@ -16,8 +16,8 @@ export const imageLimits = {
   kernelArgs: 32,
   kernelArgLength: 1024,
   /**
-   * Linux silently truncates a longer kernel command line: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, including the terminator. The rest is reserved for
-   * the arguments that an ISO and Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
+   * Linux silently truncates a kernel command line of 2048 characters or more (`COMMAND_LINE_SIZE` on amd64 and arm64). This limit leaves room for the
+   * arguments that an ISO and Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
    */
   kernelCommandLine: 1960,
 } as const
@@ -29,7 +29,7 @@ export const ImageFactory = z.object({
   simulated: z.boolean(),
   reachable: z.boolean(),
   reason: z.nullable(z.string()),
-  /** Talos versions that the factory builds and Steelyard supports, newest first. Without a response: those that Steelyard ships. */
+  /** Talos versions that the factory builds and Steelyard supports, newest first. If the factory does not respond, Steelyard's own list. */
   versions: z.array(z.string()),
 })
 export const imageFactoryGet = operation({
@@ -95,7 +95,7 @@ export const NewImage = z.strictObject({
   format: z._default(z.enum(imageFormats), 'iso'),
   /** The datacenter of servers that boot the image. Can be left out if the token has a datacenter. */
   datacenter_id: z._default(z.nullable(z.uuid()), null),
-  /** null: servers do not announce themselves and are added by address. */
+  /** Join token of the image. null: servers do not announce themselves, so a user adds them by address. */
   token_id: z._default(z.nullable(z.uuid()), null),
 })
 export type NewImage = z.infer<typeof NewImage>
@@ -108,7 +108,7 @@ export const Image = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** All arguments, including the announcement. The join token is shown as `…` to callers without `servers:write`. */
+  /** All kernel arguments, including the one with the join token. Callers without `servers:write` see `…` in place of the token. */
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),

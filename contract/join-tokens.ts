@@ -103,8 +103,9 @@ export const joinTokenRevoke = operation({
 })
 
 /**
- * joined: the server was registered, or recognised and read again. waiting: the server's API has not answered yet. failed: the server's API did not
- * answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't count as a use.
+ * joined: the server was registered; if it was registered already, its data was updated. waiting: the server's API has not answered yet.
+ * failed: the server's API did not answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't
+ * count as a use.
  */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({

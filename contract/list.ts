@@ -79,7 +79,7 @@ type FilterText<F> = F extends { readonly schema: z.ZodMiniType<infer V> }
       : string
 export type FilterValue<L extends AnyList, K extends FilterKey<L>> = FilterText<L['filters'][K]> & string
 
-/** Declares a list. It takes two calls, because the caller names the item's type while TypeScript infers the columns and filters. */
+/** Declares a list in two calls, `list<Item>()({…})`: the first names the item's type, so that TypeScript infers columns and filters from the second. */
 export const list =
   <Item>() =>
   <const C extends Columns<Item>, const F extends Filters = None>(declared: {

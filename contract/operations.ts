@@ -123,7 +123,7 @@ export const Step = z.object({
   title: z.string(),
   node_id: z.nullable(z.uuid()),
   status: z.enum(stepStatuses),
-  /** Counts from 1 when the step has started. */
+  /** Number of attempts, including the current one. 0 before the step starts. */
   attempt: z.int(),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),

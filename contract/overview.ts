@@ -38,7 +38,7 @@ export const Overview = z.object({
     maintenance: z.int(),
     ready: z.int(),
     reachable: z.int(),
-    /** Servers that don't answer, without an operation as the reason. */
+    /** Servers that don't answer although no operation installs or restarts them. */
     unreachable: z.int(),
     /** Servers that don't answer because an operation installs or restarts them. */
     away: z.int(),

@@ -114,7 +114,7 @@ const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unkno
 
 /** Something that saving a patch would break. */
 export const PreviewWarning = z.object({
-  /** The eligibility check that would no longer pass; null for a link that the server does not have. */
+  /** The eligibility check that would no longer pass. Null if the warning is about a network link that the server does not have. */
   check: z.nullable(z.enum(eligibilityChecks)),
   message: z.string(),
   /** `link`: name of the network link, or null. `line`: line of the body that names the link, or null. */

@@ -1,6 +1,6 @@
 /**
- * Default messages of schemas: "Required", "Unknown field", "Expected string, received number". By these beginnings
- * callers can distinguish them from the contract's own sentences, which name their field.
+ * Default messages of schemas: "Required", "Unknown field", "Expected string, received number". They don't name the field, so `isGeneral` recognises
+ * them by their first word. The contract's other messages name the field.
  */
 import * as z from 'zod/mini'
 

@@ -75,7 +75,7 @@ export const userUnlock = operation({
   answer: z.object({ failures_cleared: z.int() }),
 })
 
-/** Joins the waitlist, for visitors. */
+/** A visitor's request to join the waitlist. */
 export const WaitlistRequest = z.strictObject({
   name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
   company: z.string().check(z.trim(), z.maxLength(80), seen()),

@@ -24,7 +24,7 @@ export const OfferedTalos = z.object({
   support: Support,
   /** Known patch releases, newest minor first. The first is the default for this Talos version. Other patch releases of these minors can be entered. */
   kubernetes_versions: z.array(z.string()),
-  /** The same versions with their end of support. */
+  /** The versions of `kubernetes_versions`, each with its end of support. */
   kubernetes: z.array(z.object({ version: z.string(), support: Support })),
   /** First and last supported minor: `1.31`, `1.36`. */
   kubernetes_minors: z.tuple([z.string(), z.string()]),

@@ -40,7 +40,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
   page.setDefaultTimeout(20_000)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
-  // The browser logs every response with an error status; the tests check those responses themselves.
+  // Ignore "Failed to load resource", which the browser logs for every error response: tests check such responses themselves.
   page.on(
     'console',
     (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && errors.push(`console: ${message.text()}`),
@@ -70,7 +70,7 @@ export async function write(page: Page, text: string): Promise<void> {
 /** The minified axe for pages. `AxeBuilder` would send twice as much code, and twice per check. */
 const axe = readFileSync(createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Fails on violations of WCAG 2.2 AA that axe finds. `rules` limits the check to some rules, for a second theme, which changes only colours. */
+/** Fails on violations of WCAG 2.2 AA that axe finds. `rules`: checks only these rules, for instance in a second theme, which differs only in colours. */
 export async function expectAccessible(page: Page, what: string, rules?: string[]): Promise<void> {
   if (!(await page.evaluate<boolean>(`typeof axe === 'object'`))) await page.evaluate(axe)
   // Legacy mode runs axe in the page itself instead of in a blank page; our pages have no frames. axe is loaded already, so the source is empty.

@@ -1,4 +1,4 @@
-/** The command line against the real program and simulated servers. Each command is a process, as a person or a script runs it. */
+/** The command line against the real program and simulated servers. Each command is a process, as when a user or a script runs it. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ interface Ran {
   err: string
 }
 
-/** Runs a script with this Node; `onOutput` may act on the process while it runs. */
+/** Runs a script with this Node.js. `onOutput` is called after the first output and may send a signal to the process. */
 async function node(
   args: string[],
   options: { input?: string; env?: Record<string, string>; onOutput?: (kill: (signal: NodeJS.Signals) => void) => void } = {},

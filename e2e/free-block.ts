@@ -9,7 +9,7 @@ const listen = (host: string): Promise<Server | null> =>
   })
 
 /**
- * Reserves consecutive free blocks 127.20.N.0/24, one for each datacenter. Returns one less than the first N.
+ * Reserves consecutive free blocks 127.20.N.0/24, one for each datacenter. Returns the first N minus 1, for the simulator's option --subnet-offset.
  * Listening at address 0 of a block, which no server has, reserves the block until this process ends, so two tests never get the same block.
  */
 export async function freeBlock(datacenters: number): Promise<number> {
@@ -17,7 +17,7 @@ export async function freeBlock(datacenters: number): Promise<number> {
     const first = 8 + Math.floor(Math.random() * 200)
     const blocks = Array.from({ length: datacenters }, (_, i) => `127.20.${first + i + 1}`)
     const taken = await Promise.all(blocks.map((block) => listen(`${block}.0`)))
-    // A demo doesn't reserve its blocks, but its servers listen at address 1 and up.
+    // A running demo doesn't reserve its blocks, so also check that no server listens at address 1.
     const servers = await Promise.all(blocks.map((block) => listen(`${block}.1`)))
     for (const server of servers) server?.close()
     if ([...taken, ...servers].every(Boolean)) return first

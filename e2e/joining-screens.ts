@@ -92,7 +92,7 @@ export const joiningScreens: readonly Screen[] = [
     path: '/infra/servers/prepare-image',
     async ready(page) {
       await page.getByRole('list', { name: /^Extensions for v/ }).waitFor()
-      // If there is a saved draft, it has a token already.
+      // A saved draft may have a token already. Empty the form.
       await press(page, 'Start over')
       await page.getByLabel('Extra kernel arguments').fill('two words')
       await press(page, 'Generate')

@@ -156,7 +156,7 @@ describe('servers that join by themselves', () => {
     expect(booted).toHaveLength(4)
     await page.getByText(/^4 servers joined: /).waitFor()
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
-    // Measured from the moment when the last machine had booted; the boot itself depends on the simulator.
+    // Measure from the last announcement: how long machines take to boot depends on the simulator.
     const announced = (await installation.call(joinTokenArrivals, { params: { id: await tokenId('warsaw-rack-7') }, query: {} })).items.map((a) =>
       Date.parse(a.at),
     )

@@ -51,7 +51,7 @@ export function keysOf(page: Page): Keys {
       await key(by)
       const { what, seen } = await focus()
       way.push(what)
-      // After the last stop of the page, Tab moves to the browser's own controls.
+      // Skip `body`, which has the focus after the page's last stop, while Tab moves through the browser's own controls.
       if (what.startsWith('body ')) continue
       expect({ what, seen }).toEqual({ what, seen: true })
     }
@@ -66,7 +66,7 @@ export function keysOf(page: Page): Keys {
     async focusedIn(locator) {
       await holds(locator, () => locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
       const { what, seen } = await focus()
-      // The body never has an outline.
+      // The page's `main` element gets no outline.
       if (!what.startsWith('main ')) expect({ what, seen }).toEqual({ what, seen: true })
     },
     tabTo,

@@ -25,7 +25,7 @@ const special = {
 let installation: Installation
 let browser: Browser
 let world: World
-/** Pages of a visitor and of a signed-in person. Each page is used by only one test at a time. */
+/** Pages of visitors and of signed-in users that no test uses at the moment. Only one test at a time uses a page. */
 const free: Record<'visitor' | 'person', Watched[]> = { visitor: [], person: [] }
 
 beforeAll(async () => {

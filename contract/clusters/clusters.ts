@@ -22,7 +22,7 @@ export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
 const mostControlPlanes = 7
 
-/** EIP-55 address and 32-byte ids. Only values of this form are shown, copied or printed in a command. */
+/** Formats of an address (EIP-55) and of 32-byte ids. Values in other formats are not shown, copied or printed in a command. */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 

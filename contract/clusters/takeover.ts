@@ -1,6 +1,6 @@
 /**
- * Takes over clusters made with other tools, and imports changed CAs. Ownership is proved by the secrets bundle (`talosctl gen secrets`), or by an
- * admin's talosconfig; then the secrets are read from a control plane's configuration. Both are checked against the machines before anything is stored.
+ * Takes over clusters made with other tools, and imports changed CAs. A user proves ownership by the secrets bundle (`talosctl gen secrets`), or by an
+ * admin's talosconfig, with which the secrets are read from a control plane. The secrets are checked against the machines before anything is stored.
  */
 import * as z from 'zod/mini'
 import { Check, Cluster, ClusterRole } from './clusters.ts'

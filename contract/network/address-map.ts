@@ -57,7 +57,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   const inside = address !== null && address.family === family && address.value >= whole.first && address.value <= whole.last
   const gateway = inside ? [rangeOfAddress(address)] : []
   const usable = usableRange(cidr, subnet.first_and_last)
-  // The gateway of an IPv6 network may be its first address, the subnet-router anycast address (RFC 4291, 2.6.1).
+  // Without the gateway, which in IPv6 may be the otherwise reserved first address, the subnet-router anycast address (RFC 4291, 2.6.1).
   const reserved = withoutRanges(whole, [usable, ...gateway])
   const exclusions = mergeRanges(excluded.entries.map((e) => e.range))
   const why = (r: Range) => (r.first !== cidr.base ? 'Broadcast address' : family === 4 ? 'Network address' : 'Subnet-router anycast address')
@@ -71,7 +71,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   return { cidr, runs: runs.toSorted((a, b) => (a.first < b.first ? -1 : 1)) }
 }
 
-/** Adds uses to declared runs. If a cluster uses a server's address, the cluster's use takes precedence. `servers` is in order. */
+/** Adds uses to declared runs. If a cluster uses a server's address, the cluster's use takes precedence. `servers` is sorted by address. */
 export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Uses, servers: readonly Held[]): MapRun[] {
   const runs: MapRun[] = []
   const none = 1n << 129n

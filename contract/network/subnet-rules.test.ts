@@ -201,7 +201,7 @@ test.each([
 
 const issuesOf = (body: object) => {
   const read = z.safeParse(NewSubnet, { name: 'front', datacenter_id: '7b0ff2b6-0b7e-4a7b-9f5e-3a4a0c5c1d11', cidr: '203.0.113.0/24', ...body })
-  // The first error of a field is shown.
+  // Keep only the first error of each field, as forms do.
   return Object.fromEntries((read.error?.issues ?? []).toReversed().map((i) => [i.path.join('.'), i.message]))
 }
 

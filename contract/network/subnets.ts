@@ -56,7 +56,7 @@ export const NewSubnet = declared.check(
 )
 export type NewSubnet = z.infer<typeof NewSubnet>
 
-/** The datacenter is fixed, because the subnet is routed there. Rules about the whole subnet are checked with the stored fields. */
+/** Without the datacenter, to which the subnet is routed. Rules that concern several fields are checked after merging these fields with the stored ones. */
 const change = z.strictObject({
   name: z.optional(declared.shape.name),
   cidr: z.optional(declared.shape.cidr),
@@ -128,7 +128,7 @@ export const subnetAddresses = operation({
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
 })
 
-/** For programs that draw the map. For a fully used subnet, text takes a quarter of the bytes of runs and a fifth of the parsing time. */
+/** For clients that draw the map. Used addresses are sent as text: compared with runs, a quarter of the bytes and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary:
@@ -229,7 +229,7 @@ export const canChangeCidr = (s: Pick<Subnet, 'clusters'>): Verdict =>
 export const canChangePurpose = (s: Pick<Subnet, 'clusters'>): Verdict =>
   s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the purpose`)
 
-/** Whether a subnet may be assigned to a cluster, according to the two objects alone. */
+/** Whether a subnet may be assigned to a cluster. Checks only datacenter, purpose and present clusters of the subnet; the API checks further rules. */
 export function canAssignSubnet(
   s: Pick<Subnet, 'name' | 'datacenter' | 'purpose' | 'clusters'>,
   cluster: { id: string; name: string; datacenter: { id: string; code: string } },

@@ -1,6 +1,6 @@
 /**
  * Rules for servers' disks: where Talos is installed by default, and which disks are wiped only after a user has confirmed their name and content.
- * The rule covers the install disk and the workload disks, which a reset wipes.
+ * A confirmation may be needed for the install disk and for workload disks, because a reset wipes workload disks.
  */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from '../rule.ts'

@@ -13,7 +13,7 @@ export const commandEnds = {
 interface Row {
   /** Last part of the API's path; `server <verb>` in the CLI. */
   readonly verb: string
-  /** Label of the console's action. It also names the operation, followed by the server's name, and the first step: "Tell calm-otter-101 to reboot". */
+  /** Label of the console's action; part of the titles of the operation ("Reboot calm-otter-101") and of its first step ("Tell calm-otter-101 to reboot"). */
   readonly title: string
   /** Summary of the API call and of the CLI command. */
   readonly summary: string

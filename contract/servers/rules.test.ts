@@ -76,7 +76,7 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
     expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
     expect(canForceRemoveServer(dark, cluster).ok).toBe(true)
-    // Removing the server ends its operations; a reset waits until they have ended.
+    // While an operation runs on the server, a reset is refused. Removal by force is allowed, because it ends the operation.
     expect(canResetServer({ ...server, operation_id: 'o' })).toMatchObject({ ok: false, reason: 'An operation on the server has not ended' })
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })
@@ -88,7 +88,7 @@ describe('leaving a cluster', () => {
     const endpoint = { ...server, nodeAddresses: ['10.0.0.1', 'fd00::1'] }
     expect(canResetServer(endpoint, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('https://[fd00::1]:6443') })
     expect(canResetServer(endpoint, { ...cluster, virtual_ip: true }).ok).toBe(true)
-    // The server is silent, so the endpoint is lost already.
+    // Allowed, because the endpoint is the address of a server that no longer answers, so the endpoint is lost already.
     expect(canForceRemoveServer({ ...endpoint, talos: { reachable: false } }, cluster).ok).toBe(true)
   })
 

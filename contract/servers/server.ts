@@ -32,7 +32,7 @@ const ServerDrift = z.object({
   seen: z.string(),
 })
 
-/** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
+/** A server's hardware, as the specification defines it. Missing lists become empty; all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
 export const Resources = z.object({
   node_addresses: several(z.string()),
   processors: several(

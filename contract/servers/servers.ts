@@ -181,7 +181,7 @@ export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>
 /** The server's cluster, if available to the caller. Without it, the rules that depend on the cluster are checked only by the API. */
 type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
 
-/** A server may leave a cluster that is complete and keeps at least one control plane. */
+/** Whether a server may leave its cluster: the cluster must be ready or degraded, and at least one control plane must remain. */
 function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
   if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, which also removes its servers from it`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
@@ -195,8 +195,8 @@ function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' 
 const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
 
 /**
- * Reset: the server leaves its cluster and is wiped. Only the control planes know whether etcd keeps its quorum, so the API asks them and refuses with
- * the numbers.
+ * Reset: the server leaves its cluster and is wiped. This rule doesn't check that etcd keeps its quorum: the API asks the control planes for that,
+ * and a refusal says how many etcd members are healthy and needed.
  */
 export function canResetServer(
   s: Known & Pick<Server, 'id' | 'name' | 'operation_id' | 'nodeAddresses'> & { talos: Pick<Server['talos'], 'reachable'> },

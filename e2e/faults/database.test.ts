@@ -77,7 +77,7 @@ test('a creation continues while the database crashes every 2.5 s, and nothing w
       process.kill(databaseOf(site.folder).pid, crashes % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
       const next = Date.now() + 2_500
       await pause(500)
-      // Recovery takes longer on a busy machine.
+      // Retry until the database has recovered, which takes longer on a busy machine.
       await patiently(() => call(operationGet, { params: { id: operation.id } }))
       await pause(Math.max(1_000, next - Date.now()))
     }

@@ -92,7 +92,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
   return wrong
 }
 
-// 30 moments in a long run.
+// A long run tries 30 moments in all.
 const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
 test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {

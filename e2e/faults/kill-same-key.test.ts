@@ -63,7 +63,7 @@ async function sendAgain(one: Write): Promise<{ status: number; text: string; ms
   }
 }
 
-/** The worst moments (key claimed but nothing done; committed but no response sent), and random ones. */
+/** Points at which the program is killed: key stored but nothing done; committed but no response sent. Undefined: a random time. */
 const points = ['claim:after', 'answer:after', undefined]
 
 test(`calls repeated with the same key after kill −9 are done once: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {

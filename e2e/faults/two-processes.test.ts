@@ -79,7 +79,7 @@ test('a process that is paused for longer than its lease loses its objects, and 
   const { cluster, operation } = await create(call, site, 'paused', nodes)
   await holdsSomething()
   process.kill(first.pid, 'SIGSTOP')
-  // Wait longer than a lease lasts (15 s).
+  // Keep the first program paused for longer than its lease (15 s), even if the operation ends earlier.
   const [end] = await Promise.all([ended(call, operation.id, 90_000), pause(20_000)])
   process.kill(first.pid, 'SIGCONT')
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])

@@ -21,7 +21,7 @@ const say = (budget: Budget, reason: string) => undecided.set({ until: Date.now(
 
 /**
  * Retries until there is a decision or the budget is used up, then throws the last error. `attempt` receives its time limit in ms.
- * Time in which the machine slept isn't counted, because its network takes a moment to come back.
+ * Time in which the user's computer slept isn't counted, because its network takes a moment to come back.
  */
 export async function patiently<T>(budget: Budget, attempt: (limitMs: number) => Promise<T>): Promise<T> {
   const slow = setTimeout(() => say(budget, noAnswer), slowMs)

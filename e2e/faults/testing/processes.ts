@@ -74,7 +74,7 @@ export function processesOf(folder: string): string[] {
     })
 }
 
-/** Starts a program and waits until it reports that it is ready. Rejects with the program's last lines if it ends before. */
+/** Starts a program and waits until it reports that it is ready. Rejects with the program's last lines if the program ends before that. */
 export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
   const child = spawn(node, [...args], { cwd: home, env: { ...outsideEnvironment(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)

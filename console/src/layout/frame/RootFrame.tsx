@@ -35,7 +35,7 @@ export function RootFrame() {
       <div aria-live="polite">
         <Toasts open={useStore(toastsWanted)} />
       </div>
-      {/* The release, for support. The label ignores clicks. */}
+      {/* Label with the version, for support requests. Clicks go to what is below the label. */}
       <aside className={css['version']} aria-label="Version">
         {__VERSION__}
       </aside>

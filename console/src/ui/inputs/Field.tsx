@@ -28,7 +28,7 @@ interface FieldProps {
   label: ReactNode
   hint?: ReactNode
   error?: string | null | undefined
-  /** Says "optional" beside the label. */
+  /** Shows "optional" beside the label. */
   optional?: boolean
   /** A short remark beside the label: a range, a unit. */
   note?: ReactNode

@@ -24,7 +24,7 @@ const begin = (sheet: boolean) => (event: Event) => {
   if (first instanceof HTMLInputElement) first.select()
 }
 
-/** A popover that is open in the dialog, such as the one that shows a form as a command. */
+/** The open popover, such as the one with a form's CLI command; null if no popover is open. */
 const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popover-open')
 
 /** A pointer or key event that would close the dialog, from React or a library. */
@@ -32,7 +32,8 @@ type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
  * Events that don't close a dialog: any event while the dialog is `locked`; Escape or a click outside if it closes a popover in the dialog;
- * a click on a toast; a click outside after the user has typed, because the click may be accidental. Then only Escape, the close icon and Cancel close it.
+ * a click on a toast; a click outside after the user has typed, because the click may be accidental. Even then Escape, the close icon and Cancel
+ * close the dialog.
  */
 function useHold(open: boolean, locked: boolean) {
   const typed = useRef(false)
