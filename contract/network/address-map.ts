@@ -21,7 +21,7 @@ export interface MapRun {
   readonly nodeId: string | null
 }
 
-/** Addresses that clusters use, in order. `usedBy` has the user of each address at the same index. Two clusters may use one address. */
+/** Addresses that clusters use, in order. `usedBy` names what uses the address at the same index. Two clusters may use one address. */
 export interface Uses {
   readonly addresses: readonly string[]
   readonly usedBy: readonly string[]
@@ -102,7 +102,7 @@ export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Use
   return runs
 }
 
-/** The parts in which the API returns a map (`subnetMap`): addresses in order, separated by spaces, and the user of each address, one per line. */
+/** The parts in which the API returns a map (`subnetMap`): addresses in order, separated by spaces, and what uses each address, one per line. */
 export interface MapParts {
   readonly runs: readonly { first: string; last: string; state: AddressState; by: string | null }[]
   readonly used: { addresses: string; by: string }

@@ -140,7 +140,7 @@ export const subnetMap = operation({
     observed_at: z.nullable(time),
     /** Runs of unused addresses: free, gateway, excluded, reserved. */
     runs: z.array(AddressRun),
-    /** Addresses in order, separated by spaces, and the user of each address, one per line. An address with two uses appears twice. */
+    /** `addresses`: in order, separated by spaces. `by`: what uses each address, one per line. An address with two uses appears twice. */
     used: z.object({ addresses: z.string(), by: z.string() }),
     /** Addresses of servers, in order. If an address is also in `used`, the entry in `used` takes precedence. */
     servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),

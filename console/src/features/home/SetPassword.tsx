@@ -51,7 +51,7 @@ export function SetPassword() {
     document.title = 'Choose a password · Steelyard'
     if (token !== '') void lookAt(token).then(setState)
   }, [token])
-  // The user may open another link in the same tab.
+  // Read the token again if the user opens another link in the same tab.
   useEffect(() => {
     const again = () => {
       if (location.hash.length > 1) setState({ at: 'looking' })

@@ -11,7 +11,7 @@ export const after =
     then(event)
   }
 
-/** A tooltip that handlers show and hide. `id` is set while it is shown, for `aria-describedby`; `bubble` renders it, with another text if given. */
+/** State of a tooltip. `id`: set while the tooltip is shown, for `aria-describedby`. `bubble` renders the tooltip; its argument replaces the text. */
 export function useTip() {
   const id = useId()
   const [shown, setShown] = useState<{ at: DOMRect; text: ReactNode } | null>(null)

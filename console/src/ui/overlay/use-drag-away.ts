@@ -7,7 +7,7 @@ const closeThreshold = 0.25
 /** A press that moves fewer pixels than this is still a click. */
 const slackPx = 6
 
-/** Pixels from `from` towards the edge; 0 for the other direction. */
+/** How far the pointer has moved from `from` towards the edge, in px; 0 if it has moved away from the edge. */
 function pulled(edge: Edge, from: { x: number; y: number }, { clientX, clientY }: PointerEvent): number {
   return Math.max(0, edge === 'left' ? from.x - clientX : clientY - from.y)
 }

@@ -125,7 +125,7 @@ function shortText(cidr: Cidr, value: bigint): string {
   return cidr.prefix > 0 && cidr.prefix % 16 === 0 ? addressText(6, value - cidr.base) : text
 }
 
-/** ".10–.62", shortened on both sides. */
+/** A range with both addresses shortened: ".10–.62". */
 export function rangeText(cidr: Cidr, first: bigint, last: bigint): string {
   const from = shortText(cidr, first)
   return first === last ? from : `${from}–${shortText(cidr, last)}`

@@ -6,7 +6,7 @@ import { loadMenu } from '../overlay/Menu.tsx'
 const View = onceOpened(loadMenu)
 
 export interface RowMenuHandle {
-  /** Opens the menu at a row's button, or closes it if it is open there. */
+  /** Opens the menu at a row's button, or closes the menu if it is open at this button. */
   toggle(button: HTMLElement, items: () => readonly Action[]): void
 }
 
@@ -16,7 +16,7 @@ interface Asked {
   at: DOMRect
 }
 
-/** The menu of all rows of a table: at the button that asked for it, and made only then. It closes when the list scrolls. */
+/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on; closes when the list scrolls. */
 export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
   const [asked, setAsked] = useState<Asked>()
   const [open, setOpen] = useState(false)

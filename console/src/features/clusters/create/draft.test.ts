@@ -113,7 +113,7 @@ test('the smallest servers are proposed as control planes, and a role set by the
   expect(proposalText(all, fleet)).toBe(
     'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
   )
-  // Selecting the servers one by one gives the same result. With two servers, one is a control plane.
+  // Selecting the servers one by one gives the same roles as selecting all at once. Of two servers, one is a control plane.
   let one: Draft['servers'] = {}
   for (const s of fleet) one = taking([s], one, fleet)
   expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
