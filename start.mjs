@@ -1,5 +1,6 @@
-// Starts Steelyard on a machine that has only Node 20 or newer and npm: installs the packages of the lockfile, builds the console and the command line
-// if their sources changed, then starts the Node that is pinned in package.json. Plain JavaScript, because the machine's own Node runs this file.
+// Starts Steelyard on a machine that has only Node.js 20 or newer and npm: installs the packages of the lockfile, builds the console and the command line
+// if their sources changed, then runs the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this file,
+// so it is plain JavaScript.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,14 +48,14 @@ const stop = (signal) => {
     // A build step has its own process group, with all processes that npm and the build start. The program itself forwards the signal to its children.
     process.kill(child.isStep ? -child.pid : child.pid, signal)
   } catch {
-    // The child has just ended.
+    // Ignored, because the child has just ended.
   }
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 process.on('exit', () => stop('SIGTERM'))
 // The reader of our output may have exited; we continue without it.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-// npm forwards SIGINT and SIGTERM, but dies silently of other signals (such as SIGHUP when the terminal closes). Then no process is left that could stop us.
+// npm forwards SIGINT and SIGTERM. Other signals (such as SIGHUP when the terminal closes) only end npm itself, so this process stops when npm is gone.
 const npm = process.env.npm_lifecycle_script === undefined ? undefined : process.ppid
 if (npm !== undefined) setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
 

@@ -52,7 +52,7 @@ describe('versions', () => {
     expect([talosSupportEnds('1.12'), talosSupportEnds('1.13')]).toEqual(['2026-04-27', '2026-09-03'])
     expect(talosSupportEnds(newestMinor().minor)).toBeNull()
     expect([kubernetesSupportEnds(33), kubernetesSupportEnds(99)]).toEqual(['2026-06-28', null])
-    // Every offered minor has a row.
+    // The end of support is known for every offered Kubernetes minor.
     for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 

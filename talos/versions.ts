@@ -16,7 +16,7 @@ export interface TalosMinor {
   minor: Minor
   /** Day of the first release, UTC. */
   released: string
-  /** The tag from which this row was taken. Offered if the image factory can't list versions. */
+  /** The Talos tag that is the source of this row. Users are offered this version if the image factory can't list its versions. */
   version: string
   /** The tag's default Kubernetes version. */
   kubernetes: string
@@ -44,7 +44,7 @@ const kubernetesReleases: Readonly<Record<number, { readonly version: string; re
   36: { version: '1.36.3', supportEnds: '2027-06-28' },
 }
 
-/** Differences between minors, each with the first minor that has it. Those of documents and fields are in `config/model`. */
+/** Differences between minors, each with the first minor that has it. Differences in documents and fields are in `config/model`. */
 export const since = {
   /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
   rsaServiceAccountKey: '1.7',
@@ -62,7 +62,7 @@ export const since = {
   plainClusterId: '1.14',
 } as const satisfies Record<string, Minor>
 
-/** Versions offered for a new cluster, newest first: each Talos tag with its default Kubernetes version. */
+/** A Talos version and its default Kubernetes version. `supportedPairs` are those offered for a new cluster, newest first. */
 export type SupportedPair = { talos: string; kubernetes: string }
 
 export const supportedPairs: readonly SupportedPair[] = minors.map((m) => ({ talos: m.version, kubernetes: m.kubernetes })).toReversed()

@@ -5,7 +5,7 @@ import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
 export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
 
-/** Maximum number of attempts. A program that sheds load, or limits how often one person may write, responds with the time after which to retry. */
+/** Maximum number of attempts. Under load, or if one user writes too often, the API responds with the time after which to retry. */
 const tries = 6
 /** Longest `Retry-After` to follow. A longer one has another cause, such as wrong passwords. */
 const longestWaitSeconds = 5

@@ -1,6 +1,7 @@
 /**
- * `npm run faults`: runs the fault tests in full: every effect point of a creation, kills at moments of many seeds, and each of the other fault tests
- * (two processes, the database, signals, …) once. Seeds are printed; a seed is replayed with `npm run faults -- --seeds 7 --rounds 0 --others 0`.
+ * `npm run faults` runs all fault tests. The program is killed before and after each effect of a cluster's creation and at random moments of many seeds.
+ * The other fault tests (two processes, the database, signals, …) run once. Seeds are printed; `npm run faults -- --seeds 7 --rounds 0 --others 0`
+ * replays a seed.
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -53,7 +54,7 @@ function run(what: string, files: readonly string[], more: Record<string, string
   for (const { fullName } of broken) lines.push(`        ${fullName}`)
 }
 
-// Each round and each seed starts its own sites, so that no simulator has thousands of servers.
+// Each round and each seed is a separate run with new simulators, so that no simulator has thousands of servers.
 for (let round = 1; round <= rounds; round++) run(`every effect point of a creation, before and after, round ${round}`, ['kill-before', 'kill-after'])
 for (const seed of seeds) run(`moments of seed ${seed}`, ['kill-moments'], { FAULT_SEEDS: seed, FAULT_MOMENTS: values.moments })
 const own = new Set(['kill-before', 'kill-after', 'kill-moments'])

@@ -1,7 +1,8 @@
 import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cruiser'
 
 /**
- * The arrows of docs/architecture.md: which room (top-level folder) may import which, and the layers inside a room. `imports.test.ts` enforces them.
+ * The import rules of docs/architecture.md: which room (top-level folder) may import from which, and the order of layers inside a room.
+ * `imports.test.ts` enforces the rules.
  * Paths are those of resolved files, so dynamic imports and types count as well.
  */
 

@@ -1,4 +1,4 @@
-/** Checks which Node version each platform gets. */
+/** Checks which version of Node.js each platform gets. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isTest, sourceFiles } from './imports.ts'
@@ -12,16 +12,16 @@ const locked = (
 ).packages
 
 /**
- * Features that the product uses although older pinned versions of Node lack them. `instead` is the file with the fallback, `asks` the code in it that
+ * Features that the product uses although older pinned versions of Node.js lack them. `instead` is the file with the fallback, `asks` the code in it that
  * detects the feature.
  */
 const newer = [{ what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" }]
-/** Features that fail silently in a pinned Node that lacks them, and that are easy to avoid. */
+/** Features that are easy to avoid, and that fail silently in a pinned Node.js without them. */
 const avoided = [
   { what: /\bimport\.meta\.main\b/, since: '24.2.0' },
   { what: /\bcrypto\.argon2|\bargon2\b.*'node:crypto'/, since: '24.7.0' },
 ]
-/** From this version on Node strips types without an option. */
+/** From this version on, Node.js strips types without an option. */
 const oldest = '24.0.0'
 
 const parts = (version: string): number[] => version.split('.').map(Number)
@@ -48,7 +48,7 @@ test('the lockfile contains the pinned Node.js for Linux and macOS, each for Int
 test.each(newer)('the code has a fallback if one of the pinned Node.js versions lacks $what', ({ since, instead, asks }) => {
   const lacking = pinned.filter(([, version]) => !isAtLeast(version, since)).map(([name, version]) => `${name} ${version}`)
   const isCovered = existsSync(instead) && readFileSync(instead, 'utf8').includes(asks)
-  // As soon as no pinned Node lacks the feature, the fallback can be removed.
+  // As soon as every pinned Node.js has the feature, the fallback can be removed.
   expect({ lacking: isCovered ? [] : lacking, isNeeded: lacking.length > 0 }).toEqual({ lacking: [], isNeeded: isCovered })
 })
 

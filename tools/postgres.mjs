@@ -1,11 +1,11 @@
 // A temporary PostgreSQL from the system's packages, to run the backend's suites on the oldest supported version too.
-// It listens only on a Unix socket, in its own folder, which is removed when it stops.
+// The server listens only on a Unix socket. Its folder is removed when the server stops.
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Folder with the programs of the newest installed server, or null. */
+/** Folder with the programs of the newest installed PostgreSQL, or null. */
 export function systemPostgres() {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return null

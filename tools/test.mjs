@@ -1,6 +1,6 @@
 // `npm test` runs all checks and suites one after another, then prints the time of each and a last line with the counts.
 // A suite that needs a missing program is skipped by name, with the command that installs the program; with TEST_NOTHING_SKIPPED=1 a skip is a failure.
-// Plain JavaScript, because on a fresh clone the machine's own Node runs this file.
+// Plain JavaScript, because on a fresh clone the machine's own Node.js runs this file.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,7 +66,7 @@ suite('format', 'node_modules/.bin/oxfmt', ['--check'])
 for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli']) suite(room, node, vitest('--project', room))
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-// Many of these tests wait for simulated machines, so a third worker uses the time of the two processors that they leave.
+// Three workers on two processors, because many of these tests wait for simulated machines and use no processor time meanwhile.
 const onEmbedded = suite('backend', node, vitest('--project', 'backend', '--maxWorkers', '3'), { TEST_STATEMENTS: statements })
 /** The test files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
 function filesAgain() {
@@ -93,7 +93,7 @@ if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: b
 else skip('browser', 'apt-get install chromium')
 
 for (const folder of [reports, statements]) rmSync(folder, { recursive: true, force: true })
-// A mistyped name must not look like a success.
+// Fails, because a mistyped name must not look like a success.
 if (rows.length === 0) {
   console.log(`No suite has ${only.join(' or ')} in its name`)
   process.exit(2)

@@ -32,7 +32,7 @@ export interface ResetOptions {
   /** Reboots after the reset; otherwise the machine shuts down. */
   reboot: boolean
   mode?: 'all' | 'system_disk' | 'user_disks' | undefined
-  /** Labels such as STATE and EPHEMERAL: only these are wiped, and Talos stays installed. */
+  /** Labels of partitions, such as STATE and EPHEMERAL. Only these partitions are wiped, and Talos stays installed. */
   systemPartitions?: readonly string[] | undefined
   /** Device paths. */
   userDisks?: readonly string[] | undefined

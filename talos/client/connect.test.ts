@@ -123,7 +123,7 @@ describe('mutual TLS', () => {
       usages: ['server'],
       names: { addresses: names },
       lifetimeMs: hourMs,
-      // `issueCertificate` backdates a certificate by five minutes.
+      // Plus the five minutes by which `issueCertificate` backdates a certificate.
       now: new Date(now.getTime() + beginsInMs + 5 * minuteMs),
     })
 
@@ -152,7 +152,7 @@ describe('mutual TLS', () => {
 
   test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // The server's certificate begins 61 minutes ago. The authority's certificate was made just now, so it begins only five minutes ago.
+    // The server's certificate begins 61 minutes ago. The authority's certificate was made just now and is backdated by five minutes.
     const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],

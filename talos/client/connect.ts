@@ -39,7 +39,7 @@ const maintenanceName = 'maintenance-service.talos.dev'
 
 export type ReadCertificate = ReturnType<typeof shownBy>
 
-/** For unverified peers. Shared, because creating a context costs more than a handshake. */
+/** TLS options that accept any certificate. Shared, because creating a secure context costs more than a handshake. */
 const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion }) }
 
 /** Reads the certificate of a server without verifying it. Throws TalosError. */
@@ -85,14 +85,14 @@ function shownBy(socket: TLSSocket) {
   }
 }
 
-/** Returns a more specific error for the end of a connection before the first response, if the certificates explain it. */
+/** Returns an error that is more specific than `error`, if the certificates explain why a connection ended before the first response. */
 type Refusal = (error?: unknown) => TalosError | undefined
 
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
 /**
- * A client for a machine in maintenance that presents exactly the certificate `pem`. Throws TalosError, of kind `certificate` for any other certificate.
- * The handshake proves that the machine has the key of the certificate that it shows. Nothing else is verified: the authority that signed the certificate
+ * A client for a machine in maintenance. Throws TalosError, with kind `certificate` if the machine presents another certificate than `pem`.
+ * The handshake proves that the machine has the key of the presented certificate. Nothing else is verified: the authority that signed the certificate
  * exists only inside the machine, and the clock of a machine without NTP may be wrong.
  */
 export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
@@ -209,13 +209,13 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const broken = (error?: unknown) => fail((greeted ? undefined : refusal(error)) ?? error)
   const tearDown = () => {
     session.destroy()
-    // A broken session doesn't always release its socket. One turn of the event loop later the socket can be destroyed.
+    // A broken session doesn't always release its socket, so the socket is destroyed one turn of the event loop later.
     setImmediate(() => socket.destroy())
   }
   const end = () => {
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
-    // Read a response that arrived just before the end, such as from a machine that restarts its API after it was configured.
+    // Leaves time to read a response that arrived just before the end, as when a configured machine answers and then restarts its API.
     setTimeout(() => ended.abort(), lastWordsMs)
   }
   // The socket's error may be more specific than the session's, such as a TLS alert.

@@ -108,7 +108,7 @@ function transportError(reason: unknown): TalosError | undefined {
   return undefined
 }
 
-/** Go, and so Talos, also sends this alert for a certificate that isn't valid yet (crypto/tls, `processCertsFromClient`). Our certificates are minutes old. */
+/** Whether a certificate is expired or not yet valid. Talos sends the same alert for both, as Go does (crypto/tls, `processCertsFromClient`). */
 const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID' || /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
 
 /** TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`. */

@@ -1,7 +1,7 @@
 /**
  * gRPC on an open HTTP/2 session (github.com/grpc/grpc, `doc/PROTOCOL-HTTP2.md`): a call sends one message and receives one or many.
  *
- * Written here, because a contact with a server is one short call: with a general library, whose every message passes ten asynchronous iterators, gRPC took
+ * Written here, because Steelyard makes very many short calls. With a general library, in which each message passes ten asynchronous iterators, gRPC took
  * more processor time than TLS, HTTP/2 and protobuf together (docs/decisions/009-own-grpc-client.md).
  *
  * grpc-go ends a call with RST_STREAM(NO_ERROR) if it writes its trailers before it reads our END_STREAM (`internal/transport/http2_server.go`:
@@ -21,13 +21,13 @@ import {
 } from '@bufbuild/protobuf'
 import { GrpcStatus, TalosError, tooLate } from './errors.ts'
 
-/** Opens a stream with the headers of a request. @throws why the connection has ended */
+/** Opens a stream with the headers of a request. @throws the reason why the connection has ended, if it has */
 export type OpenStream = (headers: OutgoingHttpHeaders) => ClientHttp2Stream
 
 interface CallBounds {
   /** Milliseconds until the call must have ended; undefined: no limit. */
   readonly timeoutMs: number | undefined
-  /** Each ends the call. */
+  /** Aborting any of these signals ends the call. */
   readonly signals: readonly AbortSignal[]
 }
 
@@ -35,7 +35,7 @@ type Method<I extends DescMessage, O extends DescMessage> = DescMethodUnary<I, O
 
 interface Receiver {
   message: (bytes: Buffer) => void
-  /** Called once. Undefined: the server reported success. */
+  /** Called once: with the error, or with undefined if the server reported success. */
   end: (error: unknown) => void
 }
 
@@ -45,7 +45,7 @@ const maxMessageBytes = 4 * 1024 * 1024
 const mostUnreadBytes = 64 * 1024
 const prefixBytes = 5
 const invalid = (what: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${what})`, { cause })
-/** Only the cause, because the connection may know a more precise reason. */
+/** An error for a missing response. The reason is only in `cause`, because the connection may have a more precise one. */
 const unanswered = () => new Error('No answer', { cause: new TalosError('unavailable', 'the server ended the call without an answer') })
 const prematureClose = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 

@@ -126,7 +126,7 @@ async function readVolumes(client: TalosClient, options: CallOptions) {
   }))
 }
 
-/** Whether a device is a disk, or consists of disks, such as a RAID or an LVM volume. Such a device tells what its disks are used for. */
+/** Whether a device is a disk, or consists of disks. A RAID or an LVM volume consists of disks and shows what they are used for. */
 const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
 const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined) => {

@@ -1,7 +1,7 @@
 /**
  * Detects wrong server clocks from certificates. Talos issues a control plane's certificate at boot, when the clock is set, and again after 12 of 24 hours,
- * with `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock is later than the beginning of the certificate that
- * it presents and earlier than its end. A worker's certificate is issued by a control plane, but only if the clocks of both agree.
+ * with `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock lies between the beginning and the end of the
+ * certificate that the machine presents. A worker's certificate is issued by a control plane, but only if the clocks of the two machines agree.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
@@ -25,7 +25,7 @@ export function demandSigned(socket: TLSSocket, shown: X509Certificate, authorit
   const verdict: unknown = socket.authorizationError
   const code = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
   if (code !== 'CERT_NOT_YET_VALID' && code !== 'CERT_HAS_EXPIRED') throw talosError(coded(String(code)), 0)
-  // OpenSSL reports only the last problem, and Node then skips the name check, so a time error may hide a wrong authority or name.
+  // OpenSSL reports only the last problem, and Node.js then skips the name check, so a time error may hide a wrong authority or name.
   if (!shown.checkIssued(authority) || !shown.verify(authority.publicKey)) throw talosError(coded('CERT_UNTRUSTED'), 0)
   if (shown.checkIP(host) === undefined) throw talosError(coded('ERR_TLS_CERT_ALTNAME_INVALID'), 0)
   throw certificateOutOfTime(shown, Date.now())
@@ -54,8 +54,8 @@ function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError
 }
 
 /**
- * If a server certificate begins before the certificate of its authority, the server's clock is slow. Such a server refuses all our certificates as
- * not valid yet. Undefined if the server certificate doesn't begin earlier.
+ * The error for a server whose clock is slow: the server's certificate begins before the certificate of its authority. The server refuses all our certificates
+ * as not valid yet. Undefined if the server's certificate doesn't begin earlier.
  */
 function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {
   const began = shown.validFromDate.getTime()

@@ -1,5 +1,5 @@
 /** Cleans text from a server, so that it is safe to show and to paste. */
-// Control characters, and characters that are invisible or change the direction of text: all of them could deceive a person who reads or pastes the text.
+// Control characters, invisible characters, and characters that change the direction of text could deceive a person who reads or pastes the text.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenButBreaks = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 // Tabs and line breaks are harmless, and Talos's own messages use them for their layout.

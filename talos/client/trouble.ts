@@ -28,9 +28,9 @@ export async function readTrouble(client: TalosClient, options: CallOptions = {}
 }
 
 /**
- * The newest log lines. The kernel's log has the messages of machined and of the installer, but no line for each API call. Since 1.13 its tail can be read
- * on its own
- * (Talos `kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses both, machined's own log is read.
+ * The newest lines of the kernel's log, which has the messages of machined and of the installer, but no line for each API call. Since Talos 1.13 the tail of
+ * this log can be read (`kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses to send the kernel's log, returns machined's
+ * own log.
  */
 async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
   const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(parts)).toString('utf8')

@@ -129,7 +129,7 @@ export function compareConfigs(before: string, after: string) {
   const ids = [...new Set([...equalised, ...to].map((d) => d.id))]
   const documents = ids.flatMap((id) => {
     const [one, other] = [equalised.find((d) => d.id === id), to.find((d) => d.id === id)]
-    // If the model knows the document on one side only, both are compared as plain YAML values.
+    // If the model doesn't know both documents, they are compared as plain YAML values.
     const isSame = one && other && (one.document && other.document ? written(one) === written(other) : generic(one.root) === generic(other.root))
     const shown = (d: Read | undefined) => (d ? { id, yaml: written(d), known: d.document !== null } : null)
     return [{ id, before: shown(one), after: shown(other), isSame: isSame === true }]

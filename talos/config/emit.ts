@@ -1,6 +1,6 @@
 /**
- * YAML as Talos writes it: the layout and quoting of go-yaml with an indent of 4, so that our output can be compared byte by byte with
- * Talos's, and people see the same text in both.
+ * Writes YAML as Talos does, with the layout and quoting of go-yaml and an indent of 4. So our output can be compared byte by byte with
+ * Talos's, and users see the same text in Steelyard and in Talos's tools.
  */
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
@@ -147,7 +147,7 @@ export function compareKeys(a: string, b: string): number {
   if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
   if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
   const number = (from: string[]) => {
-    // At a zero, compare the numbers from their first digit: 10 is greater than 1, but 01 isn't.
+    // If one of the digits is 0, compare from the first digit of the numbers: 10 is greater than 1, but 01 isn't.
     let begin = i
     if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
     let end = i

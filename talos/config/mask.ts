@@ -8,7 +8,7 @@ export const masked = '••••••••'
 
 /**
  * The reader's permission. Readers with access to secrets see everything except private keys and values that the model marks as secret. Others see neither values that
- * may contain a secret nor comments. Both see keys and structure.
+ * may contain a secret nor comments. All readers see keys and structure.
  */
 export type Audience = 'may_read_secrets' | 'everybody'
 
@@ -83,7 +83,7 @@ function collect(shape: Shape | undefined, node: TreeNode, reading: Reading): vo
   }
   for (const [key, entry] of node.entries) {
     const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
-    // Keys that people choose: names of arguments, labels and annotations, and keys in settings of other programs.
+    // Only for keys that users choose: names of arguments, labels and annotations, and keys in settings of other programs.
     const named = audience === 'everybody' && shape?.is !== 'object' && namesSecret(key)
     collect(field, entry.value, { ...reading, inside: named ? 'values' : inside })
   }

@@ -116,7 +116,7 @@ function isJsonPatch(body: string): boolean {
   return false
 }
 
-/** Checks the documents against Talos's model and against what belongs to the cluster. */
+/** Checks that Talos knows the documents and fields, and that the patch changes nothing that the cluster decides. */
 function meanings(roots: readonly MapNode[], talosVersion: string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const rests: MapNode[] = []

@@ -68,7 +68,7 @@ export interface Bounds {
   readonly tooMany: string
 }
 
-/** Limit on errors, documents and directives: reading stops there. */
+/** Maximum number of errors, and also of documents and of directives. Reading stops at the limit. */
 const mostOfAKind = 200
 
 /**

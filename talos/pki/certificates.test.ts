@@ -120,7 +120,7 @@ const openssl = (() => {
   }
 })()
 
-// The strictest parser available. Without openssl the other tests here still parse every certificate, with Node's own parser.
+// The strictest parser available. Without openssl the other tests here still parse every certificate, with the parser of Node.js.
 describe.runIf(openssl)('openssl verify -x509_strict', () => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-pki-'))
   afterAll(() => rmSync(folder, { recursive: true }))

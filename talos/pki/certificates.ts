@@ -100,7 +100,8 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
 
 /**
  * The authority's key identifier, copied from its certificate, as RFC 5280 §4.2.1.1 requires. Authorities made by Go ≥ 1.25 have a truncated SHA-256
- * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. A new one is computed only if that certificate has none.
+ * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. If the authority's certificate has none,
+ * a new identifier is computed.
  */
 export async function authorityKeyId(issuer: x509.X509Certificate): Promise<x509.Extension> {
   const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
@@ -150,7 +151,7 @@ export async function mintTalosClient(bundle: SecretsBundle, options: { roles: r
 
 /**
  * A client certificate for the Kubernetes API of this cluster. Kubernetes reads the common name as the user and the organizations as groups:
- * `system:masters` may do everything, and such a certificate can't be revoked; it only expires.
+ * members of `system:masters` may do everything. The certificate can't be revoked; it only expires.
  */
 export async function mintKubernetesClient(
   bundle: SecretsBundle,

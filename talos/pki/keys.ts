@@ -41,7 +41,7 @@ export function readKey(pem: string): KeyObject {
 }
 
 /**
- * Talos labels a PKCS#8 Ed25519 key `ED25519 PRIVATE KEY`; OpenSSL, and so Node's TLS, accepts only `PRIVATE KEY`.
+ * Talos labels a PKCS#8 Ed25519 key `ED25519 PRIVATE KEY`; OpenSSL, and so Node.js, accepts only `PRIVATE KEY`.
  * All other text is returned unchanged.
  */
 export function standardKey(pem: string): string {

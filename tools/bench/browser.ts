@@ -1,6 +1,6 @@
 /**
- * What users feel in the list of servers, measured in a browser with its processor slowed 4 times: the first row, scrolling, typing, ⌘K and a
- * row's menu, and the number of requests and elements. With a second built checkout, both are measured in turns and the ratio is printed.
+ * Measures the speed of the list of servers in a browser whose processor is slowed 4 times: the first row, scrolling, typing, ⌘K and a
+ * row's menu, and the number of requests and elements. With a second built checkout, measures the two checkouts in turns and prints the ratio.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -73,7 +73,7 @@ interface Measured {
   nodes1000: number
 }
 
-/** Runs in the page before its own scripts. The page can't import, so it is a text. */
+/** A script that runs in the page before the page's own scripts. A string, because this script can't import modules. */
 const inPage = String.raw`
 const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
   // This task runs after the frame.
@@ -115,7 +115,7 @@ globalThis.bench = bench
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-/** A new context of a signed-in user: nothing is cached. The storage holds the tokens. */
+/** Opens the list in a new browser context, in which nothing is cached. The storage state `signedIn` contains the user's tokens. */
 async function openList(browser: Browser, url: string, signedIn: Awaited<ReturnType<BrowserContext['storageState']>>, size?: number): Promise<Page> {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 }, storageState: signedIn })
   await context.addInitScript(inPage)
@@ -244,7 +244,7 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
     try {
       const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
       started.push(await run(nodeOf('.'), fleet, /^Simulator is ready/))
-      // The servers are added to the older checkout: the newer one upgrades its copy of the database. With a kept database few or none are missing.
+      // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
       const { url, program } = await serve(checkouts[0]!, admin, kept, servers)
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
       await program.stop()

@@ -1,4 +1,4 @@
-/** What pages of the console cost a browser. Measured at the running program, so that no file can be forgotten. */
+/** Measures the bytes and requests with which a browser loads pages of the console. The program runs, so that no file can be forgotten. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
@@ -24,7 +24,7 @@ export async function pageCosts(browser: Browser, url: string, admin: { email: s
   let sent: { url: string; isScript: boolean }[] = []
   page.on('request', (request) => sent.push({ url: request.url(), isScript: request.resourceType() === 'script' }))
   const cost = async (path: string, isComplete: () => Promise<unknown>) => {
-    // Requests of the page before count for that page.
+    // Leaves the previous page first, so that its requests don't count for this page.
     await page.goto('about:blank')
     sent = []
     await page.goto(url + path)

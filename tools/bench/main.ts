@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures everything that has a budget. The result is a ratio within one run if a ratio is more meaningful than a number.
+ * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more meaningful than a number, prints the ratio.
  * `npm run bench -- api console start browser` runs the named parts only.
  * Options of `browser`: `--servers 1000,10000`; `--against DIR`, a second built checkout that is measured in turns with this one;
  * `--rounds 3`; `--data DIR`, where the databases are kept for the next run.

@@ -9,7 +9,7 @@ export interface DocumentShape {
   kind: string
   about: string
   since?: Minor
-  /** Documents of this kind are distinguished by `name`. Of other kinds there is only one document. */
+  /** True: a configuration may contain several documents of this kind, with different names. False: at most one. */
   named: boolean
   /** The whole document, including its apiVersion and kind. */
   shape: t.ObjectShape

@@ -6,7 +6,7 @@
 import type { Minor } from '../../versions.ts'
 
 interface Common {
-  /** Description in one sentence, for people. */
+  /** Description for users, in one sentence. */
   about?: string
   /** The field is written even if it has no value (Go fields without `omitempty`). */
   always?: boolean
@@ -83,7 +83,7 @@ export interface ArgumentShape extends Common {
   is: 'argument'
 }
 
-/** A port, a number, or a range of them, such as `30000-32767`. */
+/** A port number, or a range of ports such as `30000-32767`. */
 export interface PortShape extends Common {
   is: 'port'
 }
