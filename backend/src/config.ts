@@ -155,7 +155,7 @@ export function readConfig(environment: Environment, folder: string) {
     port,
     /** Data folder; contains everything that must survive a restart. */
     dataFolder: data,
-    /** Undefined: the embedded PostgreSQL. */
+    /** URL of an external PostgreSQL; undefined for the embedded one. */
     databaseUrl,
     firstUser,
     keyFile: file('STEELYARD_KEY_FILE') ?? path.join(data, 'key'),

@@ -66,7 +66,7 @@ test('the error of a second Steelyard on the data folder names the first; after 
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  // Compared with a process that only reads its settings, so that slow process starts on a busy machine don't count.
+  // The time is compared with that of a process that only reads its settings, because all processes start slowly on a busy machine.
   const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
   const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })

@@ -1,6 +1,6 @@
 /**
- * Loads a backup into an empty database in one transaction: the old schema, the rows, the later migrations, and the state of a restored
- * installation. No change is visible before the commit, and after a failure the database is empty again.
+ * Loads a backup into an empty database in one transaction: creates the backup's schema, inserts the rows, runs the later migrations, and holds all
+ * clusters (`settle.ts`). No change is visible before the commit, and after a failure the database is empty again.
  */
 import { once } from 'node:events'
 import { finished } from 'node:stream/promises'

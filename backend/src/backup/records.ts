@@ -1,6 +1,6 @@
 /**
- * The content of a backup file: a list of parts. A part begins with a JSON record. Tables and files have data records and a record with a
- * count after that, so that missing data is detected. Format of a record: kind (1 byte) | length (4 bytes) | bytes
+ * The content of a backup file: a list of parts. A part begins with a JSON record. For tables and files, data records follow, then a record with a
+ * count, so that missing data is detected. Format of a record: kind (1 byte) | length (4 bytes) | bytes
  */
 import { BackupRefused } from './sealed.ts'
 

@@ -1,4 +1,4 @@
-/** `serve`: reads the settings, starts database, parts and roles in this order, waits for a signal, and stops everything in reverse order. */
+/** `serve`: reads the settings, starts the database, the reconcilers and the HTTP server, waits for a signal, and stops them in reverse order. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

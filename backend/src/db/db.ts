@@ -32,12 +32,12 @@ interface ConnectOptions {
   readonly onIdleError?: (error: Error) => void
 }
 
-/** Opens a pool, which connects at the first query. `connection`: settings for a connection outside of the pool, such as that of the listener. */
+/** Opens a pool, which connects at the first query. Also returns `connection`: settings for a connection outside of the pool. */
 export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions) {
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
-    // A statement that exceeds the time limit of a request counts as stuck. Statements of the engine and of migrations are short too.
+    // A statement that runs longer counts as stuck: the statements of requests, of the engine and of migrations are short.
     statement_timeout: 25_000,
     // A process that hangs inside a transaction keeps its row locks until this time is over. Its lease expires after about the same time.
     idle_in_transaction_session_timeout: 15_000,

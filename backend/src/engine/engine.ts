@@ -107,7 +107,7 @@ export class Engine {
 
   /** Called in the caller's transaction: the object's reconciler runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
   async wake(tx: Tx, queue: string, key: string, { afterMs = 0 }: { afterMs?: number } = {}): Promise<void> {
-    // Not announced while a run holds the object: the end of that run announces the due time.
+    // The wake-up isn't announced while a run holds the object: the end of that run announces the due time.
     await sql`
       with woken as (
         insert into wake_up (queue, key, due_at) values (${queue}, ${key}, ${this.#later(afterMs)})

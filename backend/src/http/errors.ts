@@ -49,7 +49,7 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
-/** Silent servers are contacted again after 20 s, so an earlier retry gets the same answer. */
+/** Default `Retry-After` of 429 and 503. Silent servers are contacted again after 20 s, so an earlier retry would get the same response. */
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 

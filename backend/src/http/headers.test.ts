@@ -68,6 +68,6 @@ test('metrics are served only to this machine and to the networks in the setting
   expect(await ask('10.1.2.3', '10.9.0.7')).toBe(200)
   expect(await ask('10.8.0.7')).toBe(403)
   expect(await ask('10.1.2.3', '203.0.113.7')).toBe(403)
-  // An undeclared proxy on this machine hides the client's address.
+  // Requests through an undeclared proxy on this machine are refused, because the proxy hides the client's address.
   expect(await ask('127.0.0.1', '203.0.113.7')).toBe(403)
 })

@@ -46,7 +46,7 @@ export interface ListOptions<T> {
   readonly most: number
   /** Maps each unvalidated object; an object is skipped if the result is undefined. */
   readonly keep: (object: unknown) => T | undefined
-  /** Such as `spec.type=LoadBalancer`. The server applies this selector, so check the objects too. */
+  /** Such as `spec.type=LoadBalancer`. The API server, which isn't trusted, applies this selector, so check the objects too. */
   readonly fieldSelector?: string
 }
 

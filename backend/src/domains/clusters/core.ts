@@ -42,7 +42,7 @@ export type ForPools = ReturnType<typeof forPools>
 export function forPools(parts: CoreParts) {
   const { db } = parts
 
-  /** Undefined if the cluster doesn't exist. */
+  /** A cluster's facts; undefined if the cluster doesn't exist. */
   const find = async (on: Db | Tx, id: string) => {
     const row = await store.find(on, id)
     if (!row) return undefined

@@ -53,7 +53,7 @@ export function outside(parts: CoreParts) {
     store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
 
   return {
-    /** Null if no configuration was sent to the server. */
+    /** A server's configurations; null if none was sent to the server. */
     async configs(on: Db | Tx, clusterId: string, nodeId: string) {
       const member = await store.member(on, clusterId, nodeId)
       const newest = await store.newestConfig(on, clusterId, nodeId)

@@ -299,7 +299,7 @@ export interface State {
 }
 
 /**
- * Undefined if the cluster doesn't exist. `nodeId`, of a joining server: loads only that server and the server chosen for the
+ * Loads a cluster; undefined if it doesn't exist. `nodeId`, of a joining server: loads only that server and the server chosen for the
  * bootstrap, so that a large cluster is not read once per server.
  */
 export async function load(on: On, clusterId: string, nodeId?: string): Promise<State | undefined> {

@@ -60,7 +60,7 @@ const newestFirst = (a: string, b: string): number => compareVersions(b, a)
 const line = (text: string, most: number): string => printable(text.replaceAll(/\s+/g, ' ').trim(), most)
 const tierPattern = new RegExp(`^\\[(${extensionTiers.join('|')})\\]\\s*`)
 
-/** Converts an extension, with the tier separated from the description. */
+/** Converts an extension. The tier, with which the factory's description begins, becomes a separate field. */
 function extensionOf({ name, ref, author, description }: z.output<typeof ExtensionAnswer>): Extension {
   const said = line(description, 2000)
   const tier = tierPattern.exec(said)

@@ -56,7 +56,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     ends,
     ended: isOver || (ends !== null && ends <= new Date(clock.now()).toISOString().slice(0, 10)),
   })
-  /** Support of a Talos minor version. Support ends when the factory builds a newer minor, even before the end-of-life date. */
+  /** Support of a Talos minor version. Support ends as soon as the factory builds a newer minor, even if the end-of-life date is later. */
   const talosSupport = (version: string): Support => {
     const minor = minorText(version)
     const newer = (last ?? []).some((v) => !isPrerelease(v) && compareVersions(`v${minorText(v)}.0`, `v${minor}.0`) > 0)

@@ -28,7 +28,7 @@ export function directory(db: Db) {
   }
 
   return {
-    /** Undefined if there is no such token. An ended token never becomes valid again, so rows may be cached. The admission checks the rest again, with a lock. */
+    /** Undefined if there is no such token. An ended token never becomes valid again, so rows may be cached. The admission checks the rest with a lock. */
     async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)

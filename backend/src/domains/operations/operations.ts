@@ -81,6 +81,6 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return z.parse(operationTable[kind].arguments, row?.kind === kind ? row.arguments : {}) as ArgumentsOf<K>
   },
 
-  /** For reconcilers: the wanted state. `round` counts from 1 and increases with each retry by a user. */
+  /** For reconcilers: what users want the operation to do (cancel, retry). `round` counts from 1 and increases with each retry by a user. */
   state: store.state,
 })

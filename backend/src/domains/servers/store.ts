@@ -122,8 +122,8 @@ export async function snapshot(db: Db): Promise<string> {
 }
 
 /**
- * Servers and contacts written by transactions that `seen` didn't include, in whatever order they were committed. The caller reads the next snapshot before
- * this: a commit in between is then reported twice rather than never.
+ * Servers and contacts written by transactions that the snapshot `seen` doesn't include, in any order of commits. Read the next snapshot before calling
+ * this function: a commit in between is then reported twice instead of never.
  */
 export async function changesSince(db: Db, seen: string) {
   const isNew = (change: string) =>

@@ -44,7 +44,7 @@ export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: Op
   on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
   on(authorizeLogout, async ({ caller, body, header }) => {
     await sessions.logout(caller, body.refresh_token)
-    // Clears what the console keeps in the browser, even if its own clean-up fails.
+    // Clears what the console stores in the browser, even if the console's own clean-up fails.
     header('clear-site-data', '"storage"')
     return undefined
   })
@@ -120,7 +120,7 @@ export function sessions(parts: SessionParts) {
       const token = await tokens.verify(text)
       const session = token && (await open.standing(token.sessionId))
       if (!token || !session || session.person_id !== token.userId) throw expired()
-      // Those of the token's scopes that the person's role still has.
+      // Scopes that the person's role no longer has are removed from the token's scopes.
       const held = scopesOf[session.role]
       const scopes = token.scopes.filter((s) => held.includes(s))
       return {

@@ -3,7 +3,7 @@ import { PasswordsBusy, type Source, turns } from './turns.ts'
 
 const roomy = { atOnce: 1, mostWaiting: 100, mostOfOne: 100, longestWaitMs: 60_000 }
 
-/** A queue that serves one request at a time, and is busy until `open`. `order` lists the served sources. */
+/** A queue that serves one request at a time, and is busy until `open` is called. `order` lists the served sources. */
 function held(limits: Partial<typeof roomy> = {}) {
   const queue = turns({ ...roomy, ...limits })
   const gate = Promise.withResolvers<void>()

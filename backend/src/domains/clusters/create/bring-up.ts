@@ -134,7 +134,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
   const nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
   const joining = state.members.filter(store.isWanted)
-  // Kubernetes may report a control plane Ready before it is a member of etcd, because its kubelet uses another control plane's API server.
+  // A control plane must be a member of etcd too. Kubernetes may report it Ready earlier, because its kubelet uses another control plane's API server.
   const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
   const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
   if (fresh.length > 0) {

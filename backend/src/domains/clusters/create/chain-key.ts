@@ -1,5 +1,5 @@
 /**
- * The key pair of a cluster (secp256k1), with which software in the cluster signs for the cluster's offer. The private key is sealed at
+ * The key pair of a cluster (secp256k1). Software in the cluster signs with it for the offer by which the cluster is sold. The private key is sealed at
  * rest and is sent only into the cluster; the address is public.
  */
 import { randomBytes } from 'node:crypto'

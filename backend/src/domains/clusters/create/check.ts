@@ -96,8 +96,8 @@ export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>
   c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
 /**
- * Returns findings (checks), warnings (allowed but unwise; `warningsOf` per server), and `resolved`: the request with defaults, or null if it lacks a
- * datacenter, server, disk or control plane.
+ * Returns `findings` (results of checks), `warnings` (allowed but unwise; `warningsOf`: by server) and `resolved` (the request with defaults; null without a
+ * datacenter, server, disk or control plane).
  */
 export function judge(asked: NewCluster, around: Surroundings) {
   const findings: Finding[] = []

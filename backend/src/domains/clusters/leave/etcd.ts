@@ -122,7 +122,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
   return yes
 }
 
-/** Asks the control planes whether etcd can lose a server now. Returns the reason if it can't, else null. Workers aren't members of etcd. */
+/** Queries the control planes. Returns why etcd can't lose the server now, or null if it can. Null for workers, which aren't members of etcd. */
 export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m: MemberRow, cluster: string, signal: AbortSignal): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)

@@ -33,7 +33,7 @@ async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<O
     return fail(turn, 'apply', `${m.name} refused its configuration: ${error.message}`)
   const seen = unseen(error, job.signal)
   if (seen.kind === 'stranger') return fail(turn, 'apply', seen.reason)
-  // After a machine has got a complete configuration, only an admin may apply another one, even while the maintenance API still answers.
+  // `permission_denied`: the machine has a complete configuration, so only an admin may apply another one, even if its maintenance API still answers.
   const has = error instanceof TalosError && error.kind === 'permission_denied'
   const reason = has ? `${m.name} has received a configuration already and is about to apply it` : `${m.name} did not take its configuration: ${seen.reason}`
   const act = waitOrFail(turn, 'apply', reason)
@@ -48,7 +48,7 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
   const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
   const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
   const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
-  // Written before sending: once sent, the server may have the cluster's secrets even if the call fails.
+  // The intent is written before sending, because the server may get the cluster's secrets even if the call fails.
   const intent = {
     send_intent_at: new Date(job.now()),
     sent_at: null,

@@ -45,7 +45,7 @@ export function mendTarget(
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
 
-/** Sends the wipe or reset. Returns null, or why nothing was sent. @throws TalosError; Overtaken if it is no longer wanted */
+/** Sends the wipe or reset. Returns null, or why nothing was sent. @throws TalosError; Overtaken if the wipe is no longer wanted */
 async function orderMend(client: TalosClient, turn: MemberTurn, how: Mend['how']): Promise<string | null> {
   if (how === 'restart') {
     await demandStillWanted(turn)

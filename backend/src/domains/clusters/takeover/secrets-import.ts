@@ -43,7 +43,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 
-  // Drift is judged against the configuration that each machine has now. A machine that doesn't answer here shows drift until it answers.
+  // Reads each machine's current configuration: later drift is judged against it. A machine that doesn't answer here shows drift until it answers.
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
   const found = new Map<string, Found>()
   await Promise.all(

@@ -223,7 +223,7 @@ async function take(
 /** What a takeover would do, and what prevents it. @throws Problem */
 export const previewTakeover = async (parts: ClusterParts, asked: Asked): Promise<Takeover> => (await look(parts, asked)).takeover
 
-/** `seen`: digest of the survey that the user was shown. @throws Problem */
+/** Takes over the cluster. `seen`: digest of the survey that the user was shown. @throws Problem */
 export async function takeOver(
   parts: ClusterParts,
   caller: Caller,

@@ -1,6 +1,6 @@
 /**
- * Keeps every server in memory as its JSON, so that a list is only joined from bytes. Before each use the catalogue asks the database for its snapshot, with
- * one short query for all requests that wait, and reads what was committed since the last one. So every process sees what any process has committed.
+ * Keeps every server in memory as its JSON, so that a list is only joined from bytes. Before each use the catalogue reads the database's current snapshot, with
+ * one short query for all waiting requests, and the changes since the previous snapshot. So every process sees what any process has committed.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { comparing, filtersOf, passing } from '#contract/list.ts'

@@ -75,7 +75,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
     }
     if (isKnown) {
       add(sums.compute_units, units)
-      // One core counts as two vCPUs, as it is sold.
+      // One core is sold as two vCPUs.
       add(sums.vcpu, 2 * capacity.cores!)
       add(sums.memory_bytes, capacity.memory_bytes!)
       add(sums.disk_bytes, capacity.disk_bytes ?? 0)

@@ -43,7 +43,7 @@ interface Probed {
 /** The machines that were registered together, by address. */
 type Ended = ReadonlyMap<string, Registration>
 
-/** Collects values while `act` runs, and then passes all of them on at once: under load there are larger transactions, not more of them. */
+/** Returns a function that collects values while `act` runs and passes all of them to its next call. Under load, calls get larger instead of more frequent. */
 function gathered<T, R>(act: (all: readonly T[]) => Promise<R>): (one: T) => Promise<R> {
   let waiting: T[] = []
   let last: Promise<unknown> = Promise.resolve()
