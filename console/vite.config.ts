@@ -6,6 +6,7 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv } from 'vite'
 import { contract } from './build/contract.ts'
 import { cssMedia } from './build/css-media.ts'
+import { early } from './build/early.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
@@ -34,6 +35,7 @@ export default defineConfig(({ mode, command }) => {
       contract(),
       react(),
       fontPreload(),
+      early({ isApiElsewhere: (env['VITE_API_URL'] ?? '') !== '' }),
       flags(),
       noCircles(),
       finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),

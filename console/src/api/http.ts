@@ -1,5 +1,6 @@
 import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import { takeEarly } from '../lib/early.ts'
 import { stringifySearch } from '../lib/search.ts'
 
 /** A call that failed: an error response, or no response (`status` 0). `message` is a sentence for users. */
@@ -85,6 +86,13 @@ export interface SendOptions {
   cookies?: boolean
 }
 
+/** Rejects when the signal is aborted. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+
 /** Sends one declared request. Throws CallError if there is no response. The caller checks the response's status. */
 export async function send(
   operation: { method: Operation['method']; path: string },
@@ -92,8 +100,11 @@ export async function send(
   { token = null, signal, limitMs, key, version, headers = {}, cookies = false }: SendOptions,
 ): Promise<Response> {
   const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
+  const path = address(operation.path, ask)
+  const early = operation.method === 'GET' && base === '' ? takeEarly(path, token) : undefined
   try {
-    return await fetch(base + address(operation.path, ask), {
+    if (early !== undefined) return await (signals.length > 0 ? Promise.race([early, aborted(AbortSignal.any(signals))]) : early)
+    return await fetch(base + path, {
       method: operation.method,
       headers: {
         'content-type': 'application/json',

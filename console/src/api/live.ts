@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { type EventKind, eventStream, heartbeatMs } from '#contract/events.ts'
 import { pause } from '../lib/pause.ts'
+import { dropEarly } from '../lib/early.ts'
 import { eventReader } from '../lib/sse.ts'
 import { authorized } from './client.ts'
 import { CallError, noAnswer, send } from './http.ts'
@@ -19,8 +20,11 @@ const gatherMs = 120
 /** Id of the newest event when the server sent this page: whatever the page fetches is at least as new. Null in development. */
 const eventOfPage = /^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null
 
-/** Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live. */
-type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
+/**
+ * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab, whose page carried the event `from`, asks whether the stream is live.
+ * `heard` with `past`: the stream has passed that event, so what the new tab has fetched may be out of date.
+ */
+type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard'; past?: string } | { type: 'ask'; from: string | null }
 
 /** Rejects if the server does not respond. An error response of a proxy does not count as the server's response. */
 async function probe(): Promise<void> {
@@ -51,6 +55,7 @@ export function followEvents(client: QueryClient): () => void {
   }
   const take = (message: LiveMessage) => {
     lastId = message.id ?? lastId
+    dropEarly()
     liveState.set((now) => ({ ...now, lastEventAt: new Date().toISOString() }))
     if (message.event === 'resync') return void client.invalidateQueries()
     if (message.event === 'server.contacted') return applyContacts(client, message.data)
@@ -67,12 +72,17 @@ export function followEvents(client: QueryClient): () => void {
     sayLive('live')
   }
   channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
-    if (data.type === 'ask') return void (leading && liveState.get().state === 'live' && pass({ type: 'heard' }))
+    if (data.type === 'ask') {
+      const { from } = data
+      if (leading && liveState.get().state === 'live') pass({ type: 'heard', ...(from !== null && Number(lastId) > Number(from) && { past: from }) })
+      return undefined
+    }
     heard()
     if (data.type === 'message') take(data.message)
+    else if (data.past !== undefined && data.past === eventOfPage) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
     return undefined
   })
-  pass({ type: 'ask' })
+  pass({ type: 'ask', from: eventOfPage })
 
   const poll = setInterval(() => {
     if (liveState.get().state === 'polling' && !document.hidden) void client.invalidateQueries()

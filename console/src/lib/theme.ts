@@ -3,10 +3,10 @@ import { createStore } from './store.ts'
 export type Theme = 'dark' | 'light'
 
 const root = document.documentElement
-/** The current theme. public/theme.js sets it before the first paint from the cookie or the system. */
+/** The current theme. early.js sets it before the first paint from the cookie or the system. */
 export const theme = createStore<Theme>(root.dataset['theme'] === 'light' ? 'light' : 'dark')
 
-/** Changes the theme and stores it in the cookie that public/theme.js reads. */
+/** Changes the theme and stores it in the cookie that early.js reads. */
 export function setTheme(next: Theme): void {
   root.dataset['theme'] = next
   document.cookie = `theme=${next}; path=/; max-age=31536000; samesite=strict${location.protocol === 'https:' ? '; secure' : ''}`

@@ -1,0 +1,39 @@
+// Runs first and blocks the first paint, so it is short. A separate file, because the content security policy allows no inline script.
+;(function () {
+  // Sets the theme from the cookie or the system.
+  var chosen = /(?:^|; )theme=(dark|light)/.exec(document.cookie)
+  var light = chosen ? chosen[1] === 'light' : matchMedia('(prefers-color-scheme: light)').matches
+  document.documentElement.dataset.theme = light ? 'light' : 'dark'
+
+  // Begins with what the page will need, while its scripts are still loading: its files and, if a session is stored, its first calls. `build/early.ts` writes
+  // the lists, `src/lib/early.ts` hands out the responses. Whatever fails here is fetched again by the page.
+  var lists = document.currentScript.dataset.first
+  if (!lists) return
+  var read = function (key) {
+    return JSON.parse(localStorage.getItem(key))
+  }
+  try {
+    var first = JSON.parse(lists)
+    var user = read('steelyard.user')
+    var session = user && read('steelyard.user-tokens.' + user.id).at(-1)
+    var page = first.pages[location.pathname] || { files: [], calls: [] }
+    ;(session ? first.signedIn.concat(page.files) : first.visitors).forEach(function (file) {
+      var link = document.createElement('link')
+      link.href = file
+      link.rel = file.endsWith('.js') ? 'modulepreload' : 'preload'
+      if (link.rel === 'preload') link.as = 'style'
+      link.crossOrigin = ''
+      document.head.append(link)
+    })
+    var token = session && read(session.accessToken)
+    if (!token || token.expiresAt < Date.now() + 3000) return
+    var responses = {}
+    ;['/v1/session'].concat(location.search ? [] : page.calls).forEach(function (call) {
+      responses[call] = fetch(call, { headers: { authorization: 'Bearer ' + token.value }, credentials: 'omit', cache: 'no-store' })
+      responses[call].catch(function () {})
+    })
+    window.steelyardEarly = { token: token.value, responses: responses }
+  } catch {
+    // Storage that can't be read: the page itself decides whether there is a session.
+  }
+})()
