@@ -73,7 +73,7 @@ const joinTokens = list<JoinToken>()({
     created_at: { label: 'Created', kind: 'time', sort: true, value: (t: JoinToken) => t.created_at },
     created_by: { label: 'By', value: (t: JoinToken) => t.created_by },
   },
-  filters: { status: { label: 'Status', help: 'Only in this status', choices: joinTokenStatuses } },
+  filters: { status: { label: 'Status', help: 'Only join tokens with this status', choices: joinTokenStatuses } },
   order: '-created_at',
 })
 

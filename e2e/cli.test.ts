@@ -117,7 +117,7 @@ describe('clusters', () => {
     expect(readFileSync(join(escrow, `${cluster.id}.bin`), 'utf8')).not.toContain('trustdinfo')
   }, 180_000)
 
-  test('cluster create creates a cluster, and its operation can be watched, left with Ctrl-C and watched again', async () => {
+  test('cluster create starts an operation that can be watched, and Ctrl-C ends only the watching', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
     const first = items.find((s) => items.some((other) => other !== s && other.datacenter!.id === s.datacenter!.id && other.talos.version === s.talos.version))!
     const [cp, worker] = items.filter((s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version) as [Server, Server]

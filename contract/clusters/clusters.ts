@@ -166,8 +166,8 @@ const clusters = list<Cluster>()({
     created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (c: Cluster) => c.created_at },
   },
   filters: {
-    status: { label: 'Status', help: 'Only in this status', choices: clusterStatuses },
-    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
+    status: { label: 'Status', help: 'Only clusters with this status', choices: clusterStatuses },
+    datacenter: { label: 'Datacenter', help: 'Only clusters in this datacenter, by code or id', placeholder: 'CODE' },
   },
   order: 'name',
 })

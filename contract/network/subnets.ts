@@ -82,9 +82,9 @@ const subnets = list<Subnet>()({
     status: { label: 'Status', sort: true },
   },
   filters: {
-    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', placeholder: 'NAME' },
-    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
-    status: { label: 'Status', help: 'Only in this status', choices: subnetStatuses },
+    cluster: { label: 'Cluster', help: 'Only subnets of this cluster, by name or id', placeholder: 'NAME' },
+    datacenter: { label: 'Datacenter', help: 'Only subnets in this datacenter, by code or id', placeholder: 'CODE' },
+    status: { label: 'Status', help: 'Only subnets with this status', choices: subnetStatuses },
     type: { label: 'Type', help: 'Only subnets of this type', choices: ['IPv4', 'IPv6'] },
     purpose: { label: 'Purpose', help: 'Only subnets with this purpose', choices: subnetPurposes },
   },

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { collapse, diffLines } from './diff.ts'
 
-test('a removed line has its line number in the old text, an added line that in the new text', () => {
+test('a removed line has its line number in the old text, an added line its line number in the new text', () => {
   expect(diffLines('a\nb\nc\n', 'a\nx\nc\nd\n')).toEqual([
     { kind: 'same', before: 1, after: 1, text: 'a' },
     { kind: 'remove', before: 2, after: null, text: 'b' },

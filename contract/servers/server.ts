@@ -158,9 +158,9 @@ const servers = list<Server>()({
     created_at: { label: 'Registered', kind: 'time', sort: true, hidden: true, value: (s: Server) => s.created_at },
   },
   filters: {
-    status: { label: 'Status', help: 'Only in this status', choices: serverStatuses },
-    nodeType: { label: 'Node type', help: 'Only of this node type', choices: nodeTypes, flag: 'type', placeholder: 'TYPE' },
-    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', placeholder: 'CODE' },
+    status: { label: 'Status', help: 'Only servers with this status', choices: serverStatuses },
+    nodeType: { label: 'Node type', help: 'Only servers with this node type', choices: nodeTypes, flag: 'type', placeholder: 'TYPE' },
+    datacenter: { label: 'Datacenter', help: 'Only servers in this datacenter, by code or id', placeholder: 'CODE' },
     reachable: {
       label: 'Contact',
       help: 'Only servers that answer (true), do not answer (false), or are offline during an operation (away)',
@@ -173,7 +173,7 @@ const servers = list<Server>()({
       choices: { true: 'Confirmed', false: 'To confirm' },
       placeholder: 'WHETHER',
     },
-    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', placeholder: 'NAME' },
+    cluster: { label: 'Cluster', help: 'Only servers of this cluster, by name or id', placeholder: 'NAME' },
     stage: { label: 'Stage', help: 'Only servers at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',

@@ -20,7 +20,7 @@ test('a new speed also applies to sleeps in progress', async () => {
   expect(await sleeping).toBeLessThan(1000)
 })
 
-test('an aborted signal ends a running sleep and refuses a new one', async () => {
+test('aborting the signal ends a running sleep, and a new sleep with that signal fails', async () => {
   const clock = createClock(1)
   const stop = new AbortController()
   const sleeping = clock.sleep(60_000, stop.signal)

@@ -209,7 +209,7 @@ test('an answer that takes 20 s is still reported', async () => {
   await clearFaults(simulator.servers[0]!)
 })
 
-test('a server that answers without TLS is reported as not speaking TLS as Talos does', async () => {
+test('a server that answers with garbage is reported as not speaking TLS', async () => {
   await addFault(simulator.servers[4]!, { kind: 'garbage' })
   const server = watched(4)
   const { of, until } = keep([server])

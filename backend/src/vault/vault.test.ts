@@ -69,7 +69,7 @@ test('the cipher authenticates the context', () => {
   expect(() => decrypt(Buffer.alloc(32, 2), sealed, 'here')).toThrow(SealBroken)
 })
 
-test('the escrow file can be opened without the database, by means of the key file, and only its owner may read it', async () => {
+test('the escrow file can be opened with the key file alone, and only the owner of the escrow file may read it', async () => {
   const file = await vault.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('the whole bundle'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700)

@@ -66,7 +66,7 @@ test.each([
   expect(Object.keys(refused.problem!.fields!)).toHaveLength(1)
 })
 
-test('a changed datacenter is validated with all its fields, and another city changes its code', async () => {
+test('a changed datacenter is validated with all its fields, and a changed city changes the code', async () => {
   const { answer } = await create('LOD', { latitude: 51.7, longitude: 19.4 })
   const params = { id: answer!.id }
   expect((await operator.call(datacenterUpdate, { params, body: { latitude: null } })).problem).toMatchObject({
@@ -159,7 +159,7 @@ test("the index of a datacenter in use can't change; sending the current index i
   expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
 })
 
-test('adding a server while the code of its datacenter changes leaves the datacenter consistent', async () => {
+test('while a datacenter changes, either a server is added to the datacenter or the datacenter is removed, never both', async () => {
   const { db } = backend.platform
   for (let round = 0; round < 10; round++) {
     const { answer } = await create('UML')

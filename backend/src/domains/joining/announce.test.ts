@@ -241,7 +241,7 @@ describe('the source address of an announcement', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
-  test('an announcement counts as a use of the token only if its address may be dialled', async () => {
+  test('an announcement from an address that may not be dialled does not count as a use of the token', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
     const machine = uuid()
     await announce(own, machine, '10.0.0.5')

@@ -145,7 +145,7 @@ test('if a server returns at another address, its address is updated and a note 
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a machine without a serial number is registered with an empty one', async () => {
+test('a machine without a serial number is registered with an empty serial number', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
   expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])

@@ -91,7 +91,7 @@ test('the status shows why a token has ended, and the list can be filtered and s
   expect(await names({ sort: '-uses', per_page: 1 })).toEqual(['spent used_up'])
 })
 
-test('revoking a token requires the role operator and, if If-Match is sent, the current version; a second revocation is refused', async () => {
+test('a token can be revoked only once, and not by a viewer or with a stale If-Match', async () => {
   const { id, version } = await made('to-revoke')
   const params = { id }
   expect((await viewer.call(joinTokenRevoke, { params })).problem).toMatchObject({ code: 'forbidden' })

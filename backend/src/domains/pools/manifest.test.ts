@@ -101,7 +101,7 @@ spec:
 `)
 })
 
-test('an older Cilium gets pools of the API version that it supports, and no announcement if it has no layer 2 announcements', () => {
+test('an older Cilium gets pools of the API version that it supports', () => {
   const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links)
   expect(rendered).toMatchObject({
     pools: [
@@ -124,7 +124,7 @@ test('if the load balancer is unknown, the manifests for Cilium and MetalLB can 
   expect(manifestText([], usualApi.cilium, links)).toBe('')
 })
 
-test('servers with different workload links get separate announcements, unless a VLAN gives the links one name', () => {
+test('servers with different workload links get separate announcements, servers with a common VLAN get one', () => {
   const nodes = [
     { name: 'c', interface: 'eno1' },
     { name: 'a', interface: 'enp3s0f0.x' },

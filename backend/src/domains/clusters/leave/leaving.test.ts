@@ -78,7 +78,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('from the request for a forced deletion on, no server is contacted, even if the deletion has not begun', { timeout: 90_000 }, async () => {
+  test('after a forced deletion was requested, no server is contacted, even before the deletion begins', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform

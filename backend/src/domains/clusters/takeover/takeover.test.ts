@@ -108,7 +108,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
 
 const otherBundle = async () => generateSecrets({ now: new Date(), keys: { k8sServiceAccount: (await readyKeys()).k8sServiceAccount } })
 
-test('a takeover by an address outside of the dial networks is refused', async () => {
+test('a takeover by an address that may not be dialled is refused', async () => {
   const sentence = expect.stringContaining('10.99.0.1 is not in STEELYARD_DIAL_NETWORKS') as string
   expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused', fields: { addresses: sentence } } })
 })

@@ -7,7 +7,7 @@ import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../testing.ts'
 import { registering } from './register.ts'
 
-test('a machine whose old address is outside of the dial networks counts as moved, without a call to that address', async () => {
+test('a machine whose old address may not be dialled counts as moved, without a call to that address', async () => {
   const backend = await startBackend()
   const uuid = randomUUID()
   await buildServer(backend, { uuid, serial: 'S1', address: '192.0.2.1' })

@@ -22,7 +22,7 @@ const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), ser
 
 const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
 
-test('a choice is set for every selected server that supports it, and its label shows how many servers that are', () => {
+test('a choice is set for every selected server that supports it, and the label shows the number of these servers', () => {
   let chosen = taking(fleet)
   const pick = (...path: string[]) => {
     let items = setForAll(
