@@ -31,7 +31,7 @@ export const wholeSteps = {
   'control-plane': () => 'The control plane is healthy: etcd, trustd and the Kubernetes API',
   nodes: () => 'Every Kubernetes node is Ready',
   key: () => 'Put the cluster key into kube-system/steelyard-cluster-key',
-  access: () => 'Give operators their access',
+  access: () => 'Give operators access to the cluster',
   forget: () => 'Forget the cluster',
 }
 

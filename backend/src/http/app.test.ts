@@ -64,7 +64,7 @@ test('an unknown field is named, and nothing is changed', async () => {
   expect((await admin.call(datacenterList)).answer!.total).toBe(before)
 })
 
-test('a validation error names the field; if the body is empty, the first required field', async () => {
+test('a validation error names the invalid field, or the first required field if the body is empty', async () => {
   expect((await post('')).json()).toMatchObject({ error: 'Required: country_code', fields: { country_code: 'Required', city_name: 'Required' } })
   expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({ error: 'tier: Expected one of 1, 2, 3, 4' })
   expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({ error: 'page: Expected at least 1' })

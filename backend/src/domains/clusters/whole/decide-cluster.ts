@@ -111,5 +111,5 @@ export function describe(state: State): { status: ClusterStatus; reason: string 
     if (installing.length > 0) return { status: 'installing', reason: `Waiting for ${names(installing)} to install` }
     return { status: 'bootstrapping', reason: late.length > 0 ? `Waiting for ${names(late)} to be Ready in Kubernetes` : 'Waiting for Kubernetes' }
   }
-  return { status: 'bootstrapping', reason: row.key_applied_at === null ? 'Putting the cluster key into the cluster' : 'Giving operators their access' }
+  return { status: 'bootstrapping', reason: row.key_applied_at === null ? 'Putting the cluster key into the cluster' : 'Giving operators access' }
 }

@@ -194,7 +194,7 @@ test('a stored draft that does not match the schema is ignored', () => {
   expect(z.safeParse(KeptDraft, { name: 'x' }).success).toBe(false)
 })
 
-test('workload disks of one size are shown as a count and that size, others as a count and their total', () => {
+test('workload disks of equal size are shown with count and size, disks of different sizes with count and total size', () => {
   const tb = 1_000_000_000_000
   expect(workloadText([])).toBe('None')
   expect(workloadText([{ size: 2 * tb }, { size: 2 * tb }])).toBe('2 × 2\u00a0TB')

@@ -43,7 +43,10 @@ const purposes = [
   { value: 'workload', text: 'Workload' },
   { value: 'management', text: 'Management' },
 ] as const
-const purposeHints = { workload: 'A cluster assigns its addresses to Services', management: 'Carries the addresses of servers; clusters may share it' } as const
+const purposeHints = {
+  workload: 'A cluster assigns the addresses to Services',
+  management: 'The addresses of servers; several clusters may share the subnet',
+} as const
 
 interface SubnetFormProps {
   subnet: Subnet | null
