@@ -1,6 +1,6 @@
 /** Real processes for measurements and the demo: free ports, data folders, child processes and their resource usage, and the simulator's control socket. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -37,6 +37,7 @@ export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean>
 /** A data folder that every account may enter: the embedded database needs that if we run as root. */
 export function scratch(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'sy-bench-'))
+  chmodSync(path, 0o755)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 

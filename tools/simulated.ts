@@ -27,7 +27,12 @@ const rounds = 4
 
 /** Adds the servers that the program doesn't have yet. Returns how many were missing. */
 async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
-  const known = new Set((await call(serverList, { query: {} })).items.map((k) => k.identity.uuid))
+  const known = new Set<string | null>()
+  for (let page = 1, total = Infinity; (page - 1) * 1000 < total; page++) {
+    const listed = await call(serverList, { query: { fields: 'summary', per_page: 1000, page } })
+    for (const { identity } of listed.items) known.add(identity.uuid)
+    total = listed.total
+  }
   let count = 0
   for (const { id, servers } of places) {
     const missing = servers.filter((s) => !known.has(s.uuid))

@@ -16,7 +16,7 @@ interface Admin {
   email: string
   password: string
 }
-interface Options {
+export interface Options {
   admin: Admin
   /** Each round measures each checkout once; medians are printed. */
   rounds: number
@@ -31,10 +31,10 @@ interface Options {
 
 const throttle = 4
 const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100']
-const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
+export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
 
 /** Starts the program of a checkout. */
-async function serve(checkout: string, admin: Admin, data: string, servers: number): Promise<{ url: string; program: Running }> {
+export async function serve(checkout: string, admin: Admin, data: string, servers: number): Promise<{ url: string; program: Running }> {
   const port = await freePort()
   const env = {
     PORT: String(port),
@@ -50,7 +50,7 @@ async function serve(checkout: string, admin: Admin, data: string, servers: numb
 }
 
 /** A client that signs in again before its token expires. */
-function callerOf(url: string, admin: Admin): Caller {
+export function callerOf(url: string, admin: Admin): Caller {
   let signedIn: { token: string; at: number } | undefined
   return async (operation, asked) => {
     if (signedIn === undefined || Date.now() - signedIn.at > 300_000)

@@ -19,7 +19,7 @@ type Query = Input<typeof serverList>['query']
 const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches. Most requests are equal, and joining a page costs as much as sending it. */
-const mostPageBytes = 16 * 1024 ** 2
+const mostPageBytes = 8 * 1024 ** 2
 const mostResults = 32
 
 export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {

@@ -1,0 +1,142 @@
+/** What the API costs: lists as a share of what plain Node sends, their compressed size, revalidation, one server, the start, and the sweep of contacts. */
+import autocannon from 'autocannon'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { serverConfirm, serverList } from '#contract/servers/servers.ts'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient } from '../api-client.ts'
+import { freePort, run, type Running, usage } from '../processes.ts'
+import { addSimulated } from '../simulated.ts'
+import { callerOf, nodeOf, type Options, serve } from './browser.ts'
+
+type Say = Options['say']
+type Headers = Record<string, string>
+
+const rounds = 3
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
+const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
+
+/** Requests per second of ten connections. Of several paths each connection starts at another one. */
+async function requestsPerSecond(url: string, headers: Headers = {}, paths?: readonly string[]): Promise<number> {
+  let clients = 0
+  const { requests, non2xx } = await autocannon({
+    url,
+    headers,
+    connections: 10,
+    duration: 5,
+    ...(paths && {
+      setupClient: (client) => {
+        const at = Math.floor((paths.length / 10) * clients++)
+        client.setRequests([...paths.slice(at), ...paths.slice(0, at)].map((path) => ({ path, headers })))
+      },
+    }),
+  })
+  if (non2xx > 0) throw new Error(`${url} answered ${non2xx} requests with an error`)
+  return requests.average
+}
+
+/** A list as a share of what plain Node sends of as many bytes. */
+async function share(say: Say, what: string, { url, headers, bar = '', paths }: { url: string; headers: Headers; bar?: string; paths?: readonly string[] }) {
+  const { length } = await bytesOf(url, headers)
+  const port = await freePort()
+  const plain = await run(process.execPath, ['tools/bench/plain-server.ts', String(port), String(length)], /^ready/)
+  const shares: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const bare = await requestsPerSecond(`http://127.0.0.1:${port}/`)
+    const ours = await requestsPerSecond(url, headers, paths)
+    shares.push(ours / bare)
+    say(`    ${(length / 1024).toFixed(0)} KiB: plain Node / ours, requests per second`, `${bare.toFixed(0)} / ${ours.toFixed(0)}`)
+  }
+  await plain.stop()
+  say(`  ${what}, share of plain Node`, median(shares).toFixed(2), bar)
+}
+
+/** Searches that differ, and each find many servers: three characters of MAC addresses and ids. */
+const searches = Array.from({ length: 1000 }, (_, i) => (0x123 + i * 3).toString(16))
+
+/** The whole list as programs and browsers read it: compressed, 20 times a second, and revalidated by a client that has it cached. */
+async function wholeList(say: Say, url: string, authorization: string): Promise<void> {
+  for (const [what, full] of [
+    ['whole', url],
+    ['without disks and interfaces', `${url}&fields=summary`],
+  ] as const) {
+    const headers = { authorization, 'accept-encoding': 'gzip' }
+    const bytes = Number((await fetch(full, { headers })).headers.get('content-length'))
+    say(`  list of 1000, ${what}, gzip`, `${(bytes / 1000).toFixed(0)} kB`, 'at most 500 kB')
+    const { latency } = await autocannon({ url: full, headers, connections: 5, overallRate: 20, duration: 10 })
+    say('    20 a second: half within, 99 of 100 within', `${latency.p50} / ${latency.p99} ms`, 'under 300 ms')
+  }
+  const took: number[] = []
+  let has = ''
+  for (let tries = 0; took.length < 500 && tries < 2_000; tries++) {
+    const began = performance.now()
+    const answer = await fetch(url, { headers: { authorization, 'if-none-match': has } })
+    if (answer.status === 304) took.push(performance.now() - began)
+    // The list has changed, because a server was contacted meanwhile.
+    else has = answer.headers.get('etag') ?? ''
+    await answer.arrayBuffer()
+  }
+  const sorted = took.toSorted((a, b) => a - b)
+  const within = (part: number) => sorted[Math.ceil(sorted.length * part) - 1]?.toFixed(1)
+  say(`    revalidated, 304: half within, 99 of 100 within (${took.length})`, `${within(0.5)} / ${within(0.99)} ms`, 'under 10 ms')
+}
+
+/** Waits until nearly every server was contacted once more. */
+async function contactSweep(say: Say, url: string, { admin, program, servers }: { admin: Options['admin']; program: Running; servers: number }) {
+  const call = callerOf(url, admin)
+  const before = usage(program.child.pid!)
+  const since = new Date().toISOString()
+  const began = performance.now()
+  let contacted = 0
+  while (contacted < servers * 0.99 && performance.now() - began < 200_000) {
+    await new Promise((resolve) => setTimeout(resolve, 15_000))
+    contacted = 0
+    for (let page = 1; page <= Math.ceil(servers / 1000); page++)
+      contacted += (await call(serverList, { query: { fields: 'summary', per_page: 1000, page } })).items.filter(
+        (s) => (s.talos.last_contact_at ?? '') > since,
+      ).length
+  }
+  const { cpuSeconds } = usage(program.child.pid!)
+  say(`  contact sweep: ${contacted} servers in ${seconds(performance.now() - began)}, CPU seconds`, (cpuSeconds - before.cpuSeconds).toFixed(1))
+}
+
+export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'admin' | 'fleets' | 'data' | 'say'>): Promise<void> {
+  for (const servers of fleets) {
+    const kept = join(data, String(servers))
+    mkdirSync(kept, { recursive: true })
+    const simulator = await run(nodeOf('.'), ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')], /^Simulator is ready/)
+    const began = performance.now()
+    let { url, program } = await serve('.', admin, kept, servers)
+    try {
+      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
+      say(`${servers} simulated servers registered by address`, seconds(performance.now() - began), servers > 1000 ? 'at most 60 s' : '')
+      const { accessToken } = await apiClient(url).call(authorize, { body: admin })
+      const headers = { authorization: `Bearer ${accessToken}` }
+      await program.stop()
+
+      ;({ url, program } = await serve('.', admin, kept, servers))
+      const asked = performance.now()
+      await bytesOf(`${url}/v1/nodes?per_page=100`, headers)
+      say('  warm start: ready, first list of 100', `${seconds(program.readyAfterMs)}, ${(performance.now() - asked).toFixed(0)} ms`, '0.7 s, 50 ms')
+
+      const hundred = `${url}/v1/nodes?per_page=100`
+      await share(say, 'list of 100', { url: hundred, headers, bar: 'at least 0.85' })
+      await share(say, 'list of 100 with a search', { url: `${hundred}&q=a`, headers, bar: 'at least 0.70' })
+      const paths = searches.map((q) => `/v1/nodes?per_page=100&q=${q}`)
+      await share(say, 'list of 100 with 1,000 different searches', { url: `${hundred}&q=${searches[0]}`, headers, paths })
+      await share(say, 'list of 1000', { url: `${url}/v1/nodes?per_page=1000`, headers, bar: 'at least 0.90' })
+      await wholeList(say, `${url}/v1/nodes?per_page=1000`, headers.authorization)
+      const { items } = await apiClient(url, accessToken).call(serverList, { query: { per_page: 1 } })
+      say('  one server, requests per second', (await requestsPerSecond(`${url}/v1/nodes/${items[0]!.id}`, headers)).toFixed(0))
+
+      const { uuid, serial } = items[0]!.identity
+      await callerOf(url, admin)(serverConfirm, { params: { id: items[0]!.id }, body: { uuid: uuid!, serial: serial! } })
+      await contactSweep(say, url, { admin, program, servers })
+      say('  memory of the program after it', `${usage(program.child.pid!).memoryMiB.toFixed(0)} MiB`, servers > 1000 ? 'at most 250 MB' : 'at most 150 MB')
+    } finally {
+      await program.stop()
+      await simulator.stop()
+    }
+  }
+}
