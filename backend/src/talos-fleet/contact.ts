@@ -53,6 +53,8 @@ const contactTimes = {
   liveDeadlineMs: 3_500,
 } as const
 const missesToUnreachable = 3
+/** Share of each server in the time over which overdue servers are contacted after a start. */
+const firstContactMs = 10
 const tickMs = 500
 const batchMs = 1_000
 
@@ -74,6 +76,8 @@ export interface ContactParts {
 
 interface State {
   server: Watched
+  /** The round of `takeRoster` that has last seen the server. */
+  round: number
   /** Monotonic time, like `everythingAt`, so that setting back the wall clock doesn't delay the next contact. */
   nextAt: number
   misses: number
@@ -91,6 +95,7 @@ interface Asked {
 export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
+  let round = 0
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
@@ -110,23 +115,26 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   }
 
   /** Time of the first contact with a server that is new to this process; later if another process has just contacted it. */
-  const firstAt = (server: Watched, now: number): number => {
+  const firstAt = (server: Watched, now: number, spreadMs: number): number => {
     if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
     // A time in the future was written before the clock was set back.
     const agoMs = Math.max(0, clock.now() - server.lastContactAt)
-    return now + Math.max(random() * 5_000 * pace, jittered(contactTimes.everyMs) - agoMs)
+    return now + Math.max(random() * spreadMs * pace, jittered(contactTimes.everyMs) - agoMs)
   }
 
   const takeRoster = async (): Promise<void> => {
     const servers = await roster()
     const now = clock.monotonic()
-    const ids = new Set(servers.map((s) => s.id))
+    round++
+    // After a start, overdue servers are contacted about as fast as in an ordinary sweep: ten thousand at once would occupy the processor and its memory.
+    const spreadMs = Math.min(contactTimes.everyMs, Math.max(5_000, servers.length * firstContactMs))
     for (const server of servers) {
       const state = states.get(server.id)
       if (!state) {
         states.set(server.id, {
           server,
-          nextAt: firstAt(server, now),
+          round,
+          nextAt: firstAt(server, now, spreadMs),
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
           everythingAt: server.hasHardware ? now + random() * contactTimes.everythingMs * pace : 0,
@@ -134,13 +142,15 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
         })
         continue
       }
+      state.round = round
+      if (state.server === server) continue
       const hasMoved = !isSamePlace(state.server, server)
       if (hasMoved) restart(state, now)
       else if (server.live && !state.server.live) state.nextAt = Math.min(state.nextAt, now)
       state.server = server
     }
     for (const [id, state] of states) {
-      if (ids.has(id)) continue
+      if (state.round === round) continue
       drop(state)
       states.delete(id)
     }

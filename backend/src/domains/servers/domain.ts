@@ -66,7 +66,7 @@ export function serverDomain(parts: ServerParts) {
     fleet,
     clock,
     random,
-    roster: async () => (await servers.roster()).filter((s) => lease.owns(s.id)),
+    roster: () => servers.roster(lease.owns),
     credentials: kept.of,
     onRefused: kept.forget,
     sink: servers.observe,

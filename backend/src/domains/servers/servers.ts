@@ -16,7 +16,7 @@ import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
-import { observer, rosterOf } from './contact/observe.ts'
+import { observer, rosters } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
 import { addressesOf } from './list/addresses.ts'
@@ -44,6 +44,7 @@ const talosconfigLifetimeMs = 24 * 3_600_000
 export function servers(parts: ServerParts) {
   const { db, clock, record, tell, engine, operations, datacenters, fleet, access, clusterUse } = parts
   const listed = catalogue(parts)
+  const rosterOf = rosters()
   const registration = registering(parts)
   engine.register({ queue: addingQueue, reconcile: adding({ ...parts, registration, atAddress: (address) => listed.atAddress(address) }), concurrency: 2 })
   engine.register({ queue: commandQueue, reconcile: commanding(parts), concurrency: 8 })
@@ -119,8 +120,8 @@ export function servers(parts: ServerParts) {
     /** Locks the row of a server until the transaction ends. @throws Problem not_found, also if removed */
     locked: async (tx: Tx, id: string): Promise<store.ServerRow> => store.live(await store.lockOne(tx, id), id),
 
-    /** Servers for the contact loop. */
-    roster: async () => rosterOf(await listed.entries()),
+    /** Servers for the contact loop of a process. */
+    roster: async (owns: (id: string) => boolean) => rosterOf(await listed.entries(), owns),
     observe: observer({ ...parts, known: listed.known }),
   }
 }

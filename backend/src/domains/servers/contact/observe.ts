@@ -49,24 +49,39 @@ function hardwareOf(inventory: Inventory): Hardware {
   }
 }
 
-/** Servers to keep contact with: all that aren't removed. Changes of `live` servers have to be noticed within seconds. */
-export const rosterOf = (entries: Iterable<Entry>): Watched[] =>
-  [...entries]
-    .filter(({ row }) => row.status !== 'deleted')
-    .map(({ row, contact, facts }) => ({
-      id: row.id,
-      name: row.name,
-      address: row.address,
-      uuid: row.uuid,
-      serial: row.serial,
-      clusterId: row.cluster_id,
-      live: row.cluster_id !== null || row.operation_id !== null,
-      reachable: row.reachable,
-      lastContactAt: contact?.getTime() ?? null,
-      fingerprint: row.fingerprint,
-      hasHardware: facts.hasHardware,
-      stage: row.stage,
-    }))
+const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
+  id: row.id,
+  name: row.name,
+  address: row.address,
+  uuid: row.uuid,
+  serial: row.serial,
+  clusterId: row.cluster_id,
+  live: row.cluster_id !== null || row.operation_id !== null,
+  reachable: row.reachable,
+  lastContactAt: contact?.getTime() ?? null,
+  fingerprint: row.fingerprint,
+  hasHardware: facts.hasHardware,
+  stage: row.stage,
+})
+
+/**
+ * Servers to keep contact with: those that aren't removed and that this process owns. Changes of `live` servers have to be noticed within seconds, so this
+ * runs twice a second over all servers, and makes an object only for those that have changed.
+ */
+export function rosters() {
+  const made = new WeakMap<Entry, { readonly row: Entry['row']; readonly contact: Date | null; readonly watched: Watched }>()
+  return (entries: Iterable<Entry>, owns: (id: string) => boolean): Watched[] => {
+    const roster: Watched[] = []
+    for (const entry of entries) {
+      const { row, contact } = entry
+      if (row.status === 'deleted' || !owns(row.id)) continue
+      let known = made.get(entry)
+      if (known?.row !== row || known.contact !== contact) made.set(entry, (known = { row, contact, watched: watchedOf(entry) }))
+      roster.push(known.watched)
+    }
+    return roster
+  }
+}
 
 /** Column values for a machine that answers. */
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
