@@ -12,7 +12,7 @@ import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
 import { serverConfirm, serverList, type Server } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
-import { freePort, isFree } from './processes.ts'
+import { freePort, isFree, nodeFlags } from './processes.ts'
 import { addSimulated } from './simulated.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -68,7 +68,7 @@ class NotReady extends Error {
 
 /** Starts a child process and waits for the line with which it reports that it is ready. The child writes to our standard error. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
-  const child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...args], {
+  const child = spawn(node, [...nodeFlags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   })

@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+/** Flags of Node with which the program runs; `start.mjs` says why. */
+export const { nodeFlags } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: { nodeFlags: string[] } }).config
+
 export interface Running {
   child: ChildProcess
   /** Milliseconds from the spawn to the line that reports the program as ready. */

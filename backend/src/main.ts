@@ -84,6 +84,10 @@ const around: Surroundings = {
       return () => void process.off('exit', act)
     },
   },
+  memory: {
+    collect: globalThis.gc && (() => globalThis.gc!({ type: 'major', execution: 'sync', flavor: 'last-resort' })),
+    residentBytes: () => process.memoryUsage.rss(),
+  },
   environment: process.env,
   cwd: process.cwd(),
   home,
@@ -124,6 +128,8 @@ function isInUse(): boolean {
 
 async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'serve' && args.length === 0) return isInUse() ? exitCodes.conflict : (await import('./commands/serve.ts')).serve(around)
+  // Used by `start.mjs`: fills Node's compile cache with the modules of `serve`.
+  if (command === 'compile') return (await import('./commands/serve.ts')).compile(around)
   if (command === 'user' && args[0] === 'add') return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
   if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
   if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)

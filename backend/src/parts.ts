@@ -36,6 +36,9 @@ import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
 
+/** The versions are fetched in advance, but not while the program starts. */
+const firstVersionsMs = 1_000
+
 export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
@@ -98,7 +101,11 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
     joinsDomain,
-    { name: 'images', routes: (app) => imageRoutes(app, images, versions), start: () => Promise.resolve(void versions.refresh()) },
+    {
+      name: 'images',
+      routes: (app) => imageRoutes(app, images, versions),
+      start: async () => void setTimeout(() => void versions.refresh(), firstVersionsMs).unref(),
+    },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },

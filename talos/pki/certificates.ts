@@ -2,10 +2,9 @@
  * X.509 as Talos makes it: authorities, and certificates signed by them.
  * Every certificate made here passes `openssl verify -x509_strict`.
  */
-import 'reflect-metadata'
 import { randomBytes, type webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
-import * as x509 from '@peculiar/x509'
+import type * as X509 from '@peculiar/x509'
 import { generateKey, type KeyKind, type KeyPair, signingKeys } from './keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
 
@@ -18,6 +17,12 @@ export interface Subject {
 export interface AlternativeNames {
   dns?: readonly string[] | undefined
   addresses?: readonly string[] | undefined
+}
+
+/** Loaded at the first use: many processes never make a certificate, and the library with its parts takes longer to load than a connection to make. */
+async function library(): Promise<typeof X509> {
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
 }
 
 const hourMs = 3_600_000
@@ -37,6 +42,7 @@ export async function createAuthority(options: {
   lifetimeMs?: number
   key?: string | undefined
 }): Promise<KeyPair> {
+  const x509 = await library()
   const key = options.key ?? (await generateKey(options.kind))
   const { privateKey, publicKey, algorithm } = signingKeys(key)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -75,8 +81,10 @@ export async function issueCertificate(authority: KeyPair, options: Issue & { ki
 }
 
 async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {
+  const x509 = await library()
   const issuer = new x509.X509Certificate(authority.crt)
   const signer = signingKeys(authority.key)
+  const names = alternativeNames(options.names)
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: nameOf(options.subject),
@@ -92,7 +100,7 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
         : new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth))),
       await authorityKeyId(issuer),
-      ...alternativeNames(options.names),
+      ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
     ],
   })
   return pemOf(certificate)
@@ -103,7 +111,8 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
  * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. If the authority's certificate has none,
  * a new identifier is computed.
  */
-export async function authorityKeyId(issuer: x509.X509Certificate): Promise<x509.Extension> {
+export async function authorityKeyId(issuer: X509.X509Certificate): Promise<X509.Extension> {
+  const x509 = await library()
   const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
   return own === null ? x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new x509.AuthorityKeyIdentifierExtension(own.keyId)
 }
@@ -115,18 +124,18 @@ export function serialNumber(): string {
   return bytes.toString('hex')
 }
 
-export function nameOf(subject: Subject): x509.JsonName {
+export function nameOf(subject: Subject): X509.JsonName {
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), ...(subject.commonName === undefined ? [] : [{ CN: [subject.commonName] }])]
 }
 
-function alternativeNames(names: AlternativeNames | undefined): x509.Extension[] {
-  const dns = (names?.dns ?? []).map((value): x509.JsonGeneralName => ({ type: 'dns', value }))
-  const addresses = (names?.addresses ?? []).filter((a) => isIP(a) !== 0).map((value): x509.JsonGeneralName => ({ type: 'ip', value }))
-  return dns.length + addresses.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension([...dns, ...addresses])]
+function alternativeNames(names: AlternativeNames | undefined): X509.JsonGeneralName[] {
+  const dns = (names?.dns ?? []).map((value): X509.JsonGeneralName => ({ type: 'dns', value }))
+  const addresses = (names?.addresses ?? []).filter((a) => isIP(a) !== 0).map((value): X509.JsonGeneralName => ({ type: 'ip', value }))
+  return [...dns, ...addresses]
 }
 
 /** PEM with a trailing line break, as Go and OpenSSL write it. */
-function pemOf(certificate: x509.X509Certificate): string {
+function pemOf(certificate: X509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../api-client.ts'
-import { freePort, run, type Running } from '../processes.ts'
+import { freePort, nodeFlags, run, type Running } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 import { launch } from './console.ts'
 
@@ -30,7 +30,6 @@ export interface Options {
 }
 
 const throttle = 4
-const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100']
 export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
 
 /** Starts the program of a checkout. */

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more meaningful than a number, prints the ratio.
- * `npm run bench -- api console start browser` runs the named parts only.
- * Options of `api` and `browser`: `--servers 1000,10000`; `--data DIR`, where the databases are kept for the next run.
+ * `npm run bench -- api console start browser machines` runs the named parts only.
+ * Options of `api`, `browser` and `machines`: `--servers 1000,10000`; of the first two: `--data DIR`, where the databases are kept for the next run.
  * Options of `browser`: `--against DIR`, a second built checkout that is measured in turns with this one; `--rounds 3`.
  */
 import { spawnSync } from 'node:child_process'
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { apiBudgets } from './api.ts'
 import { browserBudgets, callerOf, serve } from './browser.ts'
 import { launch, pageBudgets, pageCosts } from './console.ts'
+import { machineBudgets } from './machines.ts'
 import { freePort, run, scratch } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 
@@ -23,7 +24,7 @@ const { values: options, positionals: parts } = parseArgs({
     data: { type: 'string' },
   },
 })
-const known = ['api', 'console', 'start', 'browser'] as const
+const known = ['api', 'console', 'start', 'browser', 'machines'] as const
 const unknown = parts.filter((part) => !known.some((k) => k === part))
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(', ')}: the parts are ${known.join(', ')}`)
@@ -65,6 +66,8 @@ if (wanted('console')) {
 }
 
 if (wanted('browser')) await browserBudgets({ admin, rounds: Number(options.rounds), fleets, against: options.against, data: data.path, say })
+
+if (wanted('machines')) await machineBudgets({ admin, fleets, say })
 
 if (wanted('start')) {
   const copy = join(data.path, 'clone')

@@ -11,17 +11,18 @@ import { FolderInUse } from '../db/embedded/lock.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { failpoint } from '../engine/failpoint.ts'
-import { engineQueue } from '../engine/queue.ts'
-import { listen } from '../http/listen.ts'
 import { type Log, logger } from '../log.ts'
-import { buildDomains, buildWeb, type Domains } from '../parts.ts'
-import { buildPlatform, type Platform } from '../platform.ts'
+import type { Domains } from '../parts.ts'
+import type { Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
+import { returnIdleMemory } from './idle-memory.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
+/** Time within which the process of the database is launched: whether a server runs already is asked before that. */
+const launchMs = 10
 
 /** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
 function processName(dataFolder: string): string {
@@ -72,9 +73,33 @@ function addressOf(config: Config, app: FastifyInstance): string {
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** The modules of everything that needs the database. */
+async function imported() {
+  // The database's process is launched before the imports occupy this one.
+  await new Promise((resolve) => setTimeout(resolve, launchMs))
+  const [queue, http, parts, platform] = await Promise.all([
+    import('../engine/queue.ts'),
+    import('../http/listen.ts'),
+    import('../parts.ts'),
+    import('../platform.ts'),
+  ])
+  return { ...queue, ...http, ...parts, ...platform }
+}
+
+/** Loads the program without starting it. */
+export async function compile({ out }: Surroundings): Promise<number> {
+  await imported()
+  out('Compiled\n')
+  return exitCodes.ok
+}
+
 async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stopAsked: () => boolean): Promise<void> {
   const { machine, home, version } = around
-  const opened = await openDatabase({ config, machine, log, stopAsked })
+  const opening = openDatabase({ config, machine, log, stopAsked })
+  // The database starts in a process of its own. Meanwhile this one loads the rest of the program, which takes as long.
+  const loading = imported()
+  loading.catch(() => undefined)
+  const opened = await opening
   steps.push('database', () => opened.close())
   if (stopAsked()) return
   const keys = await keysFor(opened.database.pool, config.keyFile)
@@ -82,6 +107,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
   await checkFingerprint(opened.database.db, keys, config.keyFile)
   opened.embedded?.supervise()
+  const { engineQueue, listen, buildDomains, buildWeb, buildPlatform } = await loading
 
   const platform = buildPlatform({
     config,
@@ -129,6 +155,10 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
+  let requestedAt = 0
+  app?.server.on('request', () => (requestedAt = performance.now()))
+  const keepMemory = returnIdleMemory(around.memory, () => requestedAt)
+  steps.push('memory', async () => keepMemory())
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
     log.warn('dial.nowhere', {
       setting: 'STEELYARD_DIAL_NETWORKS',

@@ -1,0 +1,27 @@
+/**
+ * Returns memory to the system while nobody uses the program. V8 collects the old generation only as the heap grows and keeps the pages of a burst, such as
+ * the registration of a thousand servers or the contacts after a start. A collection stops the program for about a tenth of a second, so it waits until no
+ * request has come for a while.
+ */
+export interface IdleMemory {
+  /** Collects garbage; undefined if Node runs without `--expose-gc`. */
+  readonly collect: (() => void) | undefined
+  readonly residentBytes: () => number
+}
+
+const checkMs = 30_000
+const quietMs = 2_000
+/** Memory has to grow by this factor since the last collection before the next one. */
+const growth = 1.15
+
+/** @param lastRequestAt monotonic time in ms. Returns a function that ends the checks. */
+export function returnIdleMemory({ collect, residentBytes }: IdleMemory, lastRequestAt: () => number): () => void {
+  if (!collect) return () => undefined
+  let collected = 0
+  const timer = setInterval(() => {
+    if (performance.now() - lastRequestAt() < quietMs || residentBytes() < collected * growth) return
+    collect()
+    collected = residentBytes()
+  }, checkMs)
+  return () => clearInterval(timer)
+}
