@@ -163,7 +163,9 @@ function begin<I extends DescMessage, O extends DescMessage>(
     else over(status)
   })
   stream.on('error', over)
-  stream.on('close', () => over(isAnswered ? prematureClose() : unanswered()))
+  stream.on('close', () => {
+    if (!isOver) over(isAnswered ? prematureClose() : unanswered())
+  })
   for (const signal of signals) {
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel)

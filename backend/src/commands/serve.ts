@@ -77,13 +77,11 @@ function addressOf(config: Config, app: FastifyInstance): string {
 async function imported() {
   // The database's process is launched before the imports occupy this one.
   await new Promise((resolve) => setTimeout(resolve, launchMs))
-  const [queue, http, parts, platform] = await Promise.all([
-    import('../engine/queue.ts'),
-    import('../http/listen.ts'),
-    import('../parts.ts'),
-    import('../platform.ts'),
-  ])
-  return { ...queue, ...http, ...parts, ...platform }
+  const { engineQueue } = await import('../engine/queue.ts')
+  const { listen } = await import('../http/listen.ts')
+  const { buildDomains, buildWeb } = await import('../parts.ts')
+  const { buildPlatform } = await import('../platform.ts')
+  return { engineQueue, listen, buildDomains, buildWeb, buildPlatform }
 }
 
 /** Loads the program without starting it. */
