@@ -2,6 +2,8 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 import { flushSync } from 'react-dom'
 import { towards, visibleRows, type Window } from './virtual.ts'
 
+/** In px, until rows are measured. */
+const assumedRowHeight = 36
 /** Lists up to this length render completely. */
 const wholeUpTo = 200
 /** Time in ms in which one frame may render rows while the list scrolls. The rest follow in the next frames, so that scrolling stays smooth on a slow computer. */
@@ -16,14 +18,19 @@ interface WindowParts {
 /** The visible rows of a table body, whichever element scrolls. */
 export function useWindow({ body, count, openRows }: WindowParts) {
   const whole = count <= wholeUpTo
-  const rowHeight = useRef(36)
+  const rowHeight = useRef(assumedRowHeight)
   const heights = useRef(new Map<number, number>())
   const all = { from: 0, to: count, before: 0, after: 0 }
-  const [drawn, setDrawn] = useState<Window>(() => {
-    const to = Math.min(count, Math.ceil(innerHeight / rowHeight.current))
-    return { ...all, to, after: (count - to) * rowHeight.current }
-  })
+  const [drawn, setDrawn] = useState<Window>({ ...all, to: 0 })
+  if (count > 0 && (drawn.to === 0 || drawn.from >= count)) {
+    // The rows have come, or most of them have gone: as many as the screen can hold, until they are measured.
+    const to = Math.min(count, Math.ceil(innerHeight / assumedRowHeight))
+    setDrawn({ ...all, to, after: (count - to) * assumedRowHeight })
+  }
   const latest = useRef(drawn)
+  useLayoutEffect(() => {
+    latest.current = drawn
+  }, [drawn])
   const frame = useRef(0)
   const msPerRow = useRef(0.5)
   const opened = openRows.join(',')
@@ -32,7 +39,8 @@ export function useWindow({ body, count, openRows }: WindowParts) {
   const update = useCallback(
     (most = count) => {
       const element = body.current
-      if (element === null || whole) return undefined
+      // A hidden page has no size.
+      if (element === null || whole || element.offsetHeight === 0) return undefined
       const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
       const top = element.getBoundingClientRect().top
       const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
@@ -71,11 +79,15 @@ export function useWindow({ body, count, openRows }: WindowParts) {
     }
     document.addEventListener('scroll', onFrame, { capture: true, passive: true, signal })
     window.addEventListener('resize', measureRows, { signal })
+    // Also when a page that was made hidden is shown.
+    const resized = new ResizeObserver(measureRows)
+    if (body.current) resized.observe(body.current)
     return () => {
       cancelAnimationFrame(frame.current)
+      resized.disconnect()
       ended.abort()
     }
-  }, [update, measureRows, whole])
+  }, [body, update, measureRows, whole])
 
   /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback(
