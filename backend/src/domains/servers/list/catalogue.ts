@@ -60,6 +60,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
 
   /** The first page, if it is being read. */
   let first: Promise<Buffer> | undefined
+  let hasReadFirst = false
   const loadAll = async (): Promise<void> => {
     const contacts = await store.contactsOf(db)
     for (let last = lowestId; ;) {
@@ -143,7 +144,9 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   return {
     /** The page as JSON text. */
     async page(query: Query): Promise<Buffer> {
-      if (seen === undefined && !first && isFirst(query)) {
+      // Once only: repeated, it would hold up the reading.
+      if (seen === undefined && !hasReadFirst && isFirst(query)) {
+        hasReadFirst = true
         first = firstPage(query).finally(() => {
           first = undefined
           void refresh().catch(() => undefined)
