@@ -13,7 +13,10 @@ export interface ListColumn<Item> {
   readonly label: string
   /** Explanation of the label. */
   readonly help?: string
-  /** How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory, disk: bytes, in binary or decimal units. time: ISO 8601. */
+  /**
+   * How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory: bytes, in binary units.
+   * disk: bytes, in decimal units. time: ISO 8601.
+   */
   readonly kind?: 'text' | 'word' | 'mono' | 'number' | 'memory' | 'disk' | 'time'
   /** Whether the column's key is a sort key. */
   readonly sort?: true

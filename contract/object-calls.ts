@@ -12,8 +12,8 @@ interface Written<B extends Schema> {
 }
 
 /**
- * The usual calls about one kind of object. Name, route and scope follow from the kind and the path: `subnetGet` is `GET /v1/subnets/{id}` with the scope `read`;
- * `subnetCreate`, `subnetUpdate` and `subnetRemove` need `write`.
+ * The usual calls about one kind of object. Name, route and scope follow from the kind and the path. For example, `subnetGet` is `GET /v1/subnets/{id}`
+ * with the scope `read`; `subnetCreate`, `subnetUpdate` and `subnetRemove` need `write`.
  * @param object schema of the object in responses
  */
 export function callsOf<S extends Schema>(kind: string, path: `/v1/${string}`, { read, write }: Record<'read' | 'write', Operation['scope']>, object: S) {

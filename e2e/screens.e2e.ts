@@ -1,4 +1,4 @@
-/** Every screen at four widths, dark and light: no finding of axe, nothing wider than the screen, no error of the page, nothing that the content policy blocks. */
+/** Every screen at four widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content. */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'

@@ -1,6 +1,6 @@
 /**
- * The address map: the state of each address of a subnet, as runs of neighbours with equal state. The API returns it, the console draws it, and a form previews it
- * for a new subnet. A map may hold a run for each of 65,536 addresses, so the work per address is kept minimal.
+ * The address map: the state of each address of a subnet, as runs of neighbours with equal state. The API returns the map, the console draws it, and a
+ * form previews it for a new subnet. A map may have a run for each of 65,536 addresses, so the work per address is kept minimal.
  */
 import { type Cidr, lastOf, parseAddress, parseCidr } from './addresses.ts'
 import { mergeRanges, type Range, rangeOfAddress, withoutRanges } from './address-ranges.ts'

@@ -115,7 +115,7 @@ export function readExclusions(lines: readonly string[], cidr: Cidr | null): Exc
 
 const shortened = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 80)}…`)
 
-/** Addresses for hosts: all except the first and last of IPv4 up to /30, all except the first of IPv6 up to /126 (RFC 4291 §2.6.1), both of a /31 (RFC 3021). */
+/** Addresses for hosts. IPv4 up to /30: all but the first and last; /31: both (RFC 3021). IPv6 up to /126: all but the first (RFC 4291 §2.6.1). */
 export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
   const whole = rangeOfCidr(cidr)
   if (firstAndLast) return whole

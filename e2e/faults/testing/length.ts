@@ -1,2 +1,2 @@
-/** Whether the fault tests run in full, as `npm run faults` does: kills before and after every effect, and at more random times. `npm test` runs fewer to save time. */
+/** Whether the fault tests run in full: kills before and after every effect, and at more random times. `npm run faults` sets this; `npm test` doesn't. */
 export const isAtLength = process.env['FAULTS'] === 'at-length'

@@ -41,8 +41,8 @@ export function useTip() {
 }
 
 /**
- * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
- * `delay` in ms: 0 for help icons. Without a text, renders only the child.
+ * Shows a sentence on hover and keyboard focus, and hides the sentence with Escape (WCAG 2.2, 1.4.13). The child must pass the received handlers and
+ * `aria-describedby` to its element. `delay` in ms: 0 for help icons. Without a text, renders only the child.
  */
 export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
   const tip = useTip()

@@ -6,7 +6,7 @@ import { towards, visibleRows, type Window } from './virtual.ts'
 const assumedRowHeight = 36
 /** Lists up to this length render completely. */
 const wholeUpTo = 200
-/** Time in ms in which one frame may render rows while the list scrolls. The rest follow in the next frames, so that scrolling stays smooth on a slow computer. */
+/** Time, in ms, that one frame may spend on rendering rows while the list scrolls. Other rows follow in the next frames, so that scrolling stays smooth. */
 const frameBudgetMs = 4
 
 interface WindowParts {
