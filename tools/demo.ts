@@ -1,6 +1,6 @@
 /**
- * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child processes. Then, like the first user,
- * through the API alone, creates the datacenters of the simulated servers, adds the servers by address, and confirms their hardware.
+ * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child processes. Then acts as the first user,
+ * only through the API: creates the datacenters of the simulated servers, adds the servers by address, and confirms their hardware.
  * The program itself doesn't know that this is a demo. Ctrl-C stops both processes; the servers' disks and the database are kept.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -23,7 +23,7 @@ export type Exit = keyof typeof exitCodes
 export const Refusal = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
 type Refusal = z.infer<typeof Refusal>
 
-/** Ends the command with a sentence and an exit code. */
+/** An error that ends the command with a message and an exit code. */
 export class CliError extends Error {
   readonly exit: Exit
   /** Advice for the user, on a separate line. */

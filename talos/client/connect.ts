@@ -228,7 +228,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   session.once('remoteSettings', () => (greeted = true))
   session.on('goaway', () => {
     const closing = new TalosError('unavailable', 'the server is closing the connection')
-    // Some servers send a greeting before they verify the certificate, so only a connection without any response counts as refused.
+    // Some servers send their HTTP/2 settings before they verify our certificate, so these don't count as a response.
     fail(isServed ? closing : (refusal(closing) ?? closing))
   })
   return {

@@ -4,7 +4,7 @@ import { maxItems } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { messageText, text } from './text.ts'
 
-/** Talos's stages of a machine, in its own words. */
+/** The stages of a machine, as Talos names them. */
 export type Stage = 'unknown' | 'booting' | 'installing' | 'maintenance' | 'running' | 'rebooting' | 'shutting_down' | 'resetting' | 'upgrading'
 
 export type UnmetCondition = { name: string; reason: string }

@@ -91,7 +91,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   }
 }
 
-/** Start of the newest sequence in the log (`install sequence: 9 phase(s)`). Earlier lines, such as those in maintenance, are irrelevant. */
+/** Index of the line with which the newest sequence begins (`install sequence: 9 phase(s)`). Earlier lines, such as those in maintenance, are irrelevant. */
 const sequenceBegin = (lines: readonly Line[]): number =>
   Math.max(
     0,

@@ -56,7 +56,7 @@ const secretPaths = [
 type Read = ReturnType<typeof readOne>
 export type Compared = ReturnType<typeof compareConfigs>
 
-/** Talos accepts anchors and aliases; our own texts never have any. */
+/** The documents of a configuration. Accepts anchors and aliases, as Talos does, although Steelyard's own configurations have none. */
 function rootsOf(text: string): MapNode[] {
   try {
     return readDocuments(text, 'compared')

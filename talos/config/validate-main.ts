@@ -1,6 +1,6 @@
 /**
- * Rules for the main document beyond its types (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the one rule that only a running
- * Talos applies but that needs no machine to check: the Kubernetes versions.
+ * Rules for the main document beyond its types (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the rule for Kubernetes versions,
+ * which Talos itself checks only on a running machine.
  */
 import { kubernetesProblem } from '../versions.ts'
 import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf, sizeBytes } from './formats.ts'

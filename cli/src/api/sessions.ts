@@ -45,7 +45,7 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
       throw new CliError('failure', `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`)
     })
     if (text === null) return none
-    // Restricts the file again, because a copied or edited file may be readable by others.
+    // Restricts the file again, because a copied or edited file may be readable by other users.
     if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
     try {
       return z.parse(Stored, JSON.parse(text))

@@ -52,7 +52,7 @@ function perServer(option: string, pairs: readonly string[], servers: readonly s
   return values
 }
 
-/** A patch from a file, named after it: `./edge-net.yaml` → edge-net. */
+/** Reads a patch from a file. The file's name gives the patch's name: `./edge-net.yaml` → edge-net. */
 async function patchIn(file: string): Promise<NewPatch> {
   const name = basename(file).replace(/\.ya?ml$/, '')
   const body = await readText(file)

@@ -15,7 +15,7 @@ const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'runn
 /** An operation's title and status: "Create cluster web: cancelling". */
 const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.status)}`)}\n`
 
-/** Open operations, one per line. */
+/** The message after operations were resumed: the title and status of each, one per line. */
 export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
   operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
 

@@ -45,7 +45,7 @@ interface Stored {
 const CALLS = 'bootstrap-calls.json'
 const PORTS = { peer: 2380, client: 2379 }
 
-/** An etcd cluster and its data. It outlives its members, so its state has its own file. */
+/** An etcd cluster and its data. A cluster outlives its members, so the cluster's state has a separate file. */
 export class EtcdCluster {
   readonly state: Stored
   readonly #path: string

@@ -57,7 +57,7 @@ const answer = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
-  // grpc-go doesn't compress a response unless the client requests it.
+  // No compression, as in grpc-go: the client would have to request compression.
   acceptCompression: [],
   readMaxBytes: MAX_MESSAGE_BYTES,
   writeMaxBytes: MAX_MESSAGE_BYTES,

@@ -22,7 +22,7 @@ const octets = (bytes: Uint8Array): Buffer => der(0x04, bytes)
 const yes = der(0x01, Buffer.from([0xff]))
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
 
-/** UTCTime until 2049 (RFC 5280). */
+/** A time in a certificate: UTCTime until 2049, GeneralizedTime from 2050 on (RFC 5280). */
 const time = (ms: number): Buffer => {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '')
   return text < '2050' ? der(0x17, Buffer.from(text.slice(2))) : der(0x18, Buffer.from(text))
