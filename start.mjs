@@ -91,7 +91,7 @@ if (stampOf('installed') !== lock) {
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
 // A small young generation, and a limit of the old one, because Node lets a heap grow the more before a collection the larger its limit is. The limit
-// is several times what 10,000 servers need (docs/decisions/010-memory.md).
+// is several times what 10,000 servers need (docs/decisions/011-memory.md).
 const nodeFlags = JSON.parse(readFileSync('package.json', 'utf8')).config.nodeFlags
 if (!existsSync(node)) {
   say(`No Node.js 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)

@@ -1,5 +1,6 @@
 /** Defines which certificates are compared with Talos's, makes ours, and reads the fields that are compared. */
 import { createHash, X509Certificate as NodeCertificate } from 'node:crypto'
+import 'reflect-metadata'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
