@@ -55,7 +55,9 @@ export const NewJoinToken = z.strictObject({
     168,
   ),
   max_uses: z._default(
-    z.nullable(z.int('Uses must be a whole number').check(z.gte(1, 'Uses must be at least 1'), z.lte(100_000, `Uses must be at most ${count(100_000)}`))),
+    z.nullable(
+      z.int('The number of uses must be a whole number').check(z.gte(1, 'Uses must be at least 1'), z.lte(100_000, `Uses must be at most ${count(100_000)}`)),
+    ),
     null,
   ),
 })

@@ -33,7 +33,7 @@ function nodesOf(root: unknown): Node[] {
   return nodes
 }
 
-/** Replaces a part of a pattern that is only known at run time. */
+/** Placeholder for those parts of a pattern that are only known at run time. */
 const standIn = 'xyz'
 
 /** The text of a string or a template; undefined for anything that is only known at run time. */

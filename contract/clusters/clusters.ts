@@ -215,7 +215,7 @@ export const clusterServerReplace = operation({
   answer: begun,
   errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
-/** Talos keeps its log in memory, so only this call returns the lines from before a restart. */
+/** Talos loses its log at a restart. Steelyard keeps the last lines of a failed server, and only this call returns them. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
   summary:

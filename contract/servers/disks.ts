@@ -26,7 +26,7 @@ export const Disk = z.object({
 })
 export type Disk = z.infer<typeof Disk>
 
-/** The fields that the rules use. */
+/** The fields that the rules for choosing a disk use. All but `id` may be missing. */
 export type DiskFacts = Pick<Disk, 'id'> & { readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null }
 
 export const emptyContent = 'empty'

@@ -200,7 +200,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       await ask(machine.etcdLeaveCluster, {}, work(options))
     },
 
-    /** Removes another member, which no longer runs. `id` is the member's id in the result of `etcdMembers`. */
+    /** Removes from etcd a member whose machine no longer runs. `id` is the member's id in the result of `etcdMembers`. */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdRemoveMemberByID, { memberId: BigInt(id) }, work(options))
     },

@@ -2,7 +2,7 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { Columns } from './columns.ts'
 
-/** Read parsed, written as JSON text. */
+/** Values are parsed when read, and written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
 type DefaultJson<T> = ColumnType<T, string | undefined, string>
 type OptionalJson<T> = ColumnType<T | null, string | null | undefined, string | null>

@@ -244,7 +244,7 @@ describe('cluster create', () => {
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
   })
 
-  test('cluster replace asks for the name of a disk that is not empty', async () => {
+  test('if a disk is not empty, `cluster replace` asks the user to type its name', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))

@@ -20,7 +20,7 @@ test('a call that the server refused is not retried', async () => {
   expect(attempt).toHaveBeenCalledTimes(1)
 })
 
-test('calls are retried until the server decides, and the wait is shown', async () => {
+test('calls are retried until the server accepts or refuses them, and the user sees that the console is waiting', async () => {
   const attempt = vi
     .fn<() => Promise<string>>(() => Promise.resolve('in'))
     .mockRejectedValueOnce(away)

@@ -161,7 +161,7 @@ describe('validation', () => {
     expect(judged(text).join('\n')).toContain(reason)
   })
 
-  test('the errors of the main document are combined into one error, and each other document lists its errors one per line', () => {
+  test('the errors of the main document are combined into one error; those of every further document are listed one per line', () => {
     const text = document('kind: HostnameConfig\nhostname: a\nauto: stable\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: x\n')
     const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
     const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })

@@ -76,9 +76,9 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
 }
 
 /**
- * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in upper or lower case; a query with variables is rewritten with sorted
- * keys, a query that has none is unchanged (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value:
- * Talos waits for them.
+ * Fills in the variables of a `talos.config` URL as Talos does (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). Only the query is
+ * read, and the names of variables may be in upper or lower case. If the query has variables, its keys are sorted; otherwise it is unchanged.
+ * `missing`: the variables that have no value yet; Talos waits for them.
  */
 export const populate = (source: string, variables: Machine['announced']): { url: string; missing: string[] } => {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []

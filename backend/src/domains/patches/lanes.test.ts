@@ -21,7 +21,7 @@ test('a user can fill only their own share of the queue; all users together can 
     expect.objectContaining({ code: 'throttled', retryAfterSeconds: 1, message: expect.stringContaining('your patches') }),
   )
   line.push('b', 5)
-  expect(() => line.push('c', 6)).toThrow(expect.objectContaining({ code: 'throttled', message: expect.stringContaining('Too many patches wait') }))
+  expect(() => line.push('c', 6)).toThrow(expect.objectContaining({ code: 'throttled', message: expect.stringContaining('Too many patches are waiting') }))
   for (let i = 0; i < 10; i++) line.push(null, i)
   expect(line.next()).toBe(1)
   line.push('c', 6)

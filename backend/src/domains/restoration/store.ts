@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 
-/** The last restore; undefined if no object is held any more. */
+/** The last restore; undefined after all objects that it put on hold were resumed. */
 export const restored = (on: Db | Tx) =>
   on
     .selectFrom('restoration')

@@ -33,7 +33,7 @@ export interface TurnLimits {
   readonly longestWaitMs: number
 }
 
-/** Requests of a source are counted for at least this time and at most twice this time. */
+/** Length of a counting window. The current and the previous window count, so a request counts for one to two windows. */
 const rememberedMs = 5 * 60_000
 const mostRemembered = 10_000
 /** Added to the ranks of unknown devices; more than the number of requests that a source can make in the remembered time. */
@@ -41,7 +41,7 @@ const afterKnown = 1_000_000_000
 
 interface Waiting {
   readonly source: string
-  /** A lower rank goes first. The rank is fixed on arrival, so a source that gave up and retries comes after new sources. */
+  /** A lower rank goes first. Each request gets its rank on arrival, from the number of requests that its source has made recently. */
   readonly rank: number
   readonly go: () => void
   readonly refuse: () => void

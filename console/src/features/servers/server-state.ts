@@ -78,7 +78,7 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   reachable: 'Answers in maintenance mode',
   identity: 'Hardware confirmed',
   talos_version: 'Runs a supported Talos version',
-  installed_version: 'Nothing else is installed on its disks',
+  installed_version: 'No other Talos version is installed on its disks',
   disks: 'Has a disk to install on',
   memory: 'Has enough memory',
   link: 'An interface has a link',

@@ -73,13 +73,13 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   const menu = useMemo<Action[]>(
     () => [
       {
-        label: chosen.length > 0 ? `Show cluster keys of ${chosen.length} selected` : 'Show cluster keys of the selected',
+        label: chosen.length > 0 ? `Show the keys of ${chosen.length} selected` : 'Show the keys of selected clusters',
         icon: 'key',
         can: chosen.length > 0 ? undefined : no('Select clusters first'),
         run: () => showKeys(chosen),
       },
       {
-        label: 'Show cluster keys of all new',
+        label: 'Show the keys of all new clusters',
         icon: 'key',
         hint: `${fresh.length}`,
         can: canShowNewKeys(items),

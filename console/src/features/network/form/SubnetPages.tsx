@@ -19,7 +19,7 @@ export function AddSubnet({ datacenter }: { datacenter: string | undefined }) {
       <Empty
         boxed
         title="No datacenters yet"
-        text="A subnet is routed to the servers of a datacenter: add that first."
+        text="Add a datacenter first. A subnet is routed to the servers of a datacenter."
         actions={allowed(datacenterCreate).ok && <ActionButton label="Datacenters" kind="primary" to={paths.datacenters()} />}
       />
     )
