@@ -16,11 +16,12 @@ interface Asked {
   at: DOMRect
 }
 
-/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on; closes when the list scrolls. */
+/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on; moves along when the list scrolls. */
 export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
   const [asked, setAsked] = useState<Asked>()
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLElement>(null)
+  const anchor = useRef<HTMLSpanElement>(null)
   useImperativeHandle(ref, () => ({
     toggle(at, items) {
       setOpen(!open || button.current !== at)
@@ -32,7 +33,11 @@ export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
     if (!open || asked === undefined) return undefined
     asked.button.setAttribute('aria-expanded', 'true')
     const ended = new AbortController()
-    const onScroll = (event: Event) => (event.target as Node).contains(asked.button) && setOpen(false)
+    const onScroll = () => {
+      const { left, top } = asked.button.getBoundingClientRect()
+      if (asked.button.isConnected) Object.assign(anchor.current!.style, { left: `${left}px`, top: `${top}px` })
+      else setOpen(false)
+    }
     document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal: ended.signal })
     return () => {
       asked.button.setAttribute('aria-expanded', 'false')
@@ -42,7 +47,7 @@ export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
   if (asked === undefined) return null
   const { left, top, width, height } = asked.at
   return (
-    <span style={{ position: 'fixed', left, top, width, height, pointerEvents: 'none' }}>
+    <span ref={anchor} style={{ position: 'fixed', left, top, width, height, pointerEvents: 'none' }}>
       <View
         open={open}
         label={asked.button.ariaLabel ?? ''}
