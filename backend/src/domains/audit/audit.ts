@@ -22,7 +22,7 @@ export type ChainVerdict =
       /** Number of older entries, whose hashes were computed without a key. */
       readonly unkeyed: number
     }
-  /** `seq`: number of the first wrong entry. `reason`: the rest of a sentence that begins with "Entry 4". */
+  /** `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry" and this number. */
   | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 const readBatch = 2_000
@@ -61,7 +61,7 @@ export const audit = ({ db, vault }: { db: Db; vault: Vault }) => ({
       return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name }
     }),
 
-  /** Verifies the whole chain in one database snapshot. `noted`: a head recorded outside of the database, which the chain must contain. */
+  /** Verifies the whole chain in one database snapshot. `noted`: number and hash of an entry, recorded elsewhere; the chain must contain this entry. */
   verify: (noted?: ChainHead): Promise<ChainVerdict> =>
     db
       .transaction()

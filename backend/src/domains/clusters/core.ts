@@ -68,7 +68,7 @@ export function forPools(parts: CoreParts) {
     find,
     /** Locks the cluster's row until the transaction ends. */
     lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
-    /** Bumps the cluster's version after a change of its subnets and emits the event. Returns the version. */
+    /** Increments the cluster's version after a change of its subnets and emits `cluster.updated`. Returns the new version. */
     touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
     /** The cluster's Kubernetes API, with credentials from the cluster's own authority. */
     async api(id: string): Promise<Kubernetes> {

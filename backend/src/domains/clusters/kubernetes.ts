@@ -16,7 +16,7 @@ const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 /** Kubernetes group of users with `secrets:read` who aren't admins. Only the group's binding grants them access. */
 export const operatorGroup = 'steelyard:operators'
 
-/** The Secret with the cluster's key. Software in the cluster signs with this key for the cluster's offer (`create/chain-key.ts`). */
+/** The Secret with the cluster's key, with which software in the cluster signs for the offer that sells the cluster (`create/chain-key.ts`). */
 export const clusterKeySecret = (key: { address: string; privateKeyHex: string }) => ({
   path: '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key',
   object: {
@@ -28,7 +28,7 @@ export const clusterKeySecret = (key: { address: string; privateKeyHex: string }
   },
 })
 
-/** The binding that gives operators access. Deleting it revokes access before their certificates expire; for `system:masters` nothing can. */
+/** The binding that gives operators access. Deleting it revokes access before the certificates expire. Access of `system:masters` can't be revoked. */
 export const operatorBinding = () => ({
   path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/steelyard-operators',
   object: {

@@ -134,7 +134,7 @@ export function outside(parts: CoreParts) {
         .map((m) => ({ node_id: m.node_id, controlPlane: m.role === 'control_plane' }))
     },
 
-    /** Records why the cluster's machines refuse Steelyard; null if they don't. */
+    /** Records why the cluster's machines refuse Steelyard. `why` is null if the machines don't refuse it. */
     async noteLockedOut(clusterId: string, why: store.ClusterRow['locked_out']): Promise<void> {
       const read = await store.row(db, clusterId)
       if (!read || read.deleted_at !== null || read.locked_out === why) return

@@ -1,7 +1,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedCluster } from './store.ts'
 
-/** How long Steelyard looks for the offer of a new cluster, in ms. */
+/** An offer sells a cluster. If a cluster that is ready has no offer after this time, in ms, `offer_detection` is `not_found` instead of `looking`. */
 const offerSearchMs = 10 * 60_000
 
 const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>

@@ -87,8 +87,8 @@ export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
   tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
 
 /**
- * Called first in every transaction of a reconciler: the reconcilers of a cluster and of its servers wake each other, and would otherwise dead-lock
- * on each other's wake-ups.
+ * Locks the cluster's row. Called first in every transaction of a reconciler: the reconcilers of a cluster and of its servers wake each other, and
+ * without this lock they could dead-lock on the rows of `wake_up`.
  */
 export const hold = (tx: Tx, id: string) =>
   tx.selectFrom('cluster').select(['wanted', 'forced', 'operation_id', 'deleted_at']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()

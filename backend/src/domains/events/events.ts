@@ -151,7 +151,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       }
     },
 
-    /** Number of the newest event that this process has sent to its readers; undefined before the start. A page that knows it resumes there. */
+    /** Number of the newest event that this process has sent to its readers; undefined before the start. A page that gets this number resumes after it. */
     last: (): number | undefined => (ready ? last : undefined),
 
     async start(): Promise<void> {

@@ -42,7 +42,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
   }
 
   const publishBatch = async (tx: Tx): Promise<number> => {
-    // The lock is held until the transaction ends. A process that doesn't get it leaves the work to the process that has it.
+    // The lock is held until the transaction ends. A process that doesn't get the lock leaves the work to the process that holds it.
     if (!(await tryLock(tx, 'steelyard publisher'))) return 0
     const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
     if (waiting.length === 0) return 0

@@ -76,7 +76,7 @@ function extensionOf({ name, ref, author, description }: z.output<typeof Extensi
 /** The last call that got no answer; undefined after a call that was answered. */
 type Silence = () => { readonly reason: string; readonly at: number } | undefined
 
-/** A cached list; concurrent callers share one fetch. While the factory doesn't answer, lists that were fetched earlier count as outdated. */
+/** A cached list; concurrent callers share one fetch. While the factory doesn't answer, all cached lists count as outdated. */
 function kept<T>(
   { clock, log }: FactoryParts,
   silence: Silence,
@@ -164,8 +164,8 @@ export function factory(parts: FactoryParts) {
     /** Extensions for `v1.13.9`, by name. @throws FactoryError as `versions`, and `refused` if the factory doesn't have this version */
     extensions,
     /**
-     * Registers a schematic. Returns the factory's id of it, a lower-case hexadecimal SHA-256, which callers check with `knownAs`.
-     * `text` is the schematic as serialised by the factory; null if the factory doesn't return it.
+     * Registers a schematic. Returns its `id` at the factory (a lower-case hexadecimal SHA-256, which callers check with `knownAs`) and its `text` as
+     * serialised by the factory (null if the factory doesn't return the text).
      * @throws FactoryError
      */
     async register(schematic: string) {

@@ -83,7 +83,7 @@ test('every download link is served by the factory, with and without secure boot
       ])
       expect(answer!.url).toBe(`${base}/${name}.raw.xz`)
       for (const { url } of answer!.links) expect({ url, status: (await fetch(url)).status }).toEqual({ url, status: 200 })
-      // Our script equals the factory's, and contains the shown command line.
+      // Steelyard's script equals the factory's script, and contains the kernel command line of the response.
       expect(answer!.pxe_script).toBe(await (await fetch(answer!.links[1]!.url)).text())
       expect(answer!.pxe_script).toContain(answer!.kernel_command_line)
       expect(answer!.kernel_command_line).toBe(await (await fetch(`${base}/cmdline-${name}`)).text())
@@ -248,7 +248,7 @@ test("a join token that has ended can't be used for a new image, and earlier ima
     status: 409,
     problem: { error: 'The join token was revoked' },
   })
-  // The cached image of this version is updated as well.
+  // The token's new status is also sent to a client that has cached this version of the image.
   const { answer } = await world.people.operator.call(imageGet, { params: { id: made.id } }, { headers: { 'if-none-match': `"${made.version}"` } })
   expect(answer!.token!.status).toBe('revoked')
   expect(answer!.warnings[0]).toBe('The join token was revoked: new servers that boot this image are not listed')

@@ -47,7 +47,7 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // Reuses only a row with the same address, or an ended row with the same serial: one UUID at two addresses or with two serials may be two machines.
+    // Reuses a row with the same address, an ended row with the same serial or, past `mostTwins`, a waiting row. Other rows may be of another machine.
     const waiting = known.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??

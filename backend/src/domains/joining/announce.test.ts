@@ -1,4 +1,4 @@
-/** The answer to a booting server and what is recorded, before any connection to it. */
+/** Tests the response to a booting server's announcement and what is recorded, before Steelyard connects to the server. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
@@ -249,7 +249,7 @@ describe('the source address of an announcement', () => {
     expect(await token(id)).toMatchObject({ uses: 0 })
     await announce(own, machine, '127.20.9.40')
     expect(await token(id)).toMatchObject({ uses: 1 })
-    // The same machine at another address counts as the same use.
+    // The same machine at another address doesn't count as another use.
     await announce(own, machine, '10.0.0.5')
     await announce(own, machine, '127.20.9.41')
     expect(await token(id)).toMatchObject({ uses: 1 })
@@ -272,7 +272,7 @@ describe('the source address of an announcement', () => {
     expect(await through(backend, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.5')
     const behind = await startBackend({ beside: backend, environment: { ...simulated, STEELYARD_TRUSTED_PROXIES: '127.20.9.0/28' } })
     expect(await through(behind, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.66')
-    // A header sent by the machine comes before the proxy's.
+    // The first address was sent by the machine itself, so only the one that the proxy has added counts.
     expect(await through(behind, '127.20.9.5', '127.20.9.99, 127.20.9.66')).toBe('127.20.9.66')
     expect(await through(behind, '127.20.9.100', '127.20.9.66')).toBe('127.20.9.100')
     const known = (await token(id)).uses

@@ -26,8 +26,8 @@ const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
 /**
- * An unfilled variable. Talos treats an empty serial number or "To Be Filled By O.E.M." as not known yet: it waits for the serial number for half of
- * an attempt (90 s) and then sends the variable itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
+ * A variable that Talos has not replaced: if the serial number is empty or "To Be Filled By O.E.M.", Talos waits for another one for half of an attempt
+ * (90 s), and then sends the variable itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
 /** Finds a join token in an announced value. Announced values are stored and shown, but tokens must never be. */
@@ -66,7 +66,7 @@ export function readSource(ip: string): string | undefined {
 /** Talos has HostnameConfig since 1.12, with exactly one of `auto` and `hostname` (`pkg/machinery/config/types/network/hostname.go`). */
 const head = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'
 
-/** For machines that won't be registered: Talos derives the host name from the machine's identity, which is its default without any document. */
+/** For machines that won't be registered: Talos derives the host name from the machine's identity, as it does without any document. */
 export const harmless = `${head}auto: stable\n`
 
 /** Gives the machine a host name. Only a machine whose API then reports this name is registered. */

@@ -81,7 +81,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     return { result: action === 'join.refused' ? 'refused' : 'failed', reason }
   }
 
-  /** Ends the wait, unless the machine was assigned another host name meanwhile. `act` returns how it ended, or null to continue waiting. */
+  /** Ends the wait for a machine, unless the machine was assigned another host name meanwhile. `act` returns the wait's result, or null to continue waiting. */
   const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<store.End | null>) =>
     write(async (tx) => {
       const current = await store.lockWaiting(tx, arrival)
@@ -99,7 +99,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const candidate = await servers.candidate(arrival.address, found, signal)
     await settle(write, arrival, async (tx, current) => {
       const joined = await servers.register(tx, system, candidate, { datacenterId: current.datacenter_id, token: current.token_name })
-      // Another address of the hardware was recorded a moment ago. The next try is due at once and probes that address too.
+      // Null: another address of the hardware was recorded a moment ago. The next try is due at once and probes the recorded address too.
       if (!joined) return null
       const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }

@@ -17,7 +17,7 @@ export function directory(db: Db) {
   const keyOf = (text: string) => hashOf(text).toString('base64')
 
   const read = async (): Promise<void> => {
-    // Real time instead of the program's clock, because this protects the database.
+    // Measured in real time, not with the program's clock, because this limit protects the database.
     const waitMs = readAt + readEveryMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     // Callers that come after this point get the next read.
@@ -28,7 +28,7 @@ export function directory(db: Db) {
   }
 
   return {
-    /** Undefined if there is no such token. An ended token never becomes valid again, so rows may be cached. The admission checks the rest with a lock. */
+    /** The token's row, which may be outdated; undefined if the token doesn't exist. Ended tokens stay ended, and the admission reads the row again. */
     async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)

@@ -213,7 +213,7 @@ test('if a server of a cluster announces itself, it is recognised, and nothing c
     { result: 'joined', reason: `Recognised as ${node.name}, which is in the cluster ${cluster.name}`, server: { id: node.id } },
   ])
   expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
-  // Announcements from other addresses are ignored.
+  // An announcement in the server's name from another address fails and changes nothing at the server.
   await announce(token, simulator.servers[3]!.plan.address, identityOf(machine))
   expect((await settled(id, 1)).find((a) => a.address === simulator.servers[3]!.plan.address)).toMatchObject({ result: 'failed' })
   expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })

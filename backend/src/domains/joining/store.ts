@@ -107,7 +107,7 @@ const waiting = (on: Db | Tx) =>
 export const waitingIn = (db: Db, shard: number): Promise<Waiting[]> =>
   waiting(db).where('join_arrival.shard', '=', shard).orderBy('join_arrival.at', 'desc').limit(2000).execute()
 
-/** The row with a lock, if it still waits for a machine with this host name. */
+/** Locks the row and returns it, if it still waits for a machine with this host name. */
 export const lockWaiting = (tx: Tx, { id, host_name }: Pick<ArrivalRow, 'id' | 'host_name'>): Promise<Waiting | undefined> =>
   waiting(tx).where('join_arrival.id', '=', id).where('join_arrival.host_name', '=', host_name).forUpdate('join_arrival').executeTakeFirst()
 

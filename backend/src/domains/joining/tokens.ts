@@ -42,7 +42,7 @@ export type Joining = Pick<Tokens, 'tokenFor'>
 /** A join token for use in images. */
 export type TokenForImage = NonNullable<Awaited<ReturnType<Tokens['tokenFor']>>>
 
-/** Sorts tokens that don't expire after all that do. */
+/** Sort key of tokens without an expiry: they come last. */
 const never = '9999'
 const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
   sort: {

@@ -57,7 +57,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   recent: async (which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]> =>
     shown(db, await store.recent(db, which, scopes, limit)),
 
-  /** Held operations. */
+  /** Operations on hold after a restore. */
   held: async (on: Db | Tx): Promise<Operation[]> => Promise.all((await store.heldOf(on)).map((row) => whole(on, row.id))),
 
   /** Open operations on an object. */

@@ -12,7 +12,7 @@ export type View = ReturnType<typeof viewing>
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
-/** Queues and keys of the reconcilers that carry out an operation, with their servers. Empty for an ended operation. */
+/** Queue and key of each reconciler that carries out an operation; `nodeId`: the server that it works on, or null. Empty for an ended operation. */
 function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
   const { queue, queue_key: key } = row
   if (queue === null || key === null || row.ended_at !== null) return []
@@ -91,7 +91,7 @@ export function viewing({ tell, engine }: OperationParts) {
     wake: async (tx: Tx, { queue, queue_key }: store.OperationRow): Promise<void> => {
       if (queue !== null && queue_key !== null) await engine.wake(tx, queue, queue_key)
     },
-    /** Declares that a queue has a second queue per server, with keys `<operation's key>/<server's id>`. Its errors are shown at the server's steps. */
+    /** Declares that operations of `queue` also use the queue `each`, with keys `<operation's key>/<server's id>`. Errors are shown at the server's steps. */
     worksPerServer: (queue: string, each: string): void => void perServer.set(queue, each),
   }
 }

@@ -37,7 +37,7 @@ const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, c
 
 const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict => permits(caller.scopes, `${operationTable[kind].scope}:write`)
 
-/** The operation's row with a lock. @throws Problem not_found, forbidden */
+/** Locks the operation's row and returns it. @throws Problem not_found, forbidden */
 async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
   const row = await store.lock(tx, id)
   if (!row || !maySee(caller, row)) throw unknownOperation()

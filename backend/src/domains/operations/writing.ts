@@ -171,7 +171,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     ): Promise<void> {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return
-      // A requested cancel stays until the operation ends.
+      // After a requested cancel the status stays `cancelling` until the operation ends.
       const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
       if (row.status === shown && row.reason === reason) return
       const at = now()

@@ -1,6 +1,6 @@
 /**
- * Applies the newest rendered configuration to a server of a cluster. Safe to repeat, because Talos ignores identical bytes. A refusal is recorded and
- * not tried again.
+ * Applies the newest rendered configuration to a server of a cluster. Safe to repeat, because Talos ignores identical bytes. A configuration that Talos
+ * refuses is not sent again.
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'

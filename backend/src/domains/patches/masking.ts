@@ -98,7 +98,7 @@ const identity = (document: Document.Parsed): string => JSON.stringify(['apiVers
 const plain = (node: unknown): unknown =>
   isScalar(node) ? node.value : isSeq(node) ? node.items.map(plain) : isMap(node) ? node.items.map((pair) => [plain(pair.key), plain(pair.value)]) : null
 
-/** The value as JSON, or without quotes if it had none and never needs them, so that a number stays a number. */
+/** The value as YAML: without quotes if it had none and needs none, so that a number stays a number; otherwise as JSON. */
 const written = (value: string, type: Scalar['type']): string => (type === 'PLAIN' && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value))
 
 /**

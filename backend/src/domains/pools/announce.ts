@@ -6,8 +6,8 @@ import { announcementCollection, type LinkGroup, type Manifest, pathOf, type Poo
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
 /**
- * `before`: hash of the announcements that were read last. Returns `hash`: that of the current announcements, null if there are none; `refused`: why the
- * cluster doesn't have the announcements; `found`: the change by others that was reverted, or null.
+ * `before`: hash of the announcements when they were last read. Returns `hash` (of the current announcements; null if there are none), `refused` (why the
+ * cluster doesn't have the announcements, or null) and `found` (the change by others that was reverted, or null).
  * @throws KubernetesError if the cluster does not answer
  */
 export async function announce(job: Job, client: Kubernetes, api: PoolApi, subnets: readonly PoolSubnet[], links: readonly LinkGroup[], before: string | null) {

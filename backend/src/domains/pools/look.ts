@@ -94,9 +94,9 @@ const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']
 /**
  * Detects the load balancer of a cluster by the API groups that it serves (Kubernetes, "API discovery").
  * `known`: the load balancer that was detected before. It stays in use as long as it is served, because a second load balancer that somebody installs must
- * not take away the addresses of running Services. Null: the cluster has no load balancer.
+ * not take away the addresses of running Services. Returns null if the cluster has no load balancer.
  *
- * If both are new, MetalLB is used: every cluster with Cilium as its network serves Cilium's pools, but only clusters with MetalLB installed serve its pools.
+ * If both are served and neither was detected before, MetalLB is used: Cilium as network always serves its pools, MetalLB only if it was installed.
  * @throws KubernetesError if the cluster does not answer
  */
 export async function discover(api: Kubernetes, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {

@@ -120,7 +120,7 @@ function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lock
       await store.updatePool(tx, state.cluster.id, { operation_round: round })
       for (const row of locked.rows.values())
         if (row.state === 'error')
-          // The load balancer gets its full time limit to accept the pool again.
+          // A new `sent_at` gives the load balancer its full time limit again for accepting the pool.
           await store.updateAssignment(tx, row.cluster_id, row.subnet_id, { state: 'applying', reason: null, sent_at: row.sent_at && new Date(job.now()) })
       return true
     })

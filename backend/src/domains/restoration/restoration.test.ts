@@ -125,7 +125,7 @@ test('servers that are held after a restore are only read; nothing is sent to th
     await domain.start!()
     ends.push(() => domain.stop!())
   }
-  // Somebody deletes the pool. A cluster that isn't held would restore it within a minute.
+  // Somebody deletes the pool. If the cluster weren't held, Steelyard would restore the pool within a minute.
   expect(pools()).toHaveLength(1)
   handOn(world.simulator.world, ready.cluster.name)!.remove('ciliumloadbalancerippools', pools()[0]!)
   await world.until(

@@ -163,7 +163,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
       })
     },
 
-    /** Sets the server's operation, or null. During an operation the server is watched live. Safe to repeat. */
+    /** Sets the server's operation, or clears it (null). During an operation the server is watched live. Safe to repeat. */
     async hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void> {
       const row = await locked(tx, nodeId)
       if (row.operation_id !== operationId) await change(tx, system, nodeId, { operation_id: operationId })

@@ -139,7 +139,7 @@ export async function changesSince(db: Db, seen: string) {
 export const after = (db: Db, id: string, most: number): Promise<ServerRow[]> =>
   servers(db).where('server.id', '>', id).orderBy('server.id').limit(most).execute()
 
-/** The first servers by name that aren't removed, and the number of all of them. PostgreSQL takes the names from an index, and reads and sorts those rows only. */
+/** The first servers by name, and the number of all servers, without removed ones. PostgreSQL takes the names from an index and reads only these rows. */
 export async function firstByName(db: Db, most: number) {
   const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" limit ${most})`
   const first = liveServers(db)

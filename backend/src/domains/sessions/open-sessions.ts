@@ -42,7 +42,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
   listener.on(revokedChannel, (text) => {
     const [word, personId] = text.split(' ')
     if (text !== '' && personId === undefined) return forget(text)
-    // A role has changed. An empty text means that the connection was lost, so notifications may have been missed.
+    // A role has changed, or the text is empty: the connection was lost, so notifications may have been missed.
     ends++
     if (word === 'person') for (const [id, { session }] of cache) if (session.person_id === personId) cache.delete(id)
     if (text === '') cache.clear()

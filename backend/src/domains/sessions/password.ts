@@ -57,7 +57,7 @@ const readCommon = async (): Promise<ReadonlySet<string>> => {
 }
 
 /**
- * Refuses passwords that attackers guess first: common ones (NIST SP 800-63B §5.1.1.2), and those that contain the name in the email address.
+ * Refuses passwords that attackers guess first: common ones (NIST SP 800-63B §5.1.1.2), and those that contain the part of the email address before the @.
  * @throws Problem invalid, with the message at `field`
  */
 export async function demandGoodPassword(password: string, email: string, field: 'password' | 'new_password'): Promise<void> {

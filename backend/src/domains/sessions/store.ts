@@ -60,7 +60,7 @@ export const insertToken = (tx: Tx, token: { hash: Buffer; session_id: string; p
     .onConflict((c) => c.doNothing())
     .execute()
 
-/** The token with a lock, so that concurrent refreshes with the same token are serialised. */
+/** Locks the token's row and returns it, so that concurrent refreshes with the same token are serialised. */
 export const lockToken = (tx: Tx, hash: Buffer) => tx.selectFrom('refresh_token').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
 
 export const markUsed = (tx: Tx, hash: Buffer, at: Date) => tx.updateTable('refresh_token').set({ used_at: at }).where('hash', '=', hash).execute()

@@ -21,7 +21,7 @@ export const delayMs = (failures: number): number => (failures < freeFailures ? 
 
 /** The database's current time, not the transaction's start time: the transaction may have waited for a lock since then. */
 const now = sql<Date>`clock_timestamp()`
-/** Later times were written by a clock that was ahead. The tolerance is needed because times are stored in milliseconds and may be rounded up. */
+/** Attempts after this time don't count: a clock that was ahead wrote them. The tolerance is for stored times, which may be rounded up to a millisecond. */
 const notLater = sql<Date>`clock_timestamp() + interval '1 second'`
 const agoMs = (ms: number) => sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 const ageMs = (at: ReturnType<typeof sql>) => sql<number | null>`(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`

@@ -78,8 +78,8 @@ export interface ReadRow {
   /** Null if the row has an error. */
   readonly wanted: Wanted | null
   /**
-   * Name and CIDR for comparison with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row can't change its
-   * existing subnet because of an error, so that the subnet stays unchanged.
+   * `name` and `place` are compared with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row has an error and
+   * would change an existing subnet, which then stays unchanged.
    */
   readonly name: string | null
   readonly place: { readonly cidr: string; readonly datacenter_id: string } | null

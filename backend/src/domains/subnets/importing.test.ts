@@ -198,7 +198,7 @@ test('a file of more than a megabyte or 5,000 rows is refused', async () => {
   const sentence = 'A file is at most 1 MiB'
   const refused = await operator.call(subnetImport, { body: { csv: 'x'.repeat(importLimits.bytes + 1) } })
   expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', fields: { csv: sentence } } })
-  // Characters of two bytes.
+  // The limit counts bytes: in UTF-8 this letter has two.
   expect((await operator.call(subnetImport, { body: { csv: 'ż'.repeat(importLimits.bytes / 2 + 1) } })).problem).toMatchObject({ fields: { csv: sentence } })
   expect((await operator.call(subnetImport, { body: { csv: '"'.repeat(importLimits.bytes) } })).status).toBe(200)
   expect((await operator.call(subnetImport, { body: { csv: '' } })).problem).toMatchObject({ fields: { csv: 'The file is empty' } })

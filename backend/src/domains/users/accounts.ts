@@ -44,7 +44,7 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
-  /** The row with a lock. @throws Problem not_found, stale */
+  /** Locks the row and returns it. @throws Problem not_found, stale */
   const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> => existing(await store.lock(tx, id), 'user', ifMatch)
   const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
     const after = await store.update(tx, row.id, { password_hash }, now())

@@ -1,4 +1,4 @@
-/** SQL for people. Nothing else uses this table, except that the SQL for sessions joins it. */
+/** SQL for users. Only this file and the SQL for sessions use the table. */
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { userList } from '#contract/users.ts'

@@ -57,7 +57,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       await demandGoodPassword(password, email, 'password')
       const password_hash = await hashPassword(password, { source: system.name })
       return inTransaction(db, async (tx) => {
-        // Two processes may start at the same time.
+        // Two processes may call this at the same time, and only one may create the user.
         await lock(tx, 'first user')
         if ((await store.count(tx)) > 0) return undefined
         return insert(tx, system, { email, name: name ?? email.split('@')[0]!, role: 'admin', password_hash })

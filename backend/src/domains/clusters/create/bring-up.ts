@@ -134,7 +134,7 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
   const nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
   const joining = state.members.filter(store.isWanted)
-  // A control plane must be a member of etcd too. Kubernetes may report it Ready earlier, because its kubelet uses another control plane's API server.
+  // A control plane counts only as a member of etcd. It may be Ready in Kubernetes earlier: its kubelet can use another control plane's API server.
   const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
   const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
   if (fresh.length > 0) {
@@ -193,7 +193,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })
     await end(turn, tx, 'done')
     await parts.engine.wake(tx, sweepQueue, state.row.id)
-    // No `cluster.ready` event for a cluster that was taken over: it ran before.
+    // A cluster that was taken over ran before, so it gets no `cluster.ready` event.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {
       action: 'cluster.ready',

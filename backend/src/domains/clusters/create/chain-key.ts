@@ -1,6 +1,6 @@
 /**
- * The key pair of a cluster (secp256k1). Software in the cluster signs with it for the offer by which the cluster is sold. The private key is sealed at
- * rest and is sent only into the cluster; the address is public.
+ * The key pair of a cluster (secp256k1). A cluster is sold by an offer, and software in the cluster signs for this offer with the private key. The
+ * private key is stored encrypted and sent only into the cluster; the address is public.
  */
 import { randomBytes } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'

@@ -172,7 +172,7 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
     })
   for (const disk of ['nvme0n1', '/dev/nvme0n1'])
     expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
-  // Without special handling, the eligibility check would report the missing disk a second time, as a conflict.
+  // The eligibility check fails too if the requested disk is missing, but the missing disk is reported only once.
   const strict = {
     ...around(three),
     eligibility: (_: ServerFacts, { installDisk }: { installDisk?: string | undefined }) => [

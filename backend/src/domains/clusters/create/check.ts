@@ -96,8 +96,8 @@ export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>
   c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
 /**
- * Returns `findings` (results of checks), `warnings` (allowed but unwise; `warningsOf`: by server) and `resolved` (the request with defaults; null without a
- * datacenter, server, disk or control plane).
+ * Returns `findings` (results of checks), `warnings` (allowed but unwise), `warningsOf` (warnings by server id) and `resolved` (the request with defaults; null
+ * without a datacenter, server, disk or control plane).
  */
 export function judge(asked: NewCluster, around: Surroundings) {
   const findings: Finding[] = []
@@ -322,7 +322,7 @@ function judgeEndpoint(
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** The warning for an endpoint that is a single server's address. `patch`: may configure the address statically; otherwise it depends on a DHCP lease. */
+/** The warning for an endpoint that is a single server's address. `patch`: body of the requested patch, which may configure the link. */
 function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
   const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls =

@@ -136,7 +136,7 @@ export async function createCluster(parts: ClusterParts, caller: Caller, asked: 
   }
 }
 
-/** Converts a violated database constraint to a Problem, if two concurrent calls have both passed the checks. Returns other errors unchanged. */
+/** Converts the constraint violation of two concurrent calls that have both passed the checks to a Problem. Returns other errors unchanged. */
 export function takenProblem(error: unknown): unknown {
   const constraint = violatedConstraint(error)
   const { taken } = nameSentences('Cluster')
@@ -145,7 +145,7 @@ export function takenProblem(error: unknown): unknown {
   return error
 }
 
-/** Checks and configurations of a cluster that could be created. Writes nothing. */
+/** Returns the results of the checks, and the configuration that each server would get. Writes nothing. */
 export async function previewCluster(parts: ClusterParts, asked: NewCluster): Promise<Answer<typeof clusterPreview>> {
   const { findings, warnings, warningsOf, resolved } = judge(asked, await surroundings(parts, parts.db, asked))
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []

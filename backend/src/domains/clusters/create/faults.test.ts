@@ -167,7 +167,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
   test('after an installation that failed halfway, only the chosen disk is wiped, and Talos is installed on it again', { timeout: 120_000 }, async () => {
     const nodes = world.take(1)
     const machine = world.machine(nodes[0]!)
-    // Real machines wait ten seconds before they restart. The simulation shortens that.
+    // The fast simulated machine is slowed down to about real speed, so that the test sees the failure before the machine restarts.
     machine.plan.slowness = 100
     await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
     const { cluster, operation } = await world.create(nodes)
@@ -203,7 +203,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     const end = await world.ended(operation.id)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
-    // `send_intent_at` is the time of the last attempt. A release waits until the server shows whether it applies that configuration.
+    // `send_intent_at` is the time of the last attempt to send a configuration. A release waits while the server may still apply the configuration.
     expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
   })
 })

@@ -16,8 +16,8 @@ import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
 
 /**
- * Copies the progress of the creation into the new operation. The replaced and the new server start over; another failed server
- * stays failed.
+ * Returns the new operation's steps with the progress of the creation. The steps of the replaced and of the new server start over; other failed
+ * servers stay failed.
  */
 function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, changing: ReadonlySet<string>): NewStep[] {
   const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)

@@ -11,7 +11,7 @@ import * as store from '../store.ts'
 
 const another = (name: string): Verdict => no(`Another operation has replaced this one on ${name}`)
 
-/** Time limit for querying a server's disks, in ms. Short, because a user waits. If the server is silent, its disks are checked before a wipe anyway. */
+/** Time limit for querying a server's disks, in ms. Short, because a user waits. If the server doesn't answer, its disks are still checked before a wipe. */
 const lookDeadlineMs = 5_000
 
 /** Prevents retries of operations that no reconciler would carry out. */

@@ -45,7 +45,7 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
 export const keepsDisks = async ({ operations }: Pick<CoreParts, 'operations'>, on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
   m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
 
-/** Follows a cancel or retry of the server's own operation. `rest`: nothing to do until the next request of a user. */
+/** Carries out a cancel or retry of the server's own operation. `go-on`: continue this run; `again`: run again at once; `rest`: wait for a user's request. */
 export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again' | 'rest'> {
   const { parts, job, m } = turn
   const id = m.operation_id

@@ -162,7 +162,7 @@ export async function forgetServer(
 }
 
 /**
- * Deletes a cluster: its servers are wiped and released. `force` contacts no server.
+ * Deletes a cluster: its servers are wiped and released. With `force` no server is contacted, so none is wiped.
  * @throws Problem not_found; stale; operation_running
  */
 export const deleteCluster = (

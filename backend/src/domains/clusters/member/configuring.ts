@@ -42,7 +42,7 @@ async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<O
   return { againMs: Math.max(1_000, pollMs(job.elapsedMs(m.at_since))) }
 }
 
-/** `why`: why the installation is repeated; null for the first. */
+/** Sends the server its newest configuration. `why`: why the installation is repeated; null for the first installation. */
 export async function configure(turn: MemberTurn, seen: Seen, why: string | null): Promise<Outcome | 'again'> {
   const { parts, job, state, m } = turn
   const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)

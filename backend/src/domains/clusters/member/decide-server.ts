@@ -55,12 +55,12 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
   const chosen = bootstrap && members.find((other) => other.node_id === bootstrap.node_id)
   return {
     now: job.now(),
-    /** Since when the clock of `now` has run without a jump. */
+    /** The time since which the clock has run without a jump. */
     steadySince: job.steadySince(),
     secrets: hasBundle && row.escrowed_at !== null,
-    /** Since when the control plane is healthy, or null. */
+    /** The time at which the control plane became healthy, or null. */
     controlPlaneAt: row.control_plane_at,
-    /** The server chosen for the bootstrap, and since when etcd runs there. */
+    /** The server chosen for the bootstrap, and the time at which its etcd was confirmed (null before). */
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: bootstrap.confirmed_at } : null,
     /** Why a leaving server has to wait, or null. */
     waitTurn: waitTurn(m, { row, members, bootstrap }),
@@ -146,7 +146,7 @@ export function patiently(server: MemberRow, around: Around, act: ServerAct): Se
   return waited < patience ? act : fail(act.at, `Not done after ${lasting(waited)}. ${act.reason}`)
 }
 
-/** Since when this server no longer waits for other servers; its own time limit counts from then. Null: it still waits for them. */
+/** The time at which this server stopped waiting for other servers, from which its own time limit counts; null while it waits for them. */
 function othersDoneAt(server: MemberRow, around: Around, at: Place): Date | null {
   if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
   return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : new Date(0)
@@ -194,8 +194,8 @@ function attempt(server: MemberRow, trouble: string | null): string {
 }
 
 /**
- * Whether a server's disk is half installed: it has nothing to boot from, or it has META from this installation but the server started without a
- * configuration, which a complete installation would have stored. Talos counts such a disk as installed and doesn't install again
+ * Whether a server's disk is half installed: the disk has nothing to boot from, or it has META from this installation but no configuration. A complete
+ * installation would have stored the configuration. Talos counts a half-installed disk as installed and doesn't install again
  * (`v1alpha1_sequencer.go`, Install).
  */
 const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
@@ -236,7 +236,7 @@ function joinFromMaintenance(server: MemberRow, around: Around, { stage, install
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
   seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
 
-/** Text about the failure. If the installer hangs, there is no failure, so the text contains its last message. */
+/** The failure as text. If the installer hangs, there is no failure, so the text is the last message of Talos or of the installer. */
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
 
@@ -250,7 +250,7 @@ function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { ki
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`)
   const isStarted = hasStarted(server.role, seen)
-  // Talos that runs from memory starts no services, whether it is about to install or has skipped the installation: `isInstallSkipped` is the difference.
+  // Talos that runs from memory starts no services, either before an installation or after skipping it: `isInstallSkipped` tells the two cases apart.
   if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
     return {
       act: 'mend',

@@ -31,7 +31,7 @@ export function troubleOf(
   { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
   now: number,
 ): Kept {
-  // The text of a new attempt may lack the program's message at first. A text that is only the beginning of the stored one is not new.
+  // At first the log of a new attempt may lack the installer's message, with which the text ends. If the stored text begins with the new text, nothing is new.
   const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
   const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)
@@ -61,7 +61,7 @@ export const installFailed = (m: MemberRow, clusterName: string): Change => ({
   after: { cluster: clusterName, attempt: m.sends, of: mostSends, reason: m.trouble ?? 'it came back in maintenance without reporting a reason' },
 })
 
-/** Two entries about a failed server: one in the server's events, one in its cluster's events. */
+/** The two audit entries about a failed server: one for the server's events, one for its cluster's events. */
 export const serverFailed = (m: MemberRow, clusterName: string, reason: string): Change[] => [
   {
     action: 'server.failed',

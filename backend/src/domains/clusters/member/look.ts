@@ -1,4 +1,4 @@
-/** Looks at a server: queries its current state and changes nothing. Each query adds lines to the machine's log, which Steelyard reads too. */
+/** Looks at a server: queries its current state and changes nothing. Each query adds lines to the machine's log, so unneeded queries are avoided. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
@@ -23,7 +23,7 @@ const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 /** Queries a server of a cluster, and decides whether to query its log for a failure too. */
 export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn, asked: AskedTroubles): Promise<Seen> {
   try {
-    // A restart clears the log, and only seconds lie between a failure and the restart.
+    // If true, the log is queried at once at each new stage: Talos restarts within seconds after a failure, and the restart clears the log.
     const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
     const isJoining = m.wanted === 'joined' && m.secured_at === null
     const before = asked.get(job.key)
@@ -118,7 +118,7 @@ async function machineStatus(client: TalosClient): Promise<{ stage: string; unme
   return { stage: stageOf(status.stage), unmet: unmetOf(status.status?.unmetConditions ?? []) }
 }
 
-/** Converts an error to an observation of the server. An abort by this program isn't an observation. */
+/** Converts an error to an observation of the server. Throws if this program has aborted the query, because an abort says nothing about the server. */
 export function unseen(error: unknown, signal: AbortSignal): Extract<Seen, { kind: 'dark' | 'stranger' }> {
   if (signal.aborted) throw signal.reason
   if (error instanceof Problem && error.code === 'identity_changed') return { kind: 'stranger', reason: error.message }

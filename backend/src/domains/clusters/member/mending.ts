@@ -17,7 +17,7 @@ type Mend = Extract<ServerAct, { act: 'mend' }>
 /** Number and time of wipes whose effect isn't visible on the server yet, by queue key. In memory only. */
 export type Mends = Map<string, { readonly times: number; readonly at: number }>
 
-/** Time until a wipe is visible on the server, in ms, and maximum number of repetitions. */
+/** Time in ms after which a wipe that had no visible effect is repeated, and the maximum number of wipes. */
 const mendAgainMs = 15_000
 const mostMends = 3
 

@@ -34,7 +34,7 @@ async function orderReset(client: TalosClient, turn: MemberTurn, wiped: store.Me
 
 export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcome | 'again'> {
   const { parts, job, m } = turn
-  // The server was seen a moment ago; it doesn't answer while it wipes and restarts.
+  // Sets `seen_at`, because the server has just been seen and won't answer while it wipes and restarts.
   const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null, seen_at: new Date(job.now()) }
   if (!(await note(turn, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
   const credentials = await parts.secrets.talosAdmin(m.cluster_id)
@@ -76,7 +76,7 @@ export const release = (turn: MemberTurn): Promise<void> =>
       released_at: new Date(job.now()),
       failed_at: null,
       failure: null,
-      // The server was removed from etcd and Kubernetes already.
+      // A wiped server was removed from etcd and Kubernetes before its release, so nothing is left to remove there.
       ...(m.wiped_at !== null && { secured_at: null, etcd_at: null, node_ready_at: null }),
     })
     const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }

@@ -158,7 +158,7 @@ describe.concurrent('removing a server from a cluster', () => {
       (names) => !names.includes(worker.name),
     )
 
-    // After the removed server was wiped and added again, it is a new server with a note about the removed one.
+    // A removed server that is wiped and added again becomes a new server, with a note about the removed server.
     const machine = world.machine(worker)
     machine.disk.change((state) => {
       state.config = null

@@ -22,7 +22,7 @@ export const orderDeadlineMs = 60_000
 /** Minimum interval between recordings of an unchanged state, in ms. */
 const noteSeenEveryMs = 5_000
 
-/** Columns that only record an observation. A change of these wakes no other reconciler. */
+/** Columns that only record an observation. If only these columns change, no other reconciler is woken. */
 const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
 /** The columns that an observation changes. */
@@ -53,8 +53,8 @@ export const reread = async (turn: MemberTurn): Promise<MemberTurn> => ({
 export const operationOf = ({ state, m }: MemberTurn): string | null => m.operation_id ?? state.row.operation_id
 
 /**
- * Called right before a command is sent, because the wanted state may change during the connect. A reset that is being cancelled isn't sent any more,
- * unless an earlier attempt may have reached the server (`m` is the row from before this attempt). @throws Overtaken
+ * Throws if the command is no longer wanted. Called right before the command is sent, because the wanted state may change while connecting. A cancelled
+ * reset is sent only if an earlier attempt may have reached the server (`m` is the row from before this attempt). @throws Overtaken
  */
 export async function demandStillWanted({ parts: { db, operations }, m }: MemberTurn): Promise<void> {
   const now = await store.member(db, m.cluster_id, m.node_id)

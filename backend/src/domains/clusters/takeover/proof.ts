@@ -40,8 +40,8 @@ function demandKind(field: keyof typeof wanted, text: string): void {
 }
 
 /**
- * Reads the files. `bundle` is null without a secrets file: then the secrets have to be read from a control plane. `kubernetesCa` is the kubeconfig's
- * authority as PEM, or null. @throws Problem `invalid` with the field
+ * Parses the files. Returns `bundle` (null without a secrets file; the secrets are then read from a control plane), `credentials` and `endpoints` for Talos,
+ * and `kubernetesCa` (the kubeconfig's authority as PEM, or null). @throws Problem `invalid` with the field
  */
 export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date) {
   for (const [field, text] of Object.entries({ secrets, talosconfig, kubeconfig })) if (text !== undefined) demandKind(field as keyof typeof wanted, text)

@@ -43,7 +43,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 
-  // Reads each machine's current configuration: later drift is judged against it. A machine that doesn't answer here shows drift until it answers.
+  // Later drift is judged against these configurations. A machine that doesn't answer now shows drift later, until the secrets are imported again.
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
   const found = new Map<string, Found>()
   await Promise.all(

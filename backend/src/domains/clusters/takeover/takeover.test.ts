@@ -150,7 +150,7 @@ test('the preview lists the machines and marks those whose UUID is registered al
     ],
   })
   expect(shown.checks.every((c) => c.ok)).toBe(true)
-  // The preview is the same with an admin's talosconfig, with which Steelyard reads the secrets from the control plane.
+  // With an admin's talosconfig instead of the secrets file the preview is the same: Steelyard reads the secrets from the control plane.
   expect((await preview({ talosconfig: files.talosconfig, kubeconfig: files.kubeconfig })).answer).toEqual(shown)
   expect(applies()).toEqual(before)
 })
@@ -181,7 +181,7 @@ test('after a takeover the cluster is ready, and nothing was sent to its servers
     [nodes[0]!.name, 'ready', 'control_plane', 'ours', 'confirmed'],
     [nodes[1]!.name, 'ready', 'worker', 'ours', 'confirmed'],
   ])
-  // The removed server has a new record.
+  // The server that was removed before the takeover has a new id.
   nodes = nodes.map((node) => ({ ...items.find((s) => s.identity.uuid === node.identity.uuid)! }))
   for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
   expect(await admin.call(clusterImport, { body: { ...asked({ name: 'twice' }), seen: shown.seen } })).toMatchObject({ status: 409 })

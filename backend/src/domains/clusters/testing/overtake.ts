@@ -1,4 +1,4 @@
-/** For tests of races: the second of two calls writes a row after the first, but has read the row before that write. */
+/** For tests of races between two calls: the second call writes a row after the first call, but has read the row before the first call wrote it. */
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, inTransaction } from '../../../db/db.ts'
 
@@ -26,7 +26,7 @@ export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: ()
     await waiting(1)
     const other = second()
     await waiting(2)
-    // Returned in an object, because an async function would await the calls.
+    // The pending calls are wrapped in an object: an async function would await a promise that it returns.
     return { one, other }
   })
   return Promise.all([both.one, both.other])

@@ -1,6 +1,6 @@
 /**
  * A backend and fast simulated servers in one process. The reconcilers call the servers over the network. Time is real, because certificates and
- * sockets use real time. Due objects run at once and concurrently, as in production.
+ * sockets use real time. Due reconcilers run at once and concurrently, as in production.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -75,7 +75,7 @@ function differs(step: Step, wanted: Shown): boolean {
   return !(step.status === 'done' && wanted.status === 'todo')
 }
 
-/** Interval while waiting for other events, in ms. Events wake the server; the interval catches missed ones. */
+/** Interval of runs while waiting for events, in ms. Events wake the reconciler; the interval makes up for missed events. */
 export const idleMs = 30_000
 /** Interval until the next query, in ms. Grows with the time spent in the same step. */
 export const pollMs = (sinceMs: number): number =>
@@ -124,7 +124,7 @@ export async function wait(turn: ClusterTurn, step: WholeStep, reason: string): 
   return { againMs: pollMs(waited) }
 }
 
-/** If columns that users see differ, writes them, bumps the version and emits the event. */
+/** Writes the columns, increments the version and emits `cluster.updated`, unless the columns have these values already. */
 export async function change(
   { parts, state }: ClusterTurn,
   tx: Tx,
@@ -179,7 +179,7 @@ const rollBack = (turn: ClusterTurn, operationId: string): Promise<void> =>
     await wakeMembers(engine, tx, members)
   })
 
-/** Carries out a requested cancel or retry of the cluster's operation. `too-late`: the operation can't be cancelled any more. */
+/** Carries out a cancel or retry of the cluster's operation, then returns `again`. `too-late`: a cancel of a deletion, which can't be cancelled any more. */
 export async function followRequests(turn: ClusterTurn): Promise<'again' | 'nothing' | 'ended' | 'too-late'> {
   const { row } = turn.state
   const { db, operations } = turn.parts

@@ -287,7 +287,7 @@ test('a failed server can be replaced by any free server, even one that failed i
     () => world.server(ill.id),
     (server) => server.cluster === null,
   )
-  // Writes the result of a person's confirmation and of the next contact directly.
+  // Writes to the database what a user's confirmation and the next contact would write.
   const seen = { identity_state: 'confirmed', reachable: true, reason: null } as const
   await db.updateTable('server').set(seen).where('id', '=', ill.id).execute()
   const second = (await replace(spare!, ill)).answer!.operation

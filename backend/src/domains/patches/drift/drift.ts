@@ -56,7 +56,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
-    // If changed images were recorded before, the images are recorded again even after others have changed them back.
+    // `images` is null if others have changed the images back. If images were adopted before, the current ones are adopted then too.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
@@ -177,7 +177,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
      */
     look,
 
-    /** Queries the machine. @throws Problem not_found, server_not_in_cluster */
+    /** Queries the machine and returns its drift, or the last known drift if the machine doesn't answer. @throws Problem not_found, server_not_in_cluster */
     async get(nodeId: string): Promise<Drift> {
       const server = await factsOf(db, nodeId)
       try {
@@ -228,7 +228,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       return shown(nodeId, judged, true)
     },
 
-    /** Checked before saving a change that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
+    /** Throws if the machine has drifted. Called before saving a change that would be sent to it. @throws Problem config_drifted, server_unreachable */
     async demandNone(server: ServerFacts): Promise<void> {
       const judged = await ask(server)
       if (!judged || judged.same) return

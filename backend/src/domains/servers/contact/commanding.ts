@@ -47,14 +47,14 @@ const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
   Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
 
-/** Ends the previous attempt in the journal of effects as failed, so that a user's retry sends the command again. */
+/** Thrown in an effect whose earlier attempt has an unknown end: the journal then records a failure, so that a user's retry sends the command again. */
 class MaybeSent extends Error {
   override message = 'It is not known whether the machine received an earlier attempt'
 }
 
 /** The reconciler of commands to machines. Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: ServerParts) {
-  /** Number of failed queries in a row, by operation. In memory only: another process starts at zero and so notices a machine that is down later. */
+  /** Number of failed queries in a row, by operation. In memory only: another process starts at zero, so it takes longer to notice that a machine is down. */
   const misses = new Map<string, number>()
 
   const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>

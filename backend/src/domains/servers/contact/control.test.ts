@@ -236,7 +236,7 @@ test('adding the address of a server in a managed cluster succeeds with the resu
     reason: '0 servers found, 1 listed already',
     steps: [{ status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id }],
   })
-  // If the listed server doesn't answer with its cluster's certificate, another machine may have its address.
+  // While the listed server is unreachable, another machine may have its address, so the step fails.
   await setReachable(false)
   expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may ask it') }] })
   await setReachable(true)

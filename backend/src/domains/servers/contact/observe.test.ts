@@ -185,7 +185,7 @@ test('changes of transactions that commit out of order are not missed', async ()
     await mayEnd.promise
   })
   await begun.promise
-  // This transaction starts later but commits earlier. The list reads its change first.
+  // This transaction starts after the slow one but commits before it. The list shows this transaction's change first.
   const quick = await build({ name: 'quick-one-001' })
   const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
   expect(await names()).toContain('quick-one-001')

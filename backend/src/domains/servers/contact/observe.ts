@@ -65,8 +65,8 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
 })
 
 /**
- * Servers to keep contact with: those that aren't removed and that this process owns. Changes of `live` servers have to be noticed within seconds, so this
- * runs twice a second over all servers, and makes an object only for those that have changed.
+ * Lists the servers to keep contact with: those that aren't removed and that this process owns. Runs twice a second over all servers, because changes of
+ * `live` servers have to be noticed within seconds. So objects of unchanged servers are reused.
  */
 export function rosters() {
   const made = new WeakMap<Entry, { readonly row: Entry['row']; readonly contact: Date | null; readonly watched: Watched }>()
@@ -135,7 +135,7 @@ function changeOf(row: store.ListedRow, seen: Observation): store.ServerChange {
 function isOutdated(row: store.ServerRow, seen: Observation): boolean {
   // The server was removed, moved to another address, added to a cluster or released from one.
   if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
-  // A user has confirmed other hardware in its place.
+  // A user has confirmed other hardware than the contacted one.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
   // A user confirmed the identity after this answer. If the identity still differs, the next contact raises the alarm.
   return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()

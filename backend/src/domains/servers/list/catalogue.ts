@@ -15,10 +15,10 @@ import { searchIndex } from './search-index.ts'
 
 type Query = Input<typeof serverList>['query']
 
-/** Number of servers that are read at once at the start, so that other requests are answered in between. */
+/** Number of servers per read at the start; other requests are answered between the reads. */
 const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
-/** Limits of the caches. Most requests are equal, and joining a page costs as much as sending it. */
+/** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
 const mostPageBytes = 8 * 1024 ** 2
 const mostResults = 32
 
@@ -144,7 +144,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   return {
     /** The page as JSON text. */
     async page(query: Query): Promise<Buffer> {
-      // Once only: repeated, it would hold up the reading.
+      // The first page is read by itself only once, because each such query delays the reading of all servers.
       if (seen === undefined && !hasReadFirst && isFirst(query)) {
         hasReadFirst = true
         first = firstPage(query).finally(() => {

@@ -18,7 +18,7 @@ export interface Kept extends Entry, Searchable {
 }
 
 const mark = (text: string) => Buffer.from(text)
-// A quote inside a JSON string is escaped, so these texts occur only as keys. Their order is that of `present`.
+// A quote inside a JSON string is escaped, so these texts occur only as keys. `present` writes disks, interfaces and datacenter in this order.
 const contactKey = mark('"last_contact_at":')
 const disksStart = mark('"disks":[')
 const disksEnd = mark('],"interfaces":[')
@@ -63,7 +63,7 @@ export function noteContact(entry: Kept, at: Date): void {
   entry.contact = at
 }
 
-/** The kept JSON in parts without the items of disks and interfaces. */
+/** The parts of the kept JSON around the items of disks and interfaces, which are left out. */
 function summaryOf({ json }: Kept): Buffer[] {
   const disks = json.indexOf(disksStart) + disksStart.length
   const end = json.indexOf(disksEnd, disks)

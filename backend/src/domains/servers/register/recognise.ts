@@ -46,7 +46,7 @@ export function recognise(servers: readonly ServerRow[], { address, identity, el
       return alarm(byUuid, `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`)
     if (byUuid.cluster_id)
       return alarm(byUuid, `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`)
-    // A machine with several addresses keeps its known one.
+    // A machine with several addresses keeps its stored address.
     if (addresses.includes(byUuid.address))
       return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
     if (!isAsked) return { kind: 'unasked' }

@@ -26,7 +26,7 @@ interface Machine extends Found {
 /** The machine that answers at an address. */
 export interface Candidate extends Machine {
   /**
-   * `address`: the stored address of this hardware, or null if it is the address above.
+   * `address`: another address, at which this hardware is stored, or null.
    * `answers`: whether a machine still answers at the stored address. If so, two machines share one UUID.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
@@ -36,8 +36,8 @@ interface RegisterOptions {
   readonly datacenterId: string | null
   /**
    * Name of the join token with which the machine announced itself. The machine has reported the one-time host name that was assigned to its address;
-   * a user couldn't check more than that remotely. So a machine that was never confirmed counts as confirmed. A machine that came back from a
-   * cluster, or that contradicted its record, still waits for a user.
+   * a user couldn't check more than that remotely. So the token confirms a new machine, and one that was added but not confirmed yet. A machine that
+   * came back from a cluster, or that contradicted its record, still waits for a user.
    */
   readonly token?: string
 }
@@ -183,8 +183,8 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     register,
 
     /**
-     * Registers those machines that are new, with a few statements for all of them. Returns them by address. The others, and machines that contradict each
-     * other, have to be registered with `register`.
+     * Registers the new machines with a few statements for all of them, and returns them by address. Leaves out machines with a known UUID or address, and
+     * machines that share one with an earlier machine: these have to be registered with `register`.
      */
     async registerNew(tx: Tx, caller: Caller, machines: readonly Machine[], options: RegisterOptions): Promise<ReadonlyMap<string, Registration>> {
       const uuids = machines.map((m) => m.identity.uuid)
