@@ -90,7 +90,7 @@ if (stampOf('installed') !== lock) {
 
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
-// A small young generation, and a limit of the old one, because Node lets a heap grow the more before a collection the larger its limit is. The limit
+// The flags limit both generations of the heap: the larger the limits, the more the heap grows between two collections. The limit of the old generation
 // is several times what 10,000 servers need (docs/decisions/011-memory.md).
 const nodeFlags = JSON.parse(readFileSync('package.json', 'utf8')).config.nodeFlags
 if (!existsSync(node)) {
@@ -104,7 +104,7 @@ if (mode !== '--dev') {
     await step('Building the console', node, ['node_modules/vite/bin/vite.js', 'build', '--config', 'console/vite.config.ts'])
     stamp('console', sources)
   }
-  // Types are removed from the sources and the code is compiled once, into a persistent cache. With it the program starts in about half of the processor time
+  // Removes types and compiles the code once, into a persistent cache. With the cache the program starts with about half of the processor time
   // and uses 20 MB less, because it doesn't load Node's compiler for TypeScript.
   const program = hashOf(['backend', 'contract', 'talos', 'package-lock.json'])
   if (stampOf('program') !== program) {

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-// Each room is a project of its own, so that `npx vitest run --project talos` runs one room and the report says what each took.
+// Each room (top-level folder) is a separate project, so `npx vitest run --project talos` runs one room, and the report shows the time of each.
 const room = (name: string, more: object = {}) => ({
   test: {
     name,
@@ -9,7 +9,7 @@ const room = (name: string, more: object = {}) => ({
     exclude: ['**/node_modules/**', '**/dist/**'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
-    // What is waited for comes when it comes: the library's one second is a limit on the machine, not on the program.
+    // Time limit of `expect.poll`. The default of one second is too short on a busy machine.
     expect: { poll: { timeout: 10_000 } },
     ...more,
   },
@@ -18,7 +18,7 @@ const room = (name: string, more: object = {}) => ({
 /** Files that take longest. */
 const long = ['screens.e2e', 'kill-before', 'kill-after', 'early-signals', 'two-processes', 'leave/leaving', 'create/faults', 'engine/queue']
 
-/** The longest first: one that began last would run on alone, beside a processor that has nothing to do. */
+/** Starts the longest files first. A long file that started last would run alone at the end and leave a processor idle. */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => Number(long.some((name) => moduleId.includes(name)))
@@ -38,9 +38,9 @@ export default defineConfig({
       room('backend', { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts'] }),
       room('cli'),
       room('tools'),
-      // Real processes, killed. Each file has an installation of its own and mostly waits for it.
+      // Tests that kill real processes. Each file starts its own installation and mostly waits for it.
       { test: { name: 'faults', include: ['e2e/faults/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
-      // The whole product in a real browser and from the command line, each file with an installation of its own.
+      // Tests of the whole product in a real browser and from the command line. Each file starts its own installation.
       {
         test: {
           name: 'e2e',

@@ -1,4 +1,4 @@
-/** Patches written by hand: combinations that the model doesn't generate. For most of them our result once differed from Talos's. */
+/** Patches written by hand: combinations that the model doesn't generate. Most of them once gave a result different from Talos's. */
 import type { PatchCase } from './compare.ts'
 
 const main = (type: 'controlplane' | 'worker') => `version: v1alpha1

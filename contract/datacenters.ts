@@ -12,7 +12,7 @@ import { count, counted } from './words.ts'
 
 const countryLetters = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
 /**
- * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here because browsers and Node
+ * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here because browsers and Node.js
  * differ in which further regions they know (ZZ, EU, codes of former countries).
  */
 const countries = new Set(

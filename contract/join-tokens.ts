@@ -112,7 +112,7 @@ export const joinTokenRevoke = operation({
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
   id: z.string(),
-  /** The last announcement of this UUID with this token from this address. */
+  /** Time of the last announcement of this UUID with this token from this address. */
   at: time,
   uuid: z.string(),
   serial: z.string(),

@@ -1,6 +1,6 @@
 /**
  * Each list is declared once, with its columns, sort keys and filters. The API's query, the console's URL, table and filter bar, and the CLI's flags and table
- * follow from the declaration. The types of the server's readers follow from it, so a key without a reader does not compile.
+ * follow from the declaration. In the backend, a sort key or filter without code to read its value does not compile.
  */
 import * as z from 'zod/mini'
 import { type Operation, operation } from './operation.ts'

@@ -10,7 +10,7 @@ type Schema = z.core.$ZodType
  * document describes it, and the scope matrix in the backend's tests tries it with every role.
  */
 export interface Operation<Params extends Schema = Schema, Query extends Schema = Schema, Body extends Schema = Schema, Answer extends Schema = Schema> {
-  /** noun + verb, unique: also the console's query key and an operation's kind. */
+  /** Noun and verb, unique. Also the console's query key and, if the call starts an operation, the operation's kind. */
   readonly name: string
   /** One sentence for the API documentation. */
   readonly summary: string

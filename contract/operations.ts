@@ -198,7 +198,7 @@ export const operationRetry = operation({
   route: 'POST /v1/operations/{id}/retry',
   scope: 'signed_in',
   kept: true,
-  /** Disks that have content now, which a user has agreed to wipe since the operation was started. */
+  /** The user's confirmations to wipe disks whose current content wasn't confirmed before. */
   body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
   answer: Operation,
   errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],

@@ -41,7 +41,7 @@ export const versionList = operation({
     items: z.array(OfferedTalos),
     /** Source of the versions: the image factory, or Steelyard's own list if the factory can't be reached. */
     source: z.enum(['factory', 'shipped']),
-    /** Why the factory did not answer now. Its last list, if there is one, is still returned. */
+    /** Why the image factory did not answer. The last list that it has sent, if there is one, is still returned. */
     reason: z.nullable(z.string()),
     /** Sentences about new versions that aren't available here, and about versions out of support. */
     notices: z.array(z.string()),

@@ -62,7 +62,7 @@ export const since = {
   plainClusterId: '1.14',
 } as const satisfies Record<string, Minor>
 
-/** A Talos version and its default Kubernetes version. `supportedPairs` are those offered for a new cluster, newest first. */
+/** A Talos version and its default Kubernetes version. `supportedPairs` has a pair for each minor in `minors`, newest first. */
 export type SupportedPair = { talos: string; kubernetes: string }
 
 export const supportedPairs: readonly SupportedPair[] = minors.map((m) => ({ talos: m.version, kubernetes: m.kubernetes })).toReversed()

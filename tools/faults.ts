@@ -1,5 +1,5 @@
 /**
- * `npm run faults` runs all fault tests. The program is killed before and after each effect of a cluster's creation and at random moments of many seeds.
+ * `npm run faults` runs all fault tests. The program is killed before and after each effect of a cluster's creation, and at random moments (several seeds).
  * The other fault tests (two processes, the database, signals, …) run once. Seeds are printed; `npm run faults -- --seeds 7 --rounds 0 --others 0`
  * replays a seed.
  */
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     others: { type: 'string', default: '1' },
   },
 })
-// The tests start the program as people do. Install and build it first, so that no test has to wait for the build.
+// The tests start the program as users do. Installs and builds it first, so that no test has to wait for the build.
 if (spawnSync(process.execPath, ['start.mjs', '--build'], { stdio: 'inherit' }).status !== 0) process.exit(1)
 const rounds = Number(values.rounds)
 const seeds = (values.seeds ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join(',')).split(',').filter((s) => s !== '')

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** Flags of Node with which the program runs; `start.mjs` says why. */
+/** Flags of Node.js with which the program runs; `start.mjs` explains them. */
 export const { nodeFlags } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: { nodeFlags: string[] } }).config
 
 export interface Running {

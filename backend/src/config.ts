@@ -186,7 +186,7 @@ export function readConfig(environment: Environment, folder: string) {
   return config
 }
 
-/** Variables of the CLI and of the script in docs/api-first-cluster.md. */
+/** Known variables that aren't settings of the program: those of the CLI and of the script in docs/api-first-cluster.md. */
 const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])
 
 /**

@@ -66,7 +66,7 @@ test('the error of a second Steelyard on the data folder names the first; after 
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  // The time is compared with that of a process that only reads its settings, because all processes start slowly on a busy machine.
+  // The time to the error is compared with a process that only reads its settings, because on a busy machine every process starts slowly.
   const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
   const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })
@@ -131,7 +131,7 @@ test('two processes with one external PostgreSQL and one key, each with its own 
   await client.connect()
   expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
   await client.end()
-  // A missing key file is not created, because a new key could open nothing.
+  // A missing key file is not created, because a new key couldn't decrypt the existing secrets.
   const stranger = run(['serve'], { ...environment('three'), STEELYARD_KEY_FILE: path.join(folder, 'another') })
   expect(await stranger.ended).toBe(1)
   expect(stranger.seen.err).toMatch(/There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/)
@@ -174,7 +174,7 @@ test('the first user is created once by a command on the machine, and doctor the
 test('a request that is running when the shutdown begins gets its response', async () => {
   const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
   const url = await program.ready()
-  // Ten sign-ins wait for their hashes.
+  // Ten sign-ins wait until their passwords are hashed.
   const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
   // When the first sign-in is answered, the others have arrived.
   await Promise.race(answers)
@@ -200,7 +200,7 @@ test('the embedded database is backed up while Steelyard runs, and Steelyard sta
   expect(await first.ended).toBe(0)
   const two = path.join(folder, 'two')
   const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  // The first restore is killed as soon as the database exists. The second one then finds either nothing or everything.
+  // The first restore is killed as soon as the database exists. The second restore then finds an empty or a completely restored database.
   await expect.poll(() => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null, { timeout: 20_000, interval: 5 }).toBe(true)
   killed.child.kill('SIGKILL')
   await killed.ended

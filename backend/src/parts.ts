@@ -36,7 +36,7 @@ import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
 
-/** The versions are fetched in advance, but not while the program starts. */
+/** Delay of the first fetch of the Talos versions, in ms, so that it doesn't slow down the start. */
 const firstVersionsMs = 1_000
 
 export type Domains = ReturnType<typeof buildDomains>

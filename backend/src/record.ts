@@ -27,7 +27,7 @@ interface ChangeEvent {
 type AnyEvent = Pick<ChangeEvent, 'version' | 'scope'> & { readonly name: string; readonly object: { readonly kind: string; readonly id: string } }
 type Told = ChangeEvent & Required<Pick<ChangeEvent, 'object'>> & { readonly name: EventName; readonly contacts?: Record<string, string> }
 /**
- * `action`: noun.verb in the past, such as `server.renamed`. Without `event` the change is recorded only in the audit log. An event has the name of the action
+ * `action`: noun and past participle, such as `server.renamed`. Without `event` the change is recorded only in the audit log. The event's name is the action
  * unless `name` is set.
  */
 export type Change = Described &
@@ -94,7 +94,7 @@ export function recorder({ clock }: { clock: Clock }) {
       await write(tx, entries)
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
-    /** An event without an audit entry: observed state, the progress of an operation. */
+    /** Writes an event without an audit entry, for observed state and the progress of an operation. */
     tell: async (tx: Tx, caller: Caller, { contacts, ...told }: Told): Promise<void> => {
       const event = eventOf(caller, told)
       await write(tx, [{ audit: null, event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } } }])

@@ -22,7 +22,7 @@ export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
 const mostControlPlanes = 7
 
-/** Formats of an address (EIP-55) and of 32-byte ids. Values in other formats are not shown, copied or printed in a command. */
+/** Formats of a cluster's blockchain address (20 bytes) and of its offer id (32 bytes). The console shows and copies no value in another format. */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
@@ -56,7 +56,7 @@ export const Cluster = z.object({
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
   operation_id: z.nullable(z.uuid()),
-  /** Whether a server answers on the secured Talos API, so that the talosconfig works, even while a creation hangs. */
+  /** Whether a server answers on the secured Talos API. The talosconfig then works, even if the cluster's creation hangs. */
   talos_answers: z.boolean(),
   /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed a certificate authority; see `clusterSecretsImport`. */
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
@@ -72,7 +72,7 @@ const cidr = (what: string) =>
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
 /**
- * Refuses a last label that is a decimal or hexadecimal number: URL parsers then treat the host as a malformed address
+ * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host as a malformed address
  * (https://url.spec.whatwg.org/#ends-in-a-number-checker).
  */
 const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
@@ -111,7 +111,7 @@ export const NewCluster = z.strictObject({
   datacenter_id: z.uuid(),
   talos_version: z.optional(talosVersionText()),
   kubernetes_version: z.optional(kubernetesVersionText),
-  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Default: the first control plane's address, which depends on that server. */
+  /** Address or DNS name of the Kubernetes API, or `https://host:6443`. Default: the first control plane's address, which is lost with that server. */
   endpoint: z.optional(
     z.string().check(
       z.trim(),

@@ -57,7 +57,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   const inside = address !== null && address.family === family && address.value >= whole.first && address.value <= whole.last
   const gateway = inside ? [rangeOfAddress(address)] : []
   const usable = usableRange(cidr, subnet.first_and_last)
-  // Without the gateway, which in IPv6 may be the otherwise reserved first address, the subnet-router anycast address (RFC 4291, 2.6.1).
+  // The gateway isn't reserved, although in IPv6 it may be the first address, the subnet-router anycast address (RFC 4291, 2.6.1).
   const reserved = withoutRanges(whole, [usable, ...gateway])
   const exclusions = mergeRanges(excluded.entries.map((e) => e.range))
   const why = (r: Range) => (r.first !== cidr.base ? 'Broadcast address' : family === 4 ? 'Network address' : 'Subnet-router anycast address')

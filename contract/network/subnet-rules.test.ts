@@ -268,7 +268,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** A random subnet with exclusions in every form and sometimes a gateway. IPv4 prefixes are `widest` to /32; IPv6 subnets have as many host bits. */
+/** A random subnet with exclusions in every form and sometimes a gateway. IPv4 prefixes are from `widest` to 32. IPv6 subnets have the same range of sizes. */
 function randomSubnet(random: () => number, family: 4 | 6, widest: number): { subnet: SubnetText; cidr: Cidr } {
   const bits = family === 4 ? 32 : 128
   const prefix = bits - Math.floor(random() * (33 - widest))

@@ -22,7 +22,7 @@ export const Subnet = z.object({
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
   datacenter: z.object({ id: z.uuid(), code: z.string() }),
-  /** A workload subnet has at most one. */
+  /** A workload subnet has at most one cluster. */
   clusters: z.array(ClusterName),
   status: z.enum(subnetStatuses),
   /** What the subnet is waiting for, or what is wrong. */

@@ -56,7 +56,7 @@ export const NewSubnet = declared.check(
 )
 export type NewSubnet = z.infer<typeof NewSubnet>
 
-/** Without the datacenter, to which the subnet is routed. Rules that concern several fields are checked after merging these fields with the stored ones. */
+/** The datacenter can't be changed. Rules that concern several fields are checked after these fields were merged with the stored ones. */
 const change = z.strictObject({
   name: z.optional(declared.shape.name),
   cidr: z.optional(declared.shape.cidr),

@@ -8,7 +8,7 @@ const printed = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])/g
  */
 export const lastFingerprint = (text: string): string | null => text.slice(-100_000).match(printed)?.at(-1) ?? null
 
-/** `same`, or a sentence about the difference. */
+/** Compares the last fingerprint in a text with `shown`. `none`: one of the two is missing. `text`: the result as a sentence for users. */
 export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
   const last = lastFingerprint(text)
   if (last === null) return { verdict: 'none', text: 'No fingerprint found: a fingerprint has 44 characters and ends with =' }

@@ -270,6 +270,6 @@ export function canJoinCluster(
   return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
 }
 
-/** Whether a change of status is allowed. Other changes are refused with 409. */
+/** Whether a server's status may change from `from` to `to`. The status of a deleted server never changes. */
 export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
   (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)

@@ -152,7 +152,7 @@ describe('mutual TLS', () => {
 
   test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // The server's certificate begins 61 minutes ago. The authority's certificate was made just now and is backdated by five minutes.
+    // The server's certificate is valid from 61 minutes ago on. The authority's certificate was made just now and is backdated by five minutes.
     const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],

@@ -12,7 +12,7 @@ import { resources } from './resources.ts'
 
 const peers = usePeers()
 
-/** HTTP/2 frames by hand (RFC 9113 §4.1): the HTTP/2 server of Node.js can't send a response and its reset in one packet. */
+/** Builds an HTTP/2 frame (RFC 9113 §4.1), because the HTTP/2 server of Node.js can't send a response and its reset in one packet. */
 function http2Frame(type: number, flags: number, streamId: number, payload: Uint8Array = new Uint8Array()): Buffer {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)

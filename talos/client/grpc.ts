@@ -41,7 +41,7 @@ interface Receiver {
 
 /** Maximum bytes of one message. Talos itself allows 32 MiB; the messages that we read are far smaller than this limit. */
 const maxMessageBytes = 4 * 1024 * 1024
-/** Bytes of messages that wait for a slow reader before the server is slowed down. */
+/** Above this number of unread bytes of messages, no more is read from the server until the reader has caught up. */
 const mostUnreadBytes = 64 * 1024
 const prefixBytes = 5
 const invalid = (what: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${what})`, { cause })

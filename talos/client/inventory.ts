@@ -194,7 +194,7 @@ function machineStatus(spec: MachineStatusSpec) {
   return { stage: stageOf(spec.stage), ready: spec.status?.ready ?? false, unmet: unmetOf(spec.status?.unmetConditions ?? []) }
 }
 
-/** Loop, memory, mapped and optical devices are listed among the disks. */
+/** Whether a disk resource is a physical disk: Talos also lists loop, memory, mapped and optical devices as disks. */
 function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
   return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|rbd|drbd|zd|bcache|sr|fd)\d*/.test(id)
 }

@@ -56,9 +56,9 @@ interface Line {
   readonly isOfKernel: boolean
 }
 
-// `user: warning: [2026-11-20T21:57:48.573137Z]: …` of the kernel's log, `2026/11/20 21:57:48.573137 …` of machined's.
+// How lines begin: `user: warning: [2026-11-20T21:57:48.573137Z]: …` in the kernel's log, `2026/11/20 21:57:48.573137 …` in machined's log.
 const beginning = /^(?:(\w+): +\w+: \[[^\]]{1,64}\]: |\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? )/
-// Talos `pkg/grpc/middleware/log/log.go`: `OK [/machine.MachineService/Version] 1ms unary Success (…)`.
+// A line about an API call (Talos `pkg/grpc/middleware/log/log.go`): `OK [/machine.MachineService/Version] 1ms unary Success (…)`.
 const ofACall = /^(?:machined |\[talos\] )?\w+ \[\/[\w.]+\/\w+\] \S+ (?:unary|stream) /
 
 function lineOf(raw: string): Line {
@@ -158,7 +158,7 @@ function toldInEvents(events: readonly TalosEvent[]): string | null {
     if (event.action === 'failed' || /^failed\b/i.test(event.message)) services.set(event.service, `${event.service}: ${event.message}`)
     else if (event.action === 'running' || event.action === 'finished') services.delete(event.service)
   }
-  // `sequence failed: error running phase 2 in install sequence: task 1/1: failed, …`
+  // Keeps only the cause of `sequence failed: error running phase 2 in install sequence: task 1/1: failed, …`.
   const shorter = sequence?.replace(/^sequence failed: error running phase \d+ in \w+ sequence: task \d+\/\d+: failed, /, '') ?? null
   return shorter ?? config ?? [...services.values()].at(-1) ?? null
 }

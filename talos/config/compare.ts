@@ -187,7 +187,7 @@ type Plain = string | number | boolean | bigint | null | Plain[] | { [key: strin
 const isMap = (value: Plain | undefined): value is Record<string, Plain> => typeof value === 'object' && value !== null && !Array.isArray(value)
 const canonical = (value: Plain | undefined): string => JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? ''
 
-/** The strategic merge patch between two values; undefined if equal, null if impossible. */
+/** The strategic merge patch that changes `before` into `after`; undefined if they are equal, null if no patch can do that. */
 function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | undefined | null {
   if (canonical(before) === canonical(after)) return undefined
   if (after === undefined) return { $patch: 'delete' }

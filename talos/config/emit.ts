@@ -147,7 +147,7 @@ export function compareKeys(a: string, b: string): number {
   if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
   if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
   const number = (from: string[]) => {
-    // If one of the digits is 0, compare from the first digit of the numbers: 10 is greater than 1, but 01 isn't.
+    // If one of the differing digits is 0, compare the whole numbers: a 0 counts in 10, but not in 01.
     let begin = i
     if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
     let end = i

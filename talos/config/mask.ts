@@ -83,7 +83,7 @@ function collect(shape: Shape | undefined, node: TreeNode, reading: Reading): vo
   }
   for (const [key, entry] of node.entries) {
     const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
-    // Only for keys that users choose: names of arguments, labels and annotations, and keys in settings of other programs.
+    // The key's name is checked only if users choose it: names of arguments, labels and annotations, and keys in settings of other programs.
     const named = audience === 'everybody' && shape?.is !== 'object' && namesSecret(key)
     collect(field, entry.value, { ...reading, inside: named ? 'values' : inside })
   }

@@ -153,7 +153,7 @@ describe('YAML', () => {
     errors(body)
     const begun = process.cpuUsage()
     for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
-    // A parser that builds a tree of the whole text needs three times as long.
+    // A parser that builds a tree of the whole text would exceed this limit.
     expect(process.cpuUsage(begun).user / 5 / 1000).toBeLessThan(200)
   })
 

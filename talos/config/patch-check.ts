@@ -67,7 +67,7 @@ export const patchLimits = { bytes: 64 * 1024, nodes: 5000, depth: 32, documents
 
 const tooMany = `A patch can have ${patchLimits.nodes} values at most`
 
-/** `line` is from 1. */
+/** A problem with its line, counted from 1. */
 export type PatchError = ConfigProblem & { line: number }
 
 /** Problems of a patch's body, by line. Never throws, whatever the text. Takes at most about 100 ms. */

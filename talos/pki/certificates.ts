@@ -19,7 +19,7 @@ export interface AlternativeNames {
   addresses?: readonly string[] | undefined
 }
 
-/** Loaded at the first use: many processes never make a certificate, and the library with its parts takes longer to load than a connection to make. */
+/** Loaded at the first use: many processes never make a certificate, and loading the library takes longer than opening a connection. */
 async function library(): Promise<typeof X509> {
   await import('reflect-metadata')
   return import('@peculiar/x509')

@@ -1,4 +1,4 @@
-/** What the API costs: lists as a share of what plain Node sends, their compressed size, revalidation, one server, the start, and the sweep of contacts. */
+/** Measures the API: the speed of lists compared with plain Node.js, their compressed size, revalidation, reading one server, a start, and all contacts. */
 import autocannon from 'autocannon'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
 
-/** Requests per second of ten connections. Of several paths each connection starts at another one. */
+/** Requests per second over ten connections. Each connection requests all `paths` in turn, starting with a different path. */
 async function requestsPerSecond(url: string, headers: Headers = {}, paths?: readonly string[]): Promise<number> {
   let clients = 0
   const { requests, non2xx } = await autocannon({
@@ -36,7 +36,7 @@ async function requestsPerSecond(url: string, headers: Headers = {}, paths?: rea
   return requests.average
 }
 
-/** A list as a share of what plain Node sends of as many bytes. */
+/** Prints the request rate of a list as a share of the rate of plain Node.js with a response of the same size. */
 async function share(say: Say, what: string, { url, headers, bar = '', paths }: { url: string; headers: Headers; bar?: string; paths?: readonly string[] }) {
   const { length } = await bytesOf(url, headers)
   const port = await freePort()
@@ -52,10 +52,10 @@ async function share(say: Say, what: string, { url, headers, bar = '', paths }: 
   say(`  ${what}, share of plain Node`, median(shares).toFixed(2), bar)
 }
 
-/** Searches that differ, and each find many servers: three characters of MAC addresses and ids. */
+/** Different searches that each find many servers: three hexadecimal digits, which occur in MAC addresses and ids. */
 const searches = Array.from({ length: 1000 }, (_, i) => (0x123 + i * 3).toString(16))
 
-/** The whole list as programs and browsers read it: compressed, 20 times a second, and revalidated by a client that has it cached. */
+/** Measures the whole list as clients read it: compressed, 20 times a second, and revalidated by a client with a cached copy. */
 async function wholeList(say: Say, url: string, authorization: string): Promise<void> {
   for (const [what, full] of [
     ['whole', url],

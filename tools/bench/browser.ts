@@ -251,7 +251,7 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
       for (const [i, checkout] of checkouts.entries()) {
         const copy = `${kept}-${i}`
         spawnSync('rm', ['-rf', copy])
-        // Keeps the owner of the database's files.
+        // `cp -a` keeps the owner of the database's files.
         spawnSync('cp', ['-a', kept, copy])
         const { url, program } = await serve(checkout, admin, copy, servers)
         started.push(program)

@@ -39,7 +39,7 @@ export async function pageCosts(browser: Browser, url: string, admin: { email: s
     }
     return { bytes, requests: requests.length }
   }
-  // The strip shows this when the stream of events is open, which is the last request of a page.
+  // The footer shows "Live" when the event stream is open. Opening the stream is the last request of a page.
   const isLive = () => page.getByRole('contentinfo').getByText('Live', { exact: true }).waitFor()
   try {
     const signIn = await cost('/auth/login', async () => {

@@ -1,6 +1,6 @@
 /**
- * What machines pay for a fleet that nobody touches, at each number of servers: how long ten thousand take to register, the memory of the Node process
- * (without its database and the simulator), the processor time of contacts, and how soon a warm start answers.
+ * Measures the cost of idle fleets of several sizes: how long the registration takes, the memory of the Node.js process
+ * (without its database and the simulator), the processor time of contacts, and the time of a warm start.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,12 +16,12 @@ interface Options {
   say: (what: string, value: string, bar?: string) => void
 }
 
-/** Bars by number of servers; none for other numbers. */
+/** Budgets by number of servers. Other numbers of servers have no budget. */
 const bars: Record<number, { memory: string; processor: string }> = {
   1000: { memory: 'at most 150 MiB', processor: 'at most 3 %' },
   10_000: { memory: 'at most 250 MiB', processor: 'at most 20 %' },
 }
-/** A sweep of all contacts, and time for the memory to settle after the registration. */
+/** `sweepMs`: time in which every idle server is contacted once. `settleMs`: time for the memory to settle after the registration. */
 const sweepMs = 120_000
 const settleMs = 150_000
 
@@ -46,7 +46,7 @@ export async function machineBudgets({ admin, fleets, say }: Options): Promise<v
       NODE_COMPILE_CACHE: join(data.path, 'compiled'),
     }
     const start = () => run(process.execPath, [...nodeFlags, 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, { env })
-    // As `start.mjs` does before the first start.
+    // Fills the compile cache, as `start.mjs` does before the first start.
     await (await run(process.execPath, [...nodeFlags, 'backend/src/main.ts', 'compile'], /^Compiled/, { env })).stop()
     let program = await start()
     const caller = async () => apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken).call

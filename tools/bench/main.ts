@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more meaningful than a number, prints the ratio.
  * `npm run bench -- api console start browser machines` runs the named parts only.
- * Options of `api`, `browser` and `machines`: `--servers 1000,10000`; of the first two: `--data DIR`, where the databases are kept for the next run.
+ * Options of `api`, `browser` and `machines`: `--servers 1000,10000`. Option of `api` and `browser`: `--data DIR` keeps the databases for the next run.
  * Options of `browser`: `--against DIR`, a second built checkout that is measured in turns with this one; `--rounds 3`.
  */
 import { spawnSync } from 'node:child_process'
@@ -34,7 +34,7 @@ const wanted = (part: (typeof known)[number]) => parts.length === 0 || parts.inc
 const say = (what: string, value: string, bar = '') => console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
 const admin = { email: 'bench@steelyard.demo', password: 'a long sentence for measuring' }
 const data = options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
-/** The parts share the databases, except with an older checkout, which can't read those of this one. */
+/** All parts share the databases. With `--against` they have their own folder, because an older checkout can't read the databases of this one. */
 const own = options.against === undefined ? data.path : join(data.path, 'own')
 const fleets = options.servers.split(',').map(Number)
 

@@ -80,7 +80,7 @@ async function* table(client: PoolClient, name: string, count: DumpCount): Async
   count.rows += stream.rowCount
 }
 
-/** Must run after the tables were read: an escrow file is written before the cluster's secrets are used, so no file is missing. */
+/** Must run after the tables were read. A cluster's escrow file is written before its secrets are used, so every cluster that was read has its file. */
 async function* files(client: PoolClient, config: Config, count: DumpCount): AsyncGenerator<Buffer> {
   const escrowed = new Set<string>()
   for await (const { kind, name, bytes } of readFiles(config)) {
@@ -95,7 +95,7 @@ async function* files(client: PoolClient, config: Config, count: DumpCount): Asy
   count.clustersWithoutEscrow = rows.filter((row) => !escrowed.has(`${row.id}.bin`)).length
 }
 
-/** Checks that the key file has the keys of all secrets: otherwise a restore would fail. */
+/** Checks that the key file has every key that the database's secrets need. Otherwise a restore would fail. */
 async function demandKeys(client: PoolClient, bytes: Buffer, file: string): Promise<void> {
   const keys = parseKeys(bytes.toString('utf8'), file)
   const { rows } = await client.query<{ key: string }>('select distinct wrapping_key as key from data_key')

@@ -1,4 +1,4 @@
-/** The files of a backup: the key file, and the escrow files of the clusters. */
+/** The files of a backup: the key file, and the escrow files (the clusters' encrypted secrets). */
 import { createHash } from 'node:crypto'
 import { link, readdir, readFile, unlink } from 'node:fs/promises'
 import path from 'node:path'

@@ -26,7 +26,7 @@ const headBytes = checkAt + checkBytes
 const pieceBytes = 64 * 1024
 const tagBytes = 16
 
-/** 128 MiB and about half a second (OWASP's first choice of parameters for scrypt). */
+/** Parameters of scrypt (OWASP's first choice): deriving a key takes 128 MiB of memory and about half a second. */
 const cost = { log2N: 17, r: 8, p: 1 }
 /** Upper limits of scrypt's parameters: a file with larger values was not made by Steelyard. */
 const highest = { log2N: 20, r: 16, p: 4 }

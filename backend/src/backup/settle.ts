@@ -48,7 +48,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // A server's state is unknown until its first contact. Every row is updated, because the stored transaction ids may be too high for this database.
+  // A server's state is unknown until its first contact. Deleted servers are updated too: their stored transaction ids may be too high for this database.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,

@@ -1,7 +1,7 @@
 /**
- * Returns memory to the system while nobody uses the program. V8 collects the old generation only as the heap grows and keeps the pages of a burst, such as
- * the registration of a thousand servers or the contacts after a start. A collection stops the program for about a tenth of a second, so it waits until no
- * request has come for a while.
+ * Returns memory to the system while nobody uses the program. V8 collects the old generation only when the heap grows, and keeps the memory of a peak, such as
+ * the registration of a thousand servers. A collection stops the program for about a tenth of a second, so the program collects only after some time
+ * without a request.
  */
 export interface IdleMemory {
   /** Collects garbage; undefined if Node runs without `--expose-gc`. */

@@ -21,7 +21,7 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
-/** Time within which the process of the database is launched: whether a server runs already is asked before that. */
+/** Wait before the imports, in ms: long enough to check for a running PostgreSQL and, if there is none, to launch it. */
 const launchMs = 10
 
 /** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
@@ -73,9 +73,9 @@ function addressOf(config: Config, app: FastifyInstance): string {
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The modules of everything that needs the database. */
+/** Imports the modules that need the database. */
 async function imported() {
-  // The database's process is launched before the imports occupy this one.
+  // Lets PostgreSQL be launched first, because the imports block this process.
   await new Promise((resolve) => setTimeout(resolve, launchMs))
   const { engineQueue } = await import('../engine/queue.ts')
   const { listen } = await import('../http/listen.ts')
@@ -94,7 +94,7 @@ export async function compile({ out }: Surroundings): Promise<number> {
 async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stopAsked: () => boolean): Promise<void> {
   const { machine, home, version } = around
   const opening = openDatabase({ config, machine, log, stopAsked })
-  // The database starts in a process of its own. Meanwhile this one loads the rest of the program, which takes as long.
+  // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
   const loading = imported()
   loading.catch(() => undefined)
   const opened = await opening

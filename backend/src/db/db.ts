@@ -98,11 +98,11 @@ export function isDatabaseGone(error: unknown): boolean {
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
 
-/** Errors that occurred while connecting to the database. Only this set distinguishes them from socket errors of connections to servers. */
+/** Errors that occurred while connecting to the database. Only this set distinguishes them from socket errors of connections to machines. */
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error only means that the database was unavailable, so that the work is retried later. Use this for errors from any source;
+ * Whether an error only means that the database was unavailable, so that the work is retried later. Safe for errors from any source, whereas
  * `isDatabaseGone` also returns true for refused connections to machines.
  */
 export const lostDatabase = (error: unknown): boolean =>

@@ -11,7 +11,7 @@ afterAll(async () => {
   for (const close of closing) await close()
 })
 
-/** An empty database with the schema of the template. */
+/** A pool of connections to a new database that already has the schema. */
 async function freshPool() {
   const { connection, drop } = await freshDatabase()
   const pool = new Pool({ ...connection, max: 4 })

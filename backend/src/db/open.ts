@@ -19,7 +19,7 @@ interface OpenOptions {
   readonly config: Config
   readonly machine: Machine
   readonly log: Log
-  /** Whether another Steelyard may be running. True for short commands, which then use the other's PostgreSQL; false for `serve`, which then fails. */
+  /** If another Steelyard uses the data folder: true (short commands) shares its PostgreSQL, false (`serve`) is an error. */
   readonly beside?: boolean
   /** How long to wait for an external database. */
   readonly waitMs?: number
@@ -39,7 +39,7 @@ function databaseFolder(dataFolder: string, account: Account | undefined, log: L
 
 /**
  * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if this process runs it, and unlocks the data folder.
- * @throws FolderInUse if another Steelyard uses the data folder, unless this is a short command, which may run beside it
+ * @throws FolderInUse if another Steelyard uses the data folder and `beside` is false
  * @throws Error with a sentence for users if the database doesn't start or answer
  */
 export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions) {

@@ -3,7 +3,7 @@
  *
  * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing number against which every write of a reconciler
  * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test clock.
- * Wake-ups are levels, not messages: several are merged into one, and a run sees everything committed before it began.
+ * Wake-ups are level-triggered: several are merged into one, and a run sees everything committed before it began.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
@@ -115,7 +115,7 @@ export class Engine {
       select ${announced} from woken where owner is null and ${isSoon}`.execute(tx)
   }
 
-  /** Called in the caller's transaction: ends the holds of an owner; deferred wake-ups run after the commit. Returns the ids that were held. */
+  /** Called in the caller's transaction: ends the holds of an owner (`holds.ts`). Deferred wake-ups run after the commit. Returns the ids that were held. */
   async release(tx: Tx, owner: HoldOwner): Promise<readonly string[]> {
     const { subjects, aside } = await endHold(tx, owner)
     for (const { queue, key } of aside) await this.wake(tx, queue, key)
@@ -155,7 +155,7 @@ export class Engine {
 
   /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // Listeners run in reverse order of registration: later ones are of domains that use the earlier domains, and must lock their rows first.
+    // Listeners run in reverse order of registration: a domain registers after the domains that it uses, and must lock its rows before theirs.
     this.#troubleListeners.unshift(tell)
   }
 

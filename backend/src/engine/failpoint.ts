@@ -1,6 +1,6 @@
 /**
  * Named points at which the process kills itself, for the tests that prove that nothing is lost. `FAILPOINT=name:before` or
- * `FAILPOINT=name:after` names an effect (or its name up to the first slash); `#17:before` is the 17th effect since the start.
+ * `FAILPOINT=name:after`: `name` is an effect's name, or the part before its first slash. `#17:before` is the 17th effect since the start.
  */
 export type Failpoint = ReturnType<typeof failpoint>
 

@@ -268,7 +268,7 @@ test('an idle process sends three statements every 3 s, even while objects are d
   await waitFor(async () => (await pending(one)) === 1)
   const statements = vi.spyOn(Client.prototype, 'query')
   const start = Date.now()
-  // The first three statements may follow at once. Further ones belong to the next check of the queue.
+  // The first three statements may be sent at once. The process sends more only at the next check of the queue, 3 s later.
   await waitFor(() => statements.mock.calls.length > 6)
   statements.mockRestore()
   expect(Date.now() - start).toBeGreaterThan(3_000)

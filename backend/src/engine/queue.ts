@@ -2,7 +2,7 @@
  * Runs the due objects of the table `wake_up`, the queue. Any number of processes on one database share the work.
  *
  * A process claims due objects up to its free places and sleeps until the next one is due or a notification arrives. Notifications reach
- * only processes that listen at commit, so the queue is also checked after each reconnection and every few seconds. The same pass frees the
+ * only processes that listen at commit, so the queue is also checked after each reconnection and every few seconds. These checks also free the
  * objects of processes with an expired lease.
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,11 +14,11 @@ import { type Engine, leaseMs, longestSleepMs, wakeChannel } from './engine.ts'
 import type { Taken } from './job.ts'
 
 const beatMs = 3_000
-/** Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. A rollback sends no notification. */
+/** Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. If that transaction is rolled back, no notification follows. */
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
-/** Runs as JSON rows for `json_to_recordset`. */
+/** Converts runs to JSON rows for `json_to_recordset`. */
 const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
 
 export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
@@ -27,7 +27,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   /** This process's runs, from the claim of the object to its release. */
   const held = new Map<Taken, Promise<void>>()
 
-  /** Reconcilers with free places. */
+  /** The queues whose reconcilers may start more runs now, and how many more. */
   const freePlaces = () => {
     const taken = Map.groupBy(held.keys(), (run) => run.queue)
     return [...core.reconcilers.values()].flatMap(({ queue, concurrency = defaultConcurrency }) => {
@@ -89,7 +89,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
 
   const claimLoop = async (): Promise<void> => {
     while (!shutdown.signal.aborted) {
-      // Created before the query, so that notifications during it end this sleep.
+      // Created before the queries, so that a notification during a query ends this sleep.
       const slept = new Promise<void>((resolve) => {
         let timer: NodeJS.Timeout | undefined
         let end = Infinity

@@ -30,7 +30,7 @@ export interface AppParts extends Platform {
   /** Folder of the console's build, and the CLI's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
-  /** Number of the newest event. Pages read the events after it, so that they needn't fetch again what they have fetched meanwhile. */
+  /** Number of the newest event. A page's event stream starts after this event, so the page misses no change and needn't fetch its data twice. */
   readonly lastEvent: () => number | undefined
   readonly limits?: Limits | undefined
   /** Each domain's routes. */
@@ -56,7 +56,7 @@ const keepAliveMs = 10_000
 const closingGraceMs = 5_000
 /** How often the sessions of open streams are checked. */
 const lapsedCheckMs = 2_000
-/** How often sockets are checked against the time limits above. */
+/** How often Node.js checks sockets for expired header and request timeouts. */
 const slowCheckMs = 5_000
 /** `Retry-After` during a shutdown: longer than a restart takes. */
 const stoppingRetrySeconds = 5

@@ -1,6 +1,6 @@
 /**
  * Bodies with chunked transfer coding (RFC 9112 §7.1), which a client uses if it doesn't know the length in advance, such as curl from a pipe. Honest clients
- * send neither chunk extensions nor trailers, and programs disagree about where these end, but Node.js accepts both. So the bytes are checked
+ * send neither chunk extensions nor trailers. Programs disagree about where these end, and Node.js accepts both. So the bytes are checked
  * before the parser gets them, and a body that contains more than sizes and data is reported.
  */
 import type { IncomingMessage, Server } from 'node:http'

@@ -35,7 +35,7 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
   const body = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
   expect((await admin.call(datacenterCreate, { body })).status).toBe(201)
   const token = (await admin.call(joinTokenCreate, { body: { name: 'rack-12' } })).answer!.token
-  // A booting server that gets a document doesn't repeat its request. So it gets a 503 with Retry-After, unless its token is malformed.
+  // A booting server repeats its request only after an error. So without the database it gets a 503 with Retry-After, unless its token is malformed.
   const announce = async (text: string) => {
     const { statusCode, headers } = await backend.app.inject({ url: `/join/${text}?uuid=4c4c4544-0042-4b10-8057-b9c04f4e4d32&serial=S1` })
     return { statusCode, retryAfter: headers['retry-after'] !== undefined }

@@ -37,7 +37,7 @@ export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {
   return new Problem('invalid', sentence(fields), fields)
 }
 
-/** Refuses with the reason of a rule. @throws Problem of the code */
+/** Throws a Problem with the code and the verdict's reason if the verdict is a refusal. */
 export function demand(verdict: Verdict, code: ErrorCode): void {
   if (!verdict.ok) throw new Problem(code, verdict.reason)
 }

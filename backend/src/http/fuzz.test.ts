@@ -70,7 +70,7 @@ const hostile = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** Values of a JSON schema. Patterns that can't be generated use ordinary words. */
+/** Generates values that match a JSON schema. For patterns that can't be generated, uses ordinary words. */
 function valuesOf(schema: Json): fc.Arbitrary<unknown> {
   const of = (one: unknown) => valuesOf(one as Json)
   if ('const' in schema) return fc.constant(schema['const'])
@@ -138,7 +138,7 @@ function holders(value: unknown): (Json | unknown[])[] {
   return [value as Json, ...Object.values(value).flatMap(holders)]
 }
 
-/** Returns whether a key was added to the outermost object. */
+/** Corrupts a value. `added`: a key was added to the outermost object. */
 function apply(value: unknown, { kind, at, key, by }: Spoil): { value: unknown; added: boolean } {
   if (kind === 'none') return { value, added: false }
   if (kind === 'whole') return { value: by, added: false }
@@ -233,7 +233,7 @@ test('enough of the fuzzed requests reached a handler', () => {
 const paths = [...new Set(operations.map((o) => o.path))]
 test.each(paths)('%s returns 405 for an unsupported method, with the supported ones', async (path) => {
   const url = path.replaceAll(/\{\w+\}/g, server)
-  // A path without parameters, such as `/v1/nodes/patches`, may also match an operation's path with a parameter.
+  // The methods of all operations that match the URL: `/v1/nodes/patches` also matches `/v1/nodes/{id}`.
   const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
     if (has.has(method)) continue

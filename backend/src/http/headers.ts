@@ -59,7 +59,7 @@ export const securityHeaders = (reporting: string | undefined, tls: boolean): Re
 export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
   app.addHook('onRequest', async (request, reply: FastifyReply) => {
     reply.headers(headers)
-    // Also applies behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted ones.
+    // Also sent behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted proxies.
     if (request.protocol === 'https') reply.header('strict-transport-security', hsts)
     reply.header('cache-control', 'no-store')
     reply.header('x-request-id', request.id)

@@ -1,4 +1,4 @@
-/** Routes for health, readiness and metrics, for load balancers and monitoring, and for the data that the console needs before sign-in. */
+/** Routes without sign-in: health and readiness for load balancers, metrics for monitoring, and the data that the console needs before sign-in. */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

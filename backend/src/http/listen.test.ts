@@ -8,7 +8,7 @@ import { listen } from './listen.ts'
 
 const backend = await startBackend()
 const all = Object.values(networkInterfaces()).flatMap((of) => (of ?? []).map((i) => i.address))
-/** The second address of localhost, or another loopback address without IPv6. */
+/** The second address of `localhost`; on a machine without IPv6, another IPv4 loopback address. */
 const second = all.includes('::1') ? '::1' : '127.0.0.2'
 const stop = await listen(backend.app, { host: 'localhost', port: 0 }, silent, async () => ['127.0.0.1', second])
 afterAll(() => stop())

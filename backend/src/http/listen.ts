@@ -25,7 +25,7 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
       listener.listen({ host: address, port: (server.address() as AddressInfo).port }, () => done(undefined))
     })
     if (problem === undefined) more.push(listener)
-    // A failure is acceptable: even a machine without IPv6 has ::1 in its hosts file.
+    // Only a warning, because a machine without IPv6 may also have ::1 in its hosts file.
     else log.warn('listen.failed', { address, reason: problem.message })
   }
   return () => more.forEach((listener) => listener.close())

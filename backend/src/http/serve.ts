@@ -211,7 +211,7 @@ export const serveStream =
           request,
           reply,
           type: media(operation),
-          // The reader of a log may pause for longer. A client that doesn't read live events is disconnected and fetches the data again.
+          // A reader of a log may pause longer than a reader of live events, who is disconnected sooner and then fetches the data again.
           stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
           open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
         })

@@ -1,4 +1,4 @@
-/** Authenticates the caller and checks the permission of the route's operation before the body is read. A route without an operation makes the start fail. */
+/** Authenticates the caller and checks the permission of the route's operation before the body is read. A route without operation must be declared `open`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { permits } from '#contract/permissions.ts'

@@ -26,8 +26,8 @@ function tagsOf(header: string): string[] | undefined {
 }
 
 /**
- * Parses `If-Match`. Unknown tags match no version. Weak tags count as their version, because compressing proxies
- * weaken tags.
+ * Parses `If-Match`. Unknown tags match no version. A weak tag counts like a strong one, because compressing proxies
+ * make tags weak.
  * @throws Problem stale if the list is invalid, because the caller's precondition is unknown
  */
 export function versionsOf(ifMatch: string | undefined): Versions {

@@ -251,7 +251,7 @@ function readNodes(text: string): KubernetesNode[] {
   })
 }
 
-/** Statuses that may change for the same request: unauthorized, timeout, too many requests. */
+/** Statuses after which the same request may succeed later: unauthorized, timeout, too many requests. */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])
 
 /** Whether the cluster refused the request permanently. */

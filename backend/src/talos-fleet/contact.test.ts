@@ -187,7 +187,7 @@ test('if an inventory could not be stored, the next contact reads it again', asy
   const from = of(server).length
   isAway = false
   await until(() => of(server).slice(from).some(isRead))
-  // At most one contact precedes the full reading: the one that ran when the database failed. A regular full reading would be about the fifth contact.
+  // At most one contact precedes the full reading: the one that ran when the database failed. The next scheduled full reading comes about four contacts later.
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
@@ -234,7 +234,7 @@ test('during an operation a silent server is noticed within 15 s, without more c
 
 test('hanging servers do not delay the others', async () => {
   const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
-  // More servers than places, all at one address that accepts connections and stays silent.
+  // More servers than the budget has places, all at one address that accepts connections and stays silent.
   const hanging = Array.from({ length: 200 }, (_, i) => ({
     ...watched(5),
     id: `${(i + 16).toString(16).padStart(2, '0')}000000-0000-4000-8000-00000000000${i % 10}`,

@@ -53,7 +53,7 @@ const contactTimes = {
   liveDeadlineMs: 3_500,
 } as const
 const missesToUnreachable = 3
-/** Share of each server in the time over which overdue servers are contacted after a start. */
+/** After a start, the contacts of overdue servers are spread over this many ms per server. */
 const firstContactMs = 10
 const tickMs = 500
 const batchMs = 1_000
@@ -99,7 +99,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
-  /** Whether both have the same address, cluster and hardware, so that an observation of one applies to the other. */
+  /** Whether two states of a server have the same address, cluster and hardware, so that an observation of one state applies to the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {
     state.client?.close()
@@ -126,7 +126,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     const servers = await roster()
     const now = clock.monotonic()
     round++
-    // After a start, overdue servers are contacted about as fast as in an ordinary sweep: ten thousand at once would occupy the processor and its memory.
+    // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
     const spreadMs = Math.min(contactTimes.everyMs, Math.max(5_000, servers.length * firstContactMs))
     for (const server of servers) {
       const state = states.get(server.id)
@@ -174,7 +174,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     if (!state.client) {
       if ((await connection.presence(options)) === 'maintenance')
         return connection.maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
-      // The signal isn't passed, because it ends with this contact, and the connection stays open.
+      // The signal isn't passed, because its abort would close the connection, which stays open after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
     return read(state, asked, state.client, null)

@@ -76,7 +76,7 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
     await expect(stored.secure({ ca: '', crt: '', key: '' }, () => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
   }
   expect(dialled).not.toHaveBeenCalled()
-  // The check itself works: an allowed address is dialled.
+  // The spy works: dialling an allowed address is recorded.
   const allowed = fleet({ policy: policyOf({ networks: everything, simulate: true }), budget: budget() })
   await expect(allowed.probe('127.20.255.254')).rejects.toMatchObject({ kind: 'unreachable' })
   expect(dialled).toHaveBeenCalledOnce()

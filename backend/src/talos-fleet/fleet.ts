@@ -129,7 +129,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       policy.demand(address, apiPort)
       const known = pins.get(server.id)
       let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
-      // Whether the identity was already read with this certificate. A contact relies on that; an action on the machine reads the identity again.
+      // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
       let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
       return {
         async open(): Promise<TalosClient> {
@@ -216,7 +216,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     forget: (nodeId: string) => void pins.delete(nodeId),
     /**
      * Reads the identity and all data of the machine at an unknown address on one connection.
-     * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
+     * @throws TalosError, with kind `permission_denied` if the machine requires a client certificate; Problem `dial_refused`
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)

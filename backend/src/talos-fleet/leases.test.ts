@@ -34,7 +34,7 @@ test('a single process has all servers; a second process takes half, and no serv
   await one.renew()
   expect(share(one)).toBe(ids.length)
   const two = processOf('two')
-  // The first process releases its surplus, and the second claims it.
+  // The first process releases its surplus shards, and the second claims them.
   await two.renew()
   await one.renew()
   await two.renew()

@@ -41,7 +41,7 @@ function difference(one: unknown, other: unknown, at = ''): string {
 }
 
 /**
- * Whether an answer is one that the operation declares: status, media type, the schema to the last field, the code of an error.
+ * Checks an answer against the operation's declaration: status, media type, every field of the body, the code of an error.
  * @throws Error that names what differs
  */
 export function checkAnswer(operation: Operation, answered: Answered): void {
@@ -64,6 +64,6 @@ export function checkAnswer(operation: Operation, answered: Answered): void {
   const json: unknown = JSON.parse(body)
   const read = z.safeParse(operation.answer, json)
   if (!read.success) return say(operation, answered, `against its schema: ${z.prettifyError(read.error)}`)
-  // The schemas remove unknown fields and add defaults.
+  // Parsing removes unknown fields and adds defaults, so a difference means that the answer had unknown fields or lacked some.
   if (!isDeepStrictEqual(read.data, json)) say(operation, answered, `which differs from its schema at ${difference(read.data, json)}`)
 }

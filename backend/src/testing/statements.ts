@@ -18,7 +18,7 @@ function isProduct(): boolean {
   return nearest === undefined || !/\.test\.ts|\/testing\//.test(nearest)
 }
 
-/** The parts of a statement. Lists of any length count as one, and each column of an update as its own part. */
+/** Splits a statement into the parts to record. Lists of different lengths give the same part; each column of an update is a part. */
 function parts(text: string): string[] {
   const same = text.replaceAll(/[0-9a-f]{12,}/g, 'x').replaceAll(/\$\d+/g, '$')
   const plain = same.replaceAll(/\$(?:, ?\$)+/g, '$').replaceAll(/\(\$\)(?:, ?\(\$\))+/g, '($)')

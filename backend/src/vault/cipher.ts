@@ -1,4 +1,4 @@
-/** AES-256-GCM (NIST SP 800-38D): with a 96-bit random nonce. The additional data names the place of the text. Format: nonce (12) | tag (16) | text */
+/** AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce. The additional data names where the text is stored. Format: nonce (12) | tag (16) | text */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export class SealBroken extends Error {

@@ -74,7 +74,7 @@ async function keyOf(pool: Pool): Promise<string | null> {
 }
 
 /**
- * Reads the key file before the database is changed. A new file is created only if the database uses no key yet, because a new key couldn't decrypt anything.
+ * Reads the key file before the database is changed. Creates a new file only if the database uses no key yet: a new key couldn't decrypt existing secrets.
  * @throws KeyFileRefused if the database needs another key; the message names its id and the path of the file
  */
 export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {

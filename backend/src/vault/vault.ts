@@ -97,7 +97,7 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
   }
 
   return {
-    /** Creates the owner's data key if there is none, in the caller's transaction. */
+    /** Encrypts `bytes` with the owner's data key. Creates the data key in the caller's transaction if there is none. */
     async seal(tx: Tx, { bytes, ...place }: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array> {
       const { version, key } = await newestKey(tx, place.owner)
       const head = Buffer.alloc(headBytes)

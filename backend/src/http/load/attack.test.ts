@@ -71,7 +71,7 @@ test.each([
   const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
   const { slowestMs, statuses } = await bystander(pause(800))
   for (const socket of sockets) socket.destroy()
-  // Waits until this attack is over before the next.
+  // Waits until this attack is over before the next attack begins.
   await pause(300)
   expect(statuses).toEqual([200])
   expect(slowestMs).toBeLessThan(longestHealthMs)

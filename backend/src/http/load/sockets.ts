@@ -77,7 +77,7 @@ export const stalledMs = 10_000
 /** Number of checks within `stalledMs`. */
 const looks = 10
 
-/** Bytes that the kernel has not accepted yet. A large response is one write, so only the handle knows how much was sent, as in Node.js's socket timeout. */
+/** Bytes that the kernel has not accepted yet. A large response is one write, so only the socket's internal handle knows how much of it was sent. */
 const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
 
 /**

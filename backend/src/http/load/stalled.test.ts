@@ -9,7 +9,7 @@ import { defaultLimits } from '../limits.ts'
 const first = await startBackend()
 const size = 24_000_000
 mkdirSync(path.join(first.config.dataFolder, 'console'), { recursive: true })
-// More than the kernel's socket buffers on both sides.
+// A file that exceeds the kernel's socket buffers on both sides.
 writeFileSync(path.join(first.config.dataFolder, 'console', 'large.txt'), Buffer.alloc(size, 'x'))
 const backend = await startBackend({ beside: first, limits: { ...defaultLimits, stalledMs: 600 } })
 const port = Number(new URL(await backend.listen()).port)
