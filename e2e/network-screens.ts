@@ -8,7 +8,7 @@ import type { Screen } from './screens.ts'
 export interface NetworkWorld {
   /** A subnet that is assigned to the ready cluster and has some addresses in use. */
   subnet: { id: string; name: string }
-  /** An unassigned subnet, an IPv6 subnet, and a subnet of 65,536 addresses. */
+  /** `spare`: an unassigned subnet. `six`: an IPv6 subnet. `wide`: a subnet of 65,536 addresses. */
   spare: { id: string; name: string }
   six: { id: string; name: string }
   wide: { id: string; name: string }

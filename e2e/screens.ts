@@ -14,13 +14,13 @@ export interface World extends JoiningWorld, NetworkWorld {
   unconfirmed: { id: string; name: string }
   /** A removed server. */
   removed: { id: string; name: string }
-  /** A ready cluster, and a cluster that waits for a server that no longer answers. */
+  /** `ready`: a ready cluster. `waiting`: a cluster that waits for a server that no longer answers. */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
-  /** A cluster that failed because its server's disk got content after the server was chosen, and a cluster whose server doesn't accept a patch. */
+  /** `unwiped`: failed, because a server's disk got content after the server was chosen. `troubled`: a cluster with a server that doesn't accept a patch. */
   unwiped: { id: string; name: string }
   troubled: { id: string; name: string }
-  /** A server of the ready cluster whose configuration was changed outside of Steelyard, and a talosconfig of that cluster. */
+  /** `drifted`: a server of the ready cluster whose configuration was changed outside of Steelyard. `talosconfig`: of the ready cluster. */
   drifted: { id: string; name: string }
   talosconfig: string
 }

@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ESTree, Plugin } from 'vite'
 
 const folder = fileURLToPath(new URL('../../contract/', import.meta.url))
-/** Sets the default messages of schemas. */
+/** Module that sets the default error messages of schemas. */
 const sentences = `${folder}sentences.ts`
-/** Query of an import that reads the schemas of a module of the contract: they are in a separate copy of the module. */
+/** Import query that selects the copy of a contract module with the module's schemas. */
 const schemasOnly = '?schemas'
 
 /** Properties of a declared call that are needed to send the call. */
@@ -17,14 +17,14 @@ const areCalls = (value: unknown): value is Record<string, Record<string, unknow
   typeof value === 'object' && value !== null && Object.values(value).length > 0 && Object.values(value).every(isCall)
 const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value
 
-/** The declared list of a call: the first argument of the helper that declares the call, or a property beside the call's own. */
+/** Where a call's property `list` is declared: as the first argument of a helper function, or as a property. Undefined if neither is found. */
 function listOf(init: ESTree.Expression): { start: number; end: number } | undefined {
   if (init.type === 'CallExpression') return init.arguments[0]
   const properties = init.type === 'ObjectExpression' ? init.properties : []
   return properties.flatMap((one) => (one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list' ? [one.value] : []))[0]
 }
 
-/** Finds the schemas inside a value that is no schema itself, such as `{ arguments: z.object({}) }` in a row of a table. */
+/** Finds the schemas inside a value that isn't itself a schema, such as `z.object({})` in `{ arguments: z.object({}) }`. */
 function schemasIn(node: unknown): ESTree.Expression[] {
   if (typeof node !== 'object' || node === null) return []
   const { type, callee } = node as { type?: string; callee?: unknown }
@@ -40,7 +40,7 @@ const isOfZod = (node: unknown): boolean => {
 const hasSchemas = (file: string): boolean => file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
 
 /**
- * Removes what a page doesn't use of the contract from the page's code. Otherwise every page would load the schema library and nearly all schemas.
+ * Removes the parts of the contract that a page doesn't use from the page's code. Otherwise every page would load the schema library and nearly all schemas.
  * - A declared call is replaced by its name, method, path, scope and media type, without its schemas.
  * - Exported schemas, which forms use, are in a separate copy of the contract's module, so that a page can use the rest of the module without schemas.
  * - Top-level values are marked as free of side effects, so that the bundler drops those that nothing uses.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { minifySync, type Plugin, type Rolldown } from 'vite'
 import { earlyCalls } from '../src/lib/early.ts'
 
-/** Pages of which `early.js` fetches the files, by path. */
+/** Modules of the pages whose files `early.js` fetches, by path. */
 const pages: Readonly<Record<string, string>> = {
   '/': 'features/overview/Overview.tsx',
   '/infra/servers': 'routes/infra.servers.tsx',
@@ -11,7 +11,7 @@ const pages: Readonly<Record<string, string>> = {
   '/infra/datacenters': 'routes/infra.datacenters.tsx',
 }
 
-/** Writes into index.html which files and calls `early.js` begins with. It makes no calls if the API is on another origin than the page. */
+/** Writes into index.html which files `early.js` fetches and which API calls it makes. The pages' calls are left out if the API has another origin. */
 export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin => ({
   name: 'steelyard:early',
   apply: 'build',

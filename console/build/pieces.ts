@@ -20,9 +20,9 @@ const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/).*\?schemas)$|console\/src\/lib\/fields/
 
-/** Folders that pages share. They are one piece, because many small pieces compress badly and cost a request each. */
+/** Folders with modules that several pages use. Such modules are bundled together: many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
-/** A module of a shared folder is in the shared piece if at least this many pages import it. */
+/** A module of a shared folder goes into the piece `app` if at least this many pages import the module. */
 const mostPages = 4
 
 /**
@@ -46,7 +46,7 @@ export function pieces(): Groups {
     if (forms.some(by)) return 'forms'
     if (/\/contract\/network\//.test(id)) return null
     const [list, another] = lists.filter(by)
-    // The style sheets of the lists are small: each as a file of its own would cost more than all in one.
+    // The style sheets of the lists are small, so they all go into `app` instead of separate files.
     if (another !== undefined || (list !== undefined && id.endsWith('.css'))) return 'app'
     return list === undefined ? null : path.basename(list, '.tsx').replace('infra.', '')
   }

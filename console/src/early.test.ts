@@ -43,7 +43,7 @@ test('an early response is handed out once, only for the same token, and not aft
 const script = readFileSync('console/early.js', 'utf8')
 const first = { visitors: ['/v.js'], signedIn: ['/app.js', '/app.css'], pages: { '/list': { files: ['/list.js'], calls: ['/v1/things'] } } }
 
-/** Runs the script in a page with the given storage. Returns the files and calls that it begins with, and the token that it sends. */
+/** Runs the script in a page with the given storage. Returns the files that the script preloads, the API calls that it makes, and the token that it sends. */
 function begun(stored: ReadonlyMap<string, string>, location: { pathname: string; search?: string }) {
   const [files, calls, tokens]: [string[], string[], Set<string>] = [[], [], new Set()]
   const theme: { theme?: string } = {}

@@ -2,7 +2,7 @@ import './styles/fonts.css'
 import './styles/tokens.css'
 import './styles/measures.css'
 import './styles/base.css'
-// What the visitors' pages share with all others, so that no page fetches it as a piece of its own.
+// Modules that visitors' pages share with other pages. Imported here, so that the bundler doesn't put them into separate files.
 import './api/installation.ts'
 import './ui/feedback/Status.tsx'
 import './ui/inputs/ActionButton.tsx'

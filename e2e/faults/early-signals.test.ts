@@ -55,8 +55,8 @@ async function leftBehind(folder: string): Promise<string[]> {
 }
 
 /**
- * The folder is reused, so that each start finds what the previous start has left. With `fresh`, each start gets an empty folder, where it has to
- * create the database first.
+ * Starts the program and ends it by a signal, at different moments of the start. Returns a sentence per problem, such as a process that still runs.
+ * All starts use the same data folder. With `fresh`, each start gets an empty folder, in which the program first creates the database.
  */
 async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
   const wrong: string[] = []
@@ -92,7 +92,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
   return wrong
 }
 
-// A long run tries 30 moments in all.
+// Number of moments per command and, as `fresh`, with an empty folder. A long run tries 30 moments in all.
 const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
 test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {

@@ -33,7 +33,7 @@ const add = (): Promise<Subnet> => {
   return patiently(() => call(subnetCreate, { body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: site.datacenterId } }))
 }
 
-/** Runs `act` in a program that is killed at the point. Then starts the program again and returns the operation after it has ended. */
+/** Runs `act` with a program that is killed at `point`. Then starts the program again and returns the operation after it has ended. */
 async function killedAt(point: string, act: () => ReturnType<typeof assign>) {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })

@@ -33,7 +33,7 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
   }
 }
 
-/** Runs `act` in a program that is killed at the point, and starts the program again. */
+/** Runs `act` with a program that is killed at `point`, and starts the program again. */
 const killedAt = async <T>(point: string, act: () => Promise<T>): Promise<T> => {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })

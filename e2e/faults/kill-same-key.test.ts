@@ -1,7 +1,7 @@
 /**
  * Writes with an `Idempotency-Key` while the program is killed with −9. Each request is sent again, with the same key, to the next process. The next process
- * has to respond within five seconds, with the first response if there was one, and the write must have happened exactly once. Ten kills in a long run, three
- * in `npm test`; 24 calls at each.
+ * has to respond within five seconds, with the first response if there was one, and the write must have happened exactly once. A long run kills the program ten
+ * times, `npm test` three times; each time 24 calls are sent.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'

@@ -18,7 +18,7 @@ const TEXT_OPTIONS = (
   'talos-version hardware slowness uuid serial announce-uuid announce-serial announce-mac'
 ).split(' ')
 
-/** The parsed command line. Throws `ScenarioError` for an unknown option, as for a wrong value. */
+/** The parsed command line. Throws `ScenarioError` for an unknown option or a missing value. */
 const parse = (): ReturnType<typeof parseArgs> => {
   const options = {
     ...Object.fromEntries(TEXT_OPTIONS.map((name) => [name, { type: 'string' }] as const)),

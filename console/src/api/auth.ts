@@ -148,7 +148,7 @@ export function sessionLost(): void {
 /** Whether Log out ended the last session of this page. After a Log out the next sign-in doesn't return to the previous page. */
 export const wasLoggedOut = (): boolean => loggedOut
 
-/** Revokes every stored token of the user here and on the server, deletes the user's drafts, and goes to the login page even if the server doesn't respond. */
+/** Revokes the user's refresh tokens, clears the local storage and the user's drafts, and goes to the login page, even without a response. */
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true

@@ -46,12 +46,12 @@ export async function authorized(
   return response
 }
 
-/** One call of the API, typed by its declaration. Throws CallError: `message` for users, `fields` for forms. */
+/** Sends a call of the API, typed by the call's declaration. Throws CallError: `message` for users, `fields` for forms. */
 export async function call<O extends Operation>(operation: O, ask: Ask<O> = {}, options: AbortSignal | CallOptions = {}): Promise<Answer<O>> {
   return read(operation, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
 }
 
-/** A call that needs no session, such as joining the waitlist. */
+/** Sends a call that needs no session, such as joining the waitlist. */
 export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = {}, signal?: AbortSignal): Promise<Answer<O>> {
   return read(operation, await send(operation, ask, { signal }))
 }

@@ -14,7 +14,7 @@ let forgotten: string | null = null
 let opened: Promise<IDBDatabase> | undefined
 
 /**
- * Opens one connection, and opens a new one after the browser has closed the old one. The browser does so when the response to a Log out clears the
+ * Opens one connection, and opens a new one after the browser has closed the old one. The browser closes it when the response to a Log out clears the
  * site's storage (Clear-Site-Data). A page of a newer version also closes the connection.
  */
 function open(): Promise<IDBDatabase> {

@@ -80,8 +80,8 @@ export interface SendOptions {
   version?: number | undefined
   headers?: Record<string, string>
   /**
-   * Allows cookies. Sign-in needs the cookie of known devices. Logging out needs cookies because browsers let a response clear this origin's storage
-   * (Clear-Site-Data) only if the request was allowed to send cookies.
+   * Allows cookies. Sign-in sends the cookie that identifies a known device. Logging out needs cookies because browsers let a response clear this
+   * origin's storage (Clear-Site-Data) only if the request was allowed to send cookies.
    */
   cookies?: boolean
 }

@@ -24,7 +24,7 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
     const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
-    // The id of the queried object. Queries about a patch have it in `patchId`; their `id` is the server's.
+    // The id of the queried object. In queries about a patch this is `patchId`, because `id` is the server's.
     const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }

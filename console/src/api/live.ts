@@ -17,12 +17,12 @@ const mostPauseMs = 4_000
 /** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
 
-/** Id of the newest event when the server sent this page: whatever the page fetches is at least as new. Null in development. */
+/** Id of the server's newest event when it sent this page. All data that the page fetches includes this event. Null in development. */
 const eventOfPage = /^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null
 
 /**
- * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab, whose page carried the event `from`, asks whether the stream is live.
- * `heard` with `past`: the stream has passed that event, so what the new tab has fetched may be out of date.
+ * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live; `from` is the tab's `eventOfPage`.
+ * `past` in the answer: `from`, if newer events have arrived since. The data that the new tab has fetched may then be out of date.
  */
 type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard'; past?: string } | { type: 'ask'; from: string | null }
 

@@ -7,7 +7,7 @@ export { heldScopes, logOut, useUser } from './auth.ts'
 
 /**
  * Whether the signed-in user may make a call, with the reason if not. The reason names the role only while the session's scopes are known.
- * The server checks again.
+ * Only for display: the server checks each call itself.
  */
 export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   const held = heldScopes()

@@ -2,7 +2,7 @@ import type { User } from '#contract/sessions.ts'
 import { type Claims, readClaims } from '../lib/jwt.ts'
 
 /**
- * Local storage, as specified: the current user under a fixed key; tokens, each user's list of tokens, and sessions under prefixes. Nothing else is stored.
+ * Keys of the local storage, as specified: the current user, tokens, each user's list of tokens, and sessions. Nothing else is stored.
  * Any script on this origin can read the local storage, so no foreign script may run (docs/security.md).
  */
 const keys = {
@@ -36,7 +36,7 @@ export const refreshLifetimeMs = 86_400_000
 const mostSkewMs = 60_000
 
 /**
- * Expiry of a token that was issued just now, in ms by the local clock: its `exp` or, if the server's clock differs, its lifetime counted from now.
+ * Expiry of a token that was issued just now, in ms by the local clock: the token's `exp` or, if the server's clock differs, now plus the token's lifetime.
  * If `exp` were always used and the server's clock were ten minutes behind, every token would be expired on arrival and nobody could sign in.
  */
 function endOf({ exp, iat }: Pick<Claims, 'exp' | 'iat'>, now: number): number {

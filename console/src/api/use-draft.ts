@@ -35,7 +35,7 @@ function useKeep(name: string, value: object | undefined): void {
 }
 
 /**
- * Stores a form's values as a draft in this browser while they differ from its initial ones, and restores a stored draft. `shape` validates the draft,
+ * Stores a form's values as a draft in this browser while they differ from the form's initial values, and restores a stored draft. `shape` validates the draft,
  * because an older version of the page may have written it. `version` is the version of the edited object when it was read.
  */
 export function useDraft<Values extends object>(form: Form<Values>, name: string, shape: z.core.$ZodType<Values>, version: number | null = null) {

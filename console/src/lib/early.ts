@@ -1,4 +1,4 @@
-/** The first calls of pages, by path. `early.js` sends them before the page's scripts have loaded. `early.test.ts` compares them with what the pages ask. */
+/** The first calls of pages, by path. `early.js` sends them before the page's scripts have loaded. `early.test.ts` checks that the pages make these calls. */
 export const earlyCalls: Readonly<Record<string, readonly string[]>> = {
   '/': ['/v1/overview'],
   '/infra/servers': ['/v1/nodes?page=1&per_page=1000&fields=summary', '/v1/datacenters?per_page=1000&sort=code'],
@@ -7,7 +7,7 @@ export const earlyCalls: Readonly<Record<string, readonly string[]>> = {
 /** Set by `early.js`: responses by address, and the access token with which they were requested. */
 const page = globalThis as { steelyardEarly?: { token: string; responses: Record<string, Promise<Response>> } }
 
-/** The response to a call that was sent early with the same token. Each is handed out once. */
+/** The response to a call that `early.js` sent with the same token; undefined if there is none. A second request for the same response returns undefined. */
 export function takeEarly(address: string, token: string | null): Promise<Response> | undefined {
   const { steelyardEarly: early } = page
   if (early === undefined || early.token !== token) return undefined
@@ -16,5 +16,5 @@ export function takeEarly(address: string, token: string | null): Promise<Respon
   return response
 }
 
-/** Drops the responses that nobody took. Called when something has changed since. */
+/** Drops the remaining responses. Called when they may be out of date. */
 export const dropEarly = (): void => void delete page.steelyardEarly

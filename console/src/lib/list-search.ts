@@ -1,4 +1,4 @@
-/** The search params of a list, from its declaration. Anybody can write a URL: values that the contract rejects stay in the URL but are not sent. */
+/** Reads a list's search params by the list's declaration. A URL may contain anything: values that the contract rejects stay in the URL but are not sent. */
 import { type AnyList, choicesOf, filtersOf, type ListFilter, type ListQuery, longestFilterText, longestSearch, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SavedView } from '#contract/sessions.ts'

@@ -1,6 +1,5 @@
 /**
- * Groups the steps of an operation for display: a step that each server of a cluster passes is one phase. Every display
- * of progress counts phases.
+ * Groups the steps of an operation for display: equal steps of several servers are one phase. Progress is always counted in phases.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
@@ -50,8 +49,8 @@ const inOrder = (times: readonly (string | null)[]): string[] => times.filter((t
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
 /**
- * The phases in order. `isOver`: the operation has ended. `since`: when it started. If the operation repeats a phase for some servers, the times are those of
- * the repetition, not of an earlier operation.
+ * Groups steps into phases, in order. `isOver`: the operation has ended. `since`: when the operation started. If some steps of a phase have started since then,
+ * the phase's times are the times of these steps; earlier steps are from an earlier operation.
  */
 export function phasesOf(steps: readonly Step[], members: readonly { readonly node_id: string; readonly name: string }[] = [], isOver = false, since = '') {
   const byId = new Map(members.map((m) => [m.node_id, m]))

@@ -74,7 +74,7 @@ export function routeAt(pathname: string): Match | null {
 export const pathOf = (id: RouteId, params: Readonly<Record<string, string>>): string =>
   id.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
 
-/** The crumbs of a page: those of the pages above it, then its own. The overview doesn't count as above other pages. */
+/** The crumbs of a page: first those of the pages above it, except the overview, then its own. */
 export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[] =>
   ids
     .filter((above) => above === id || (above !== '/' && id.startsWith(`${above}/`)))

@@ -2,7 +2,7 @@
 
 const two = (n: number) => String(n).padStart(2, '0')
 
-/** Each formatter is made once: making one takes far longer than using it, and a list shows a thousand times. */
+/** Caches formatters: creating one takes far longer than using it, and a list may format a thousand timestamps. */
 const once = <Key extends string | void>(make: (key: Key) => Intl.DateTimeFormat) => {
   const made = new Map<Key, Intl.DateTimeFormat>()
   return (key: Key): Intl.DateTimeFormat => {

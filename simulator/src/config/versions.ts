@@ -7,7 +7,7 @@ export const RELEASES = {
   13: { talos: 'v1.13.9', kubernetes: '1.36.3' },
 } as const
 
-/** Differences between minors, each with the first minor that has it. */
+/** Features that not every minor has, each with the first minor that has the feature. */
 const SINCE = {
   /** The id of a memory module contains its bank (Talos: pkg/machinery/resources/hardware). */
   banksInMemoryIds: 12,

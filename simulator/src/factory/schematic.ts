@@ -188,7 +188,7 @@ const writeAny = (value: unknown, depth: number): string => {
   return keys.length === 0 ? ' {}\n' : `\n${keys.map((key) => `${pad(depth + 1)}${scalar(key, 0)}:${writeAny(value[key], depth + 1)}`).join('')}`
 }
 
-/** A string as go-yaml writes it: plain if it reads back as the same string, in double quotes if it would be another type, in single quotes if it has YAML syntax. */
+/** A string as go-yaml writes it: plain if possible, in double quotes if plain text would have another type, in single quotes if it contains YAML syntax. */
 const scalar = (value: string, depth: number): string => {
   if (value.includes('\n') && !/[\t\r\0]/.test(value) && !/ \n| $/.test(value)) {
     const lines = value.replace(/\n$/, '').split('\n')

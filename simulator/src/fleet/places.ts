@@ -1,4 +1,4 @@
-/** Location of a simulated datacenter. Country codes are ISO 3166-1, city codes the place part of UN/LOCODE; coordinates are those of the city. */
+/** Location of a simulated datacenter. Country codes are from ISO 3166-1, city codes are the place part of UN/LOCODE. The coordinates are the city's. */
 export type Place = ReturnType<typeof place>
 
 const place = (

@@ -39,7 +39,7 @@ export const applyConfiguration = async (machine: Machine, request: ApplyRequest
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
     refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
   }
-  // A machine with a complete configuration is no longer in maintenance, even while its maintenance API still answers. So readers may not apply.
+  // A machine with a complete configuration is no longer in maintenance, even while its maintenance API still answers. Then only admins may apply.
   const inMaintenance = !machine.config?.node
   if (!isSmall && !inMaintenance && !request.isAdmin) refuse('not authorized', Code.PermissionDenied)
   const loaded = load(machine, request.text, isSmall)
@@ -170,7 +170,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
 
 const kubernetesAuthorities = ({ config }: Machine): string => JSON.stringify([config?.node?.cluster.ca?.crt, config?.node?.cluster.acceptedCas])
 
-/** A change of the Kubernetes authorities changes the kubelet's files, so it restarts (Talos: controllers/k8s/kubelet_service.go). */
+/** A change of the Kubernetes authorities changes the kubelet's files, so the kubelet restarts (Talos: controllers/k8s/kubelet_service.go). */
 const restartKubelet = (machine: Machine): void => {
   const boot = machine.bootId
   const up = async (): Promise<void> => {

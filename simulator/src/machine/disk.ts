@@ -25,7 +25,7 @@ export interface Persisted {
   disks?: 'swapped' | 'lost'
   /** The machine's address from the next boot on, if it was moved. */
   spot?: Spot
-  /** Disks wiped by `BlockDeviceWipe`, by their names at that time. */
+  /** Names of the disks that `BlockDeviceWipe` has wiped, as of the time of the wipe. */
   wiped?: string[]
   faults: Fault[]
   counters: Counters

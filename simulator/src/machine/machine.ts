@@ -67,7 +67,7 @@ export class Machine {
   cancelTry: (() => void) | null = null
   /** Virtual addresses that this control plane currently has. */
   virtualAddresses: readonly string[] = []
-  /** Whether the partition META existed at boot, so Talos counts as installed. Checked only at boot (Talos: volume_manager.go, VolumePhaseReady). */
+  /** Whether the partition META existed at boot. If so, Talos counts as installed. Checked only at boot (Talos: volume_manager.go, VolumePhaseReady). */
   hasMeta = false
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false

@@ -34,7 +34,7 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     stage.phase('leave', actorId)
     const refusal = leaveEtcd(machine)
     if (refusal) {
-      // This is the only error that aborts a reset: the machine reboots unchanged.
+      // A failure to leave etcd is the only error that aborts a reset. The machine then reboots unchanged.
       stage.failSequence(`failed to leave cluster: ${refusal}`, actorId)
       await machine.takes(TAKES.failedSequence, power)
       return 'boot'

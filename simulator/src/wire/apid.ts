@@ -57,7 +57,7 @@ const answer = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
-  // No compression, as in grpc-go: the client would have to request compression.
+  // No compression: grpc-go compresses only if the client requests compression.
   acceptCompression: [],
   readMaxBytes: MAX_MESSAGE_BYTES,
   writeMaxBytes: MAX_MESSAGE_BYTES,

@@ -13,7 +13,7 @@ import { unrecorded } from '../../ui/text/unrecorded.ts'
 import { clusterOne } from './cluster-queries.ts'
 import css from './ShowClusterKey.module.css'
 
-/** Specified: with more than three clusters the list scrolls at 240 px; addresses keep 5 characters in front and 4 at the end. */
+/** Specified: with more than three clusters the list scrolls at 240 px; addresses are shortened to their first 5 and last 4 characters. */
 const clustersInSight = 3
 const addressEnds = [5, 4] as const
 

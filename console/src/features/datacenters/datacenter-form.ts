@@ -86,7 +86,7 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // If only one coordinate is given, the schema reports that at longitude. Report it at the missing coordinate, also if the schema stopped at other errors.
+  // If only one coordinate is given, the schema reports this at `longitude` or, after other errors, not at all. Report it at the missing one.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both

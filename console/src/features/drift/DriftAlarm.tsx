@@ -21,7 +21,7 @@ import css from './DriftAlarm.module.css'
 
 type Drifted = Pick<Server, 'id' | 'name' | 'drift'>
 
-/** Alarm on the pages of a drifted server and its cluster, until a user decides. */
+/** Alarm that a server's configuration was changed outside of Steelyard. Shown on the pages of the server and its cluster until a user decides. */
 export function DriftAlarm({ server, link = false }: { server: Drifted; /** Names the server with a link to its page. */ link?: boolean }) {
   const { data, error, isPending, refetch } = useQuery({ ...query(serverDrift, { params: { id: server.id } }), enabled: !!server.drift })
   if (!server.drift) return null

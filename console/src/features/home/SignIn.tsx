@@ -24,7 +24,7 @@ const read = (form: HTMLFormElement) => {
   return { email: text('email').trim(), password: text('password') }
 }
 
-/** Signs in and returns to the guarded page. A native form, so that password managers recognise the form. */
+/** Signs in and goes to the page that the user wanted. A native form, so that password managers recognise the form. */
 export function SignIn({ search }: PageProps<'/auth/login'>) {
   const { from } = useStore(place)
   const form = useRef<HTMLFormElement>(null)

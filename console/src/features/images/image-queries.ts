@@ -4,13 +4,13 @@ import { joinTokenList } from '#contract/join-tokens.ts'
 import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
 
-/** Every join token, to choose one and to show the state of earlier images. */
+/** Every join token, to select a token and to show whether the tokens of earlier images are usable. */
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
 /** Refetched on every visit, to show whether the image factory responds. */
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
 /** The versions that the image factory builds, with their support. */
 export const versionsQuery = query(versionList)
-/** All extensions of a version, for a search without waiting. */
+/** All extensions of a version in one response, so that the search needs no further requests. */
 export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
 export const imageQuery = (id: string) => query(imageGet, { params: { id } })
 

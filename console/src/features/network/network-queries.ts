@@ -22,7 +22,7 @@ export const subnetsByIds = (ids: readonly string[]) =>
     },
   })
 export const mapOf = (id: string) => query(subnetMap, { params: { id } })
-/** Every subnet of a datacenter, by code. Reads all pages, because an assignment replaces the cluster's whole list: a missing subnet would be removed. */
+/** Every subnet of the datacenter with this code. Reads all pages, because an assignment replaces the cluster's whole list. */
 export const subnetsOf = (datacenter: string) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetList), { every: datacenter }],
@@ -31,6 +31,6 @@ export const subnetsOf = (datacenter: string) =>
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
 
-/** Refetches after a change of subnets or assignments. */
+/** Refetches everything that shows subnets or their assignments. Call this after a change of either. */
 export const refreshNetwork = (): Promise<unknown> =>
   invalidate(subnetList, subnetGet, subnetMap, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)

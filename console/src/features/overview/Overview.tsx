@@ -33,7 +33,7 @@ interface ReadingProps {
   more?: ReactNode
 }
 
-/** A number, a bar that shows its parts, and for each part a link to the list of its objects. */
+/** A total, a bar with the parts of the total, and a link per part to the list of the counted objects. */
 function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
   return (
     <div className={css['reading']}>

@@ -147,7 +147,7 @@ function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][num
             </button>
           )}
           <span>
-            {/* No prefix if the sentence names the field already. */}
+            {/* The field's path, unless the sentence contains the path already. */}
             {'path' in problem && problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
               <code className="mono">{problem.path}</code>
             )}{' '}

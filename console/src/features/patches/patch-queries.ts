@@ -7,5 +7,5 @@ export const patchQuery = (serverId: string, patchId: string) => query(patchGet,
 /** Never refetched: the schema doesn't change while the Steelyard server runs. */
 export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
 
-/** Refetches after a change: the layers, and the server, whose eligibility depends on them. */
+/** Refetches a server's patches and the server after a change of a patch. The server's eligibility depends on its patches. */
 export const refreshPatches = (): Promise<unknown> => invalidate(patchList, patchGet, serverGet, serverList)

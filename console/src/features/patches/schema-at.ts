@@ -172,7 +172,7 @@ export interface Suggestion {
   /** "string", "list", "object". */
   type: string
   text: string
-  /** A key, completed with a colon, or a value. */
+  /** Kind of completion: a key (a colon is added) or a value. */
   is: 'key' | 'value'
 }
 

@@ -9,7 +9,7 @@ import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 type Lists = Omit<Resources, 'node_addresses'>
 type TypeName<Value> = NonNullable<Value> extends string ? 'string' : NonNullable<Value> extends number ? 'number' : 'boolean'
 
-/** The fields of the contract's schema with their types. The schema itself would load the schema library and be too slow for thousands of servers. */
+/** The fields of the contract's schema with their types. The schema isn't used: it needs the schema library and is too slow for thousands of servers. */
 const fields: { readonly [List in keyof Lists]: { readonly [Field in keyof Required<Lists[List][number]>]: TypeName<Lists[List][number][Field]> } } = {
   processors: {
     id: 'string',

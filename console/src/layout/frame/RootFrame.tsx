@@ -35,7 +35,7 @@ export function RootFrame() {
       <div aria-live="polite">
         <Toasts open={useStore(toastsWanted)} />
       </div>
-      {/* Label with the version, for support requests. Clicks go to what is below the label. */}
+      {/* Label with the version, for support requests. Clicks pass through the label to the element below. */}
       <aside className={css['version']} aria-label="Version">
         {__VERSION__}
       </aside>

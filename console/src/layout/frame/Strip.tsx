@@ -32,7 +32,7 @@ export function Strip() {
       {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: none of them is real hardware">
           Simulated
-          {/* On narrow screens this word is shown only beside `live`: the texts of other states are too long. */}
+          {/* On narrow screens the word "servers" is shown only in the state `live`: the texts of other states leave no room. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>
         </span>
       )}

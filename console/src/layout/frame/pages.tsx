@@ -79,7 +79,7 @@ export function NotFoundPage() {
   )
 }
 
-/** Whether an error may pass by itself: no response, or a server error. */
+/** Whether an error may be temporary: no response, or a 5xx response. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }

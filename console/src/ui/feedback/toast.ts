@@ -12,7 +12,7 @@ export interface ToastOptions {
   id?: string
 }
 
-/** Id of the error shown by `lastError`; null if there is none. Errors with another id are not shown. */
+/** Id of the error shown by `lastError`; null if there is none. While this is set, errors with other ids are not shown. */
 let onlyError: string | null = null
 
 async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {

@@ -10,7 +10,7 @@ export interface FormOptions<Values, Body, Answer> {
   read: (values: Values) => Read<Body>
   /** Adds values that are known only when the form is sent, such as what the user has confirmed. */
   complete?: (body: Body) => Body
-  /** Asks for confirmation. False sends nothing. */
+  /** Asks for confirmation. If the result is false, nothing is sent. */
   ask?: (body: Body) => Promise<boolean>
   /** Sends the body. `key`: the Idempotency-Key, which stays the same while the same body is retried. */
   send: (body: Body, key: string) => Promise<Answer> | Answer

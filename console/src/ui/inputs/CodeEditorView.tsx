@@ -106,7 +106,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const options = useRef(new Compartment())
-  // Texts that were reported and have not come back as `value` yet.
+  // Texts that were reported by `onValue` and have not arrived as `value` yet.
   const told = useRef<string[]>([value])
   // The editor is created once, but always calls the latest callbacks.
   const latest = useRef({ onValue, suggest, explain })

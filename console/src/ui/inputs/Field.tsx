@@ -83,7 +83,7 @@ export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit,
   const secret = type === 'password'
   const [raw, setRaw] = useState(value ?? '')
   const [shown, setShown] = useState(false)
-  // A value from outside (a reset, another tab) replaces the typed text, unless that value is the typed text trimmed.
+  // A new `value` from the parent replaces the typed text, unless `value` is the trimmed typed text.
   const text = value === undefined || raw.trim() === value ? raw : value
   return (
     <span className={cx(css['input'], size === 'large' && css['large'], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>

@@ -12,8 +12,8 @@ export function indentBelow(before: string): number | null {
 }
 
 /**
- * The editor reports each change and gets the text back as `value` a moment later, when more may have been typed.
- * `told`: reported texts that have not come back.
+ * The editor reports each change, and its prop `value` gets the reported text a moment later, when the user may have typed more.
+ * `told`: reported texts that have not arrived as `value` yet. `given`: the new `value`.
  * Returns the texts of `told` after `given`. Null if `given` is not in `told`: then the text comes from elsewhere and replaces the editor's text.
  */
 export function afterBack(told: readonly string[], given: string): string[] | null {

@@ -34,7 +34,7 @@ export interface AddressMapProps<Run extends DrawnRun> {
   /** Accessible name. */
   label: string
   cidr: Cidr
-  /** In order, covering the whole CIDR. Must be the same array while nothing changes. */
+  /** Runs of addresses with the same state, in order, covering the whole CIDR. Must be the same array while nothing changes. */
   runs: readonly Run[]
   /** Facts about an address, for its card. */
   about?: (run: Run) => ReactNode
@@ -203,7 +203,7 @@ interface LegendProps {
   /** State by which the list of ranges is filtered. Null: no filter. Undefined: there is no list. */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
-  /** Addresses per cell as a power of two; null if each cell is one address. */
+  /** log2 of the number of addresses per cell; null if each cell is one address. */
   blocks: number | null
 }
 

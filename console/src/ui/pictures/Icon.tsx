@@ -6,7 +6,7 @@ const circle = (x: number, y: number, r: number): string => `M${x - r} ${y}a${r}
 const box = (x: number, y: number, width: number, height: number, r: number): string =>
   `M${x + r} ${y}h${width - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${height - 2 * r}a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - width}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - height}a${r} ${r} 0 0 1 ${r} ${-r}z`
 
-/** Steelyard's own icons as path data, on a 16 px grid with a 1.5 px line. An icon with one meaning is named after the meaning, others after what they show. */
+/** Steelyard's own icons as path data, on a 16 px grid with a 1.5 px line. An icon with one meaning is named after it, any other icon after its picture. */
 const paths = {
   add: 'M8 3v10M3 8h10',
   alert: 'M8 2.3 14.2 13H1.8zM8 6.4v3M8 11.3h.01',

@@ -19,7 +19,7 @@ interface MeterProps {
 }
 
 /**
- * A meter drawn as a steelyard: a thin beam with quarter notches and a poise at the value. The number is beside it.
+ * A meter drawn as a steelyard: a thin beam with quarter notches and a poise (sliding weight) at the value. `text` is shown beside the beam.
  * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
  */
 export function Meter({ value, of, scale = of, label, tone = 'accent', text }: MeterProps) {

@@ -51,7 +51,7 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
   })
 }
 
-/** Sites on a world map. The page must have the same data as a list. */
+/** Sites on a world map. The page must show the same data in a list or table too. */
 export function SiteMap({ sites, label: said }: { sites: readonly Site[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [shown, setShown] = useState(width)

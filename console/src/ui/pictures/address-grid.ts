@@ -13,14 +13,14 @@ export interface Stretch {
   readonly bits: number
 }
 
-/** Largest number of cells, as a power of two (a /22 in IPv4); longer stretches are drawn in blocks. Fewer for IPv6, which is mostly empty. */
+/** log2 of the largest number of cells (a /22 in IPv4). In longer stretches a cell is a block of addresses. Fewer for IPv6, which is mostly empty. */
 const cellBits = { 4: 10, 6: 8 } as const
 
 export const wholeOf = (cidr: Cidr): Stretch => ({ family: cidr.family, base: cidr.base, bits: (cidr.family === 4 ? 32 : 128) - cidr.prefix })
 export const lastIn = ({ base, bits }: Stretch): bigint => base + (1n << BigInt(bits)) - 1n
 export const holds = (stretch: Stretch, value: bigint): boolean => value >= stretch.base && value <= lastIn(stretch)
 
-/** Addresses per cell as a power of two; 0 is one address per cell. */
+/** log2 of the number of addresses per cell. 0: each cell is one address. */
 export const blockBits = ({ family, bits }: Stretch): number => Math.max(0, bits - cellBits[family])
 export const cellCount = (stretch: Stretch): number => 2 ** (stretch.bits - blockBits(stretch))
 /** The stretch of the cell at `index`. */

@@ -98,7 +98,7 @@ function DrawnRow<Row>({ row, index, id, cols, width, name, link, arrow, hasMenu
         <tr className={css['detail']} ref={(element) => measure(index, element)}>
           <td colSpan={cols.length + (selected === undefined ? 0 : 1) + (hasControls ? 1 : 0)}>
             <div className={css['inside']}>
-              {/* Its code may load with the first opened row. */}
+              {/* The detail's code may load only when the first row is opened. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
             </div>
           </td>
@@ -109,7 +109,7 @@ function DrawnRow<Row>({ row, index, id, cols, width, name, link, arrow, hasMenu
 }
 
 /**
- * One row and its open detail. It is many times on the page: few elements, no handlers and no components for controls.
- * Re-renders only on its own changes, so scrolling renders only new rows.
+ * One row and its open detail. A page has many rows, so a row has few elements, and the table's body handles the clicks on its controls.
+ * A row re-renders only when its own props change, so scrolling renders only new rows.
  */
 export const DataRow = memo(DrawnRow) as typeof DrawnRow

@@ -35,7 +35,7 @@ export interface Column<Row> {
   head: string
   /** Text of the help icon beside the column's heading. */
   help?: string
-  /** `from` tells how wide the screen is: what isn't shown needn't be made. */
+  /** Renders a cell. `from`: the breakpoints that the screen's width reaches, so that the cell needn't render parts that are hidden. */
   cell: (row: Row, from: WidthFrom) => ReactNode
   sortable?: boolean
   numeric?: boolean
@@ -55,10 +55,10 @@ export interface Column<Row> {
 export const nameWidth = 210
 
 const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
-/** The row's icon button or link that an event is at; its accessible name is its tooltip. */
+/** The button or link with an icon that contains the target of an event. Its accessible name is also its tooltip. */
 const iconOf = (target: HTMLElement) => target.closest<HTMLElement>('button[aria-label],a[aria-label]')
 
-/** Columns at module scope, typed by their row. */
+/** Returns the list unchanged. Only for type inference: declares columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
 
 export interface DataTableProps<Row> {
@@ -99,7 +99,7 @@ export interface DataTableProps<Row> {
   onRetry?: () => void
   /** Below the rows: the pager. */
   foot?: ReactNode
-  /** Above the header, such as "shown as of". */
+  /** Shown above the header, for instance that the data may be out of date. */
   notice?: ReactNode
   /** The table grows with its rows and the page scrolls, for short tables beside other content. */
   grows?: boolean
@@ -177,7 +177,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
   const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
 
-  /** The row of this table that an event is about, unless it is about a table inside a row's detail. */
+  /** The row that contains the event's target; null if the target is outside of rows or in a table inside a row's detail. */
   const rowOf = (event: { target: EventTarget; currentTarget: EventTarget }) => {
     const element = (event.target as Element).closest<HTMLElement>('tr[data-row]')
     const row = rows[Number(element?.dataset['row'])]

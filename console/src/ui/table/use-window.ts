@@ -15,7 +15,7 @@ interface WindowParts {
   openRows: readonly number[]
 }
 
-/** The visible rows of a table body, whichever element scrolls. */
+/** Determines which rows of a table body to render while the page or any other element scrolls. */
 export function useWindow({ body, count, openRows }: WindowParts) {
   const whole = count <= wholeUpTo
   const rowHeight = useRef(assumedRowHeight)
@@ -23,7 +23,7 @@ export function useWindow({ body, count, openRows }: WindowParts) {
   const all = { from: 0, to: count, before: 0, after: 0 }
   const [drawn, setDrawn] = useState<Window>({ ...all, to: 0 })
   if (count > 0 && (drawn.to === 0 || drawn.from >= count)) {
-    // The rows have come, or most of them have gone: as many as the screen can hold, until they are measured.
+    // The first rows have arrived, or the rendered rows no longer exist. Until rows are measured, render as many as fit on the screen.
     const to = Math.min(count, Math.ceil(innerHeight / assumedRowHeight))
     setDrawn({ ...all, to, after: (count - to) * assumedRowHeight })
   }
@@ -35,11 +35,11 @@ export function useWindow({ body, count, openRows }: WindowParts) {
   const msPerRow = useRef(0.5)
   const opened = openRows.join(',')
 
-  /** Renders the rows in view, or the next few of them with `most`. */
+  /** Renders the rows in view. `most`: maximum number of rows added at each end. */
   const update = useCallback(
     (most = count) => {
       const element = body.current
-      // A hidden page has no size.
+      // Elements of a hidden page have no size to measure.
       if (element === null || whole || element.offsetHeight === 0) return undefined
       const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
       const top = element.getBoundingClientRect().top
@@ -79,7 +79,7 @@ export function useWindow({ body, count, openRows }: WindowParts) {
     }
     document.addEventListener('scroll', onFrame, { capture: true, passive: true, signal })
     window.addEventListener('resize', measureRows, { signal })
-    // Also when a page that was made hidden is shown.
+    // Also called when a page that was mounted while hidden becomes visible.
     const resized = new ResizeObserver(measureRows)
     if (body.current) resized.observe(body.current)
     return () => {

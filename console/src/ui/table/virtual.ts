@@ -10,10 +10,10 @@ export interface Viewport {
 }
 
 export interface Window {
-  /** First row to render, and one past the last. */
+  /** `from`: first row to render. `to`: one past the last row to render. */
   from: number
   to: number
-  /** Empty space for the rows above and below. */
+  /** Height of the empty space in place of the rows above (`before`) and below (`after`). */
   before: number
   after: number
 }
@@ -52,7 +52,7 @@ export function visibleRows(view: Viewport): Window {
   return windowOf(from, Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan)), view)
 }
 
-/** The next window on the way to the wanted one: at each end it adds at most `most` rows. If no row stays, it begins at the first visible row. */
+/** One step from the window `now` to `wanted`: adds at most `most` rows at each end. If they have no row in common, starts at the first visible row. */
 export function towards(now: Window, wanted: Window, most: number, view: Viewport): Window {
   const stays = now.to > wanted.from && now.from < wanted.to
   const start = Math.min(wanted.to, wanted.from + overscan)

@@ -2,7 +2,7 @@ import { Button } from '../inputs/Button.tsx'
 import { Command } from './Copyable.tsx'
 import { Popover } from '../overlay/Popover.tsx'
 
-/** Longer commands are cut; the copy button copies the whole. */
+/** Cuts a long command for display. The copy button copies the whole command. */
 const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**

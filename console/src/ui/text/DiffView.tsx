@@ -5,7 +5,7 @@ import css from './DiffView.module.css'
 import { cx } from '../cx.ts'
 import { unrecorded } from './unrecorded.ts'
 
-/** The layer of a line of the result; `line` counts from 1. */
+/** The layer (such as a patch) that a line of the configuration comes from. `line` counts from 1. */
 export interface LineSource {
   line: number
   layer: string

@@ -32,7 +32,7 @@ export function hardwareLine(s: Server): string {
 
 /** "a USB disk, empty": kind and content of a disk. */
 const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, Samsung PM9A3, empty". Content comes first, so that it is visible in a narrow control: "ext4, 480 GB, Samsung PM9A3". */
+/** "480 GB, Samsung PM9A3, empty", or for a disk with content "ext4, 480 GB, Samsung PM9A3": content first, so that a narrow control shows it. */
 export function diskLine(d: DiskFacts): string {
   const what = [d.size ? disk(d.size) : '', d.model]
   return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what]).filter(Boolean).join(', ')

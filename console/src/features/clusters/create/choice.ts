@@ -28,7 +28,7 @@ export const installDisks = ({ resources, talos: { installed } }: Machine): Disk
 export const firstDisk = (s: Machine): Disk | undefined =>
   s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
 
-/** Whether a server may join a cluster with this Talos version and, if the server is selected, with its choices. */
+/** Whether a server may join a cluster with this Talos version and, if the server is selected, with the user's choices for it. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
   all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 
@@ -124,7 +124,7 @@ export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisk
 /** Key of a disk that includes the disk's current content, so that a change of content needs a new confirmation. */
 export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
 
-/** The confirmations of the disks that are chosen now. */
+/** The confirmed disks among the disks that are selected now. */
 export const confirmedOf = (chosen: readonly ChosenDisks[], ticked: ReadonlySet<string>): ConfirmedDisk[] =>
   disksToConfirm(chosen).flatMap((one) => (one.by !== null && ticked.has(keyOf(one)) ? [one.by] : []))
 

@@ -139,7 +139,7 @@ test('if Talos is installed on a disk already, only that disk can be the install
   const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
   expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
   expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
-  // A choice from before the installed Talos was known: another disk is refused.
+  // The install disk was chosen before Steelyard knew that Talos is installed on another disk: refused.
   expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
     reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
   })

@@ -134,7 +134,7 @@ export function canReview(draft: Draft): Verdict {
   return taken.some((c) => c.installDisk === '') ? no('Choose an install disk for every server') : yes
 }
 
-/** The CLI command that creates the cluster. `servers` are those of the datacenter, `datacenter` is its code. Options with default values are omitted. */
+/** The CLI command that creates the cluster. `servers`: all servers of the datacenter. `datacenter`: its code. Options with default values are omitted. */
 export function createCommand(
   draft: Draft,
   servers: readonly { id: string; name: string }[],

@@ -36,7 +36,7 @@ const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
 export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined): Draft['servers'] =>
   Object.fromEntries(Object.entries(chosen).map(([id, now]) => [id, { ...now, patch }]))
 
-/** A sentence that names the drafted patches to be replaced and their servers; null if there are none. `one`: the draft that is being edited. */
+/** A sentence about the drafted patches that the edited patch `one` will replace, each with its server; null if there are none. */
 export function replacedText(servers: readonly { name: string; draft: NewPatch | undefined }[], one: NewPatch | undefined): string | null {
   const others = servers.filter((s) => s.draft !== undefined && JSON.stringify(s.draft) !== JSON.stringify(one))
   if (others.length === 0) return null

@@ -206,7 +206,7 @@ function Events({ id }: { id: string }) {
   return <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
 }
 
-/** Settings from the creation, and the actions in `ending` that delete the cluster. */
+/** The settings with which the cluster was created. `ending`: actions that delete the cluster. */
 const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) => (
   <div className={css['cols']}>
     <Panel title="Configuration" note="fixed when the cluster was made">

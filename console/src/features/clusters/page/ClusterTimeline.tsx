@@ -79,7 +79,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
   const matrices = matricesOf(operation, members, !running)
-  // Whether this operation can be retried. If another operation has continued a creation, only that operation retries the failed steps.
+  // Whether this operation can be retried. If a newer operation continues a failed creation, only the newer operation can be retried.
   const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {

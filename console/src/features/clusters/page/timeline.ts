@@ -13,8 +13,8 @@ const ways: readonly (readonly string[])[] = [
 ]
 
 /**
- * A matrix for leaving servers and one for joining servers, each only if the operation has such servers. A matrix has columns and a row per server;
- * a cell is undefined if the step doesn't apply to the server.
+ * A matrix of the servers that leave the cluster and a matrix of the servers that join it. A matrix without servers is left out. Columns are steps, rows are
+ * servers; a cell is undefined if the step doesn't apply to the server.
  */
 export const matricesOf = (operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) =>
   ways.map((way) => matrixOf(way, operation, members, isOver)).filter(({ rows }) => rows.length > 0)
@@ -38,7 +38,7 @@ function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, m
   }
 }
 
-/** How to highlight a server's row: `failed` if a step failed, `waiting` if a step waits after more than one attempt. */
+/** How to highlight a server's row: `failed` if a step failed, `waiting` if a step is waiting and has had more than one attempt. */
 function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' | 'waiting' | undefined {
   if (steps.some((s) => s?.status === 'failed')) return 'failed'
   return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined

@@ -12,7 +12,7 @@ import { Unable } from './AssignDatacenter.tsx'
 import { type BulkDialog, namesOf, removalWords, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
 
-/** Removes servers outside of clusters, one by one. Servers that can't be removed are listed and stay selected. */
+/** Removes servers outside of clusters, with a request for each server. Servers that can't be removed are listed and stay selected. */
 export default function RemoveServers({ servers, done }: BulkDialog) {
   const { close } = useDialog()
   const [{ able, unable }] = useState(() => sorted(servers, canRemoveServer))

@@ -3,7 +3,7 @@ import { ago, exact, moment } from '../../../lib/time.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { contactOf } from '../server-state.ts'
 
-/** The times on the page. One timer writes all of them, past React: in a list of a thousand servers a component each would cost more than the list. */
+/** The `<time>` elements of the page. One timer updates their texts without React: re-rendering a thousand components would be too slow. */
 const times = new Set<HTMLTimeElement>()
 let timer: ReturnType<typeof setInterval> | undefined
 
@@ -24,7 +24,7 @@ function keepTime(time: HTMLTimeElement): () => void {
   }
 }
 
-/** "18 s ago", live, with the exact time on hover. The key makes a new element for a new time, so that its text is never one of the earlier time. */
+/** "18 s ago", live, with the exact time on hover. `key` makes React create a new element for a new time, so that the old text is never shown. */
 const Ago = ({ at }: { at: string }) => <time key={at} ref={keepTime} className="num" dateTime={at} title={exact(at)} />
 
 /** Time of the server's last response. The reason of a failure is shown beside the server's status. */

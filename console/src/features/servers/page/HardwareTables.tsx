@@ -54,7 +54,7 @@ const linkStatus = ({ link_state: up }: Resources['interfaces'][number]) => (
   </StatusDot>
 )
 
-/** `names`: whether there is room for a column with the links' names. */
+/** Columns of the table of network links. `names`: whether there is room for a column with the links' names. */
 const linkColumns = (names: boolean): readonly (PlainColumn<Resources['interfaces'][number]> | false)[] => [
   { head: 'Link', cell: linkStatus },
   names && { head: 'Name', props: () => ({ className: 'mono' }), cell: (link) => link.id },

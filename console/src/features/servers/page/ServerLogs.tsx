@@ -13,7 +13,7 @@ import { Empty, useSlow } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import css from './ServerLogs.module.css'
 
-/** Streamed text as lines, of which the newest are kept. */
+/** The newest lines of a streamed log. */
 interface LogText {
   lines: readonly string[]
   /** The incomplete last line. */
@@ -25,7 +25,7 @@ interface LogText {
 export const emptyLog: LogText = { lines: [], rest: '', dropped: 0 }
 
 const mostLines = 5000
-/** Longer lines are cut. */
+/** Maximum length of a line. The rest of a longer line is dropped. */
 export const mostCharacters = 4000
 
 export function appended(log: LogText, piece: string, most = mostLines): LogText {

@@ -59,7 +59,7 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
   }
 }
 
-/** The alarm about two boards that have had the same UUID since the factory. */
+/** The alarm about two boards that were manufactured with the same UUID. */
 function twins(s: Doubted, known: Claim, otherSerial: string, text: string): IdentityAlarm {
   const same = otherSerial === known.serial
   if (same && s.cluster !== null) {
