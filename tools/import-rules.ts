@@ -20,7 +20,7 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
 }
 const rooms = Object.keys(doors).join('|')
 
-/** Imports within the console: routes → features → layout, ui, api, lib. `api` shows toasts; features fill the layout's stores. */
+/** The folders of the console, and the folders that each may import from. `api` needs `ui` for toasts; features need `layout` to fill its stores. */
 const consoleLayers: Readonly<Record<string, readonly string[]>> = {
   lib: ['lib'],
   ui: ['ui', 'lib'],

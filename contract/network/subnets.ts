@@ -177,13 +177,13 @@ export const subnetImport = operation({
 })
 
 export const PoolChange = z.object({
-  /** The component that assigns addresses in the cluster; null if the cluster has no supported component; the user then has to apply the manifest. */
+  /** The component that assigns addresses in the cluster. Null if the cluster has no supported component: the user then has to apply the manifest. */
   provider: z.nullable(z.enum(poolProviders)),
   /** The YAML manifest of the cluster's assigned subnets, now and after the change. */
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services with addresses of subnets that would be removed or are draining. Each Service keeps the address until it is released or the removal is forced. */
+  /** Services with addresses of subnets that would be removed or are draining. A Service loses its address only if it releases the address, or by force. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

@@ -175,7 +175,7 @@ function withNode(root: MapNode, [key, ...rest]: readonly string[], node: TreeNo
   return { ...root, entries }
 }
 
-/** A configuration's documents that the model knows, and all others unchanged, so that merging a patch doesn't lose documents of a newer Talos. */
+/** Splits a configuration into documents that the model knows and unknown ones, so that merging a patch doesn't lose documents of a newer Talos. */
 export function apart(config: string): { known: string; unknown: string } {
   const all = rootsOf(config).map(readOne)
   const text = (some: readonly Read[]) => some.map(written).join('---\n')

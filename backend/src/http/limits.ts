@@ -42,7 +42,7 @@ const mostSources = 10_000
 /** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
 export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
   type Level = { tokens: number; at: number }
-  /** Levels by key in two maps. The older map is dropped as a whole, because deleting the oldest entry of a map gets slower with each deletion. */
+  /** Two maps of the buckets' levels by key. The older map is dropped as a whole, because deleting the oldest entry of a map gets slower with each deletion. */
   let late = new Map<string, Level>()
   let earlier = new Map<string, Level>()
   return {
