@@ -103,7 +103,7 @@ const datacenters = list<Datacenter>()({
     subnets: { label: 'Subnets', kind: 'number', value: (d: Datacenter) => d.subnets },
     free: {
       label: 'Free CU',
-      help: 'Compute units: 1 physical core with 4 GiB of memory. Servers whose hardware is unknown are left out.',
+      help: '1 compute unit (CU) is 1 physical core with 4 GiB of memory. Servers with unknown hardware are not counted.',
       kind: 'number',
       sort: true,
       value: (d: Datacenter) => d.compute_units.free,

@@ -4,7 +4,7 @@ export const errors = {
   invalid_credentials: { status: 401, means: 'Unknown email or wrong password; the response does not say which.' },
   session_expired: { status: 401, means: 'No session, or the session has ended. Refresh the session once; if that fails, sign in.' },
   forbidden: { status: 403, means: 'The caller lacks the scope.' },
-  not_found: { status: 404, means: 'No such object, or the caller may not see it.' },
+  not_found: { status: 404, means: 'No such object, or the caller is not allowed to see it.' },
   method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },
   conflict: { status: 409, means: 'The request conflicts with the current state of the object.' },
   name_taken: { status: 409, means: 'Another object already has this name.' },

@@ -12,7 +12,7 @@ test.each(operationKinds)('the operation kind %s is the name of a call that need
   expect(call.scope).toBe(kind === 'clusterSubnetsAssign' ? 'network:write' : `${operationTable[kind].scope}:write`)
 })
 
-test.each(machineCommandKinds)('the operation kind %s has its own call, which is refused while another operation runs', (kind) => {
+test.each(machineCommandKinds)('the operation kind %s has its own call, which is refused while another operation runs on the server', (kind) => {
   expect(serverCommands[kind]).toMatchObject({ name: kind, path: `/v1/nodes/{id}/${machineCommands[kind].verb}` })
   expect([...errorsOf(serverCommands[kind])]).toContain('operation_running')
 })

@@ -48,9 +48,9 @@ export const operationTable = {
     scope: 'servers',
     /** `scan`: a whole network is scanned, so an address without a server is no failure. */
     arguments: z.object({ datacenter_id: z._default(z.nullable(z.uuid()), null), scan: z._default(z.boolean(), false) }),
-    steps: { probe: (s: { readonly address: string }) => `Ask ${s.address}` },
+    steps: { probe: (s: { readonly address: string }) => `Probe ${s.address}` },
     audit: 'server.add_requested',
-    event: 'Servers are to be added',
+    event: 'Adding servers was requested',
     command: 'server add',
   },
   ...machineKinds,
@@ -205,7 +205,7 @@ export const operationRetry = operation({
 })
 export const operationRetryDisks = operation({
   name: 'operationRetryDisks',
-  summary: 'Disks that a retry of a failed operation would wipe and whose current content is not confirmed yet; send `by` to confirm a disk.',
+  summary: 'Disks that a retry would wipe and whose current content is not confirmed yet. To confirm a disk, add its `by` to `confirmed_disks`.',
   route: 'GET /v1/operations/{id}/retry',
   scope: 'signed_in',
   answer: z.object({ items: z.array(DiskToConfirm) }),

@@ -45,7 +45,7 @@ export const restorationGet = operation({
 })
 export const clusterResume = operation({
   name: 'clusterResume',
-  summary: 'Resume a cluster that is held since a restore, with the operations on the cluster and its servers.',
+  summary: 'Resume a cluster that has been held since a restore, with the operations on the cluster and its servers.',
   route: 'POST /v1/clusters/{id}/resume',
   scope: 'clusters:write',
   answer: z.object({ operations: z.array(Operation) }),
@@ -53,7 +53,7 @@ export const clusterResume = operation({
 })
 export const operationResume = operation({
   name: 'operationResume',
-  summary: 'Resume an operation that is held since a restore. If it is on a cluster or a server in one, the whole cluster is resumed.',
+  summary: 'Resume an operation that has been held since a restore. If the operation is on a cluster or one of its servers, the whole cluster is resumed.',
   route: 'POST /v1/operations/{id}/resume',
   scope: 'signed_in',
   answer: z.object({ operations: z.array(Operation) }),

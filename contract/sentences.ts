@@ -27,7 +27,7 @@ const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
     case 'too_big':
       return `Expected at most ${size(issue.origin, issue.maximum)}`
     case 'invalid_format':
-      return `Expected ${forms[issue.format] ?? 'another form'}`
+      return `Expected ${forms[issue.format] ?? 'a different format'}`
     case 'unrecognized_keys':
       return 'Unknown field'
     default:

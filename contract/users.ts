@@ -52,7 +52,7 @@ export const mayStopBeingAdmin = (admins: number): Verdict =>
   admins > 1 ? yes : no('This is the last admin who can sign in: make somebody else an admin first')
 
 export const userUpdate = calls.update({
-  summary: 'Rename a user, change the role, disable or enable. It takes effect within 5 s.',
+  summary: 'Change the name or role of a user, or disable or enable the user. The change takes effect within 5 s.',
   body: z.strictObject({ name: z.optional(name), role: z.optional(Role), disabled: z.optional(z.boolean()) }),
   errors: ['last_admin', 'stale'],
 })

@@ -121,7 +121,7 @@ describe('the first path', () => {
 
     for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
     // The form proposes three control planes; the test chooses different servers.
-    await page.getByText(/^Proposed as control planes: .*, the smallest of the chosen by compute units/).waitFor()
+    await page.getByText(/^Proposed as control planes: .* \(the smallest of the chosen servers by compute units/).waitFor()
     expect(
       await page
         .getByRole('group', { name: /^Role of / })

@@ -36,7 +36,7 @@ export async function furnishJoining({ call, simulator }: Installation, twin: Se
   await simulator('/boot', { kernel_command_line: image.kernel_command_line, uuid: twin.identity.uuid, serial: 'SAME-BOARD' })
   await call(joinTokenRevoke, { params: { id: spent.id } })
   await until('one has joined', async () => (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some((a) => a.result === 'joined'))
-  const doubted = await until('two machines have one UUID', async () =>
+  const doubted = await until('two machines have the same UUID', async () =>
     (await call(serverList, { query: {} })).items.find((s) => s.id === twin.id && s.identity.state === 'changed'),
   )
   return { image: { id: image.id, tokenName: token.name }, doubted, worker }
@@ -182,7 +182,7 @@ export const joiningScreens: readonly Screen[] = [
   {
     name: 'server-in-doubt',
     path: (w) => `/infra/servers/${w.doubted.id}`,
-    ready: (page) => page.getByText('Two machines have one UUID.').waitFor(),
+    ready: (page) => page.getByText('Two machines have the same UUID.').waitFor(),
   },
   {
     name: 'server-reset',

@@ -117,7 +117,7 @@ describe('servers that join by themselves', () => {
     await making.getByLabel('Uses').fill('5')
     await making.getByRole('button', { name: 'Create token' }).click()
     await making.waitFor({ state: 'detached' })
-    await page.getByText(/^0 of 5 used.*Servers appear in PL-WAW-1 by themselves/).waitFor()
+    await page.getByText(/^0 of 5 used.*announce themselves in PL-WAW-1/).waitFor()
 
     await addExtension('iscsi-tools')
     await addExtension('amd-ucode')

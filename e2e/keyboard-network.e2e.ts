@@ -282,7 +282,7 @@ describe('by keyboard alone', () => {
     await keys.key('Space')
     await keys.focused(atOnce)
     await keys.enter(button('Unassign 1 subnet'))
-    const question = dialog(`Take 1 subnet from ${cluster.name} at once?`)
+    const question = dialog(`Unassign 1 subnet from ${cluster.name} without waiting?`)
     await keys.tabTo(question.getByLabel(/to confirm/))
     await keys.type(cluster.name)
     await keys.key('Enter')

@@ -130,7 +130,7 @@ describe('the life of a subnet', () => {
 
   test('the draft of a new subnet is restored, and can be discarded', async () => {
     await page.goto('/infra/network/add-subnet')
-    await page.getByText(/^A draft of .* was restored/).waitFor()
+    await page.getByText(/^A draft from .* was restored/).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
     await press('Discard the draft')
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
@@ -231,9 +231,9 @@ describe('the life of a subnet', () => {
     await page.getByRole('list', { name: 'Subnets of poz-render-01' }).getByText('Draining').waitFor()
     await page.getByRole('link', { name: 'Back to Network' }).click()
     await row(own.name).getByText('Draining').waitFor()
-    await act(own.name, 'Take from poz-render-01 at once')
+    await act(own.name, 'Unassign from poz-render-01 at once')
     await press('Unassign 1 subnet')
-    const question = page.getByRole('dialog', { name: 'Take 1 subnet from poz-render-01 at once?' })
+    const question = page.getByRole('dialog', { name: 'Unassign 1 subnet from poz-render-01 without waiting?' })
     expect(await question.getByRole('button', { name: 'Unassign at once' }).getAttribute('aria-disabled')).toBe('true')
     await question.getByLabel(/to confirm/).fill('poz-render-01')
     await question.getByRole('button', { name: 'Unassign at once' }).click()

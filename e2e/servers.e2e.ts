@@ -267,7 +267,7 @@ describe('adding and removing', () => {
     await list()
     await page.getByRole('button', { name: 'Add servers' }).click()
     const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
-    const add = dialog().getByRole('button', { name: /^(Add servers|Look at)/ })
+    const add = dialog().getByRole('button', { name: /^(Add servers|Contact)/ })
     for (const [text, sentence] of [
       ['', 'Enter at least one address'],
       ['server-one', '"server-one" is not an IP address'],

@@ -228,7 +228,7 @@ test('a draft is kept without a question when the session ends, and restored aft
   await email().fill(admin.email)
   await password().fill(admin.password)
   await submit()
-  await page.getByText(/^A draft of .* was restored/).waitFor()
+  await page.getByText(/^A draft from .* was restored/).waitFor()
   expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([editor, 'kept', 0])
   const logOut = page.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' })
   await logOut.click()
@@ -255,7 +255,7 @@ test('a draft is kept without a question when the session ends, and restored aft
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
   await create.click()
-  await page.getByText(/^A draft of .* was restored/).waitFor()
+  await page.getByText(/^A draft from .* was restored/).waitFor()
   expect(await name.inputValue()).toBe('kept-again')
 })
 

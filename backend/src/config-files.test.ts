@@ -45,7 +45,7 @@ test('a TLS private key that other users of the machine can read is refused', as
   const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
   chmodSync(key, 0o644)
   expect(await problems({ STEELYARD_TLS_CERT: file('open.crt', 'nonsense'), STEELYARD_TLS_KEY: key })).toContain(
-    `STEELYARD_TLS_KEY names ${key}, which everybody on this machine may use: chmod o= ${key}`,
+    `STEELYARD_TLS_KEY names ${key}, which all users of this machine may access: chmod o= ${key}`,
   )
 })
 

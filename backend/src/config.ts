@@ -235,7 +235,7 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
 
   const keyFile = key && named('STEELYARD_TLS_KEY')
   if (keyFile && ((await stat(keyFile)).mode & 0o007) !== 0)
-    problems.push(`STEELYARD_TLS_KEY names ${keyFile}, which everybody on this machine may use: chmod o= ${keyFile}`)
+    problems.push(`STEELYARD_TLS_KEY names ${keyFile}, which all users of this machine may access: chmod o= ${keyFile}`)
 
   const simulate = environment['STEELYARD_SIMULATE']?.trim()
   if (simulate && !/^\d+$/.test(simulate)) await readAs('STEELYARD_SIMULATE', 'a scenario file', String)

@@ -11,7 +11,7 @@ const optionText = (name: string, option: Options[string]): string => (option.ki
 const optionHelp = (option: Options[string]): string =>
   option.help +
   (option.kind === 'text' && option.choices ? `: ${shownChoices(option.choices).join(', ')}` : '') +
-  (option.kind === 'text' && option.many ? ' (several: comma-separated, or given again)' : '')
+  (option.kind === 'text' && option.many ? ' (several: comma-separated, or repeat the option)' : '')
 
 function usageLine(command: Command): string {
   const operands = Object.values(command.operands).map((o) => {

@@ -94,7 +94,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
   return { operation, exit: operation.status === 'done' ? exitCodes.ok : exitCodes.failure }
 }
 
-export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
+export const waitOption = { wait: { kind: 'flag', help: 'Wait until the operation has ended, and show its steps' } } as const
 
 /** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
 export async function waitOr(context: Context, id: string, wait: boolean) {

@@ -49,7 +49,7 @@ test('a page that checks a form bundles the schema with the default messages', a
   expect(exports.authorize).not.toHaveProperty('body')
 })
 
-test('the console reads no property of a call that the build removes', () => {
+test('the console uses no property that the build removes from the declarations of API calls', () => {
   const src = `${root}console/src/`
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.tsx?$/.test(file))
   const reads = files.flatMap((file) => {

@@ -30,7 +30,7 @@ test('the calls that are sent early are those that the pages send first', async 
   }
 })
 
-test('an early response is handed out once, only for the same token, and not after a change', () => {
+test('an early response is used once, only for the same token, and not after a change', () => {
   const response = Promise.resolve(new Response())
   Object.assign(globalThis, { steelyardEarly: { token: 'a', responses: { '/v1/session': response, '/v1/overview': response } } })
   expect(takeEarly('/v1/session', 'b')).toBeUndefined()
@@ -73,7 +73,7 @@ function signedIn(lifeSeconds: number): ReadonlyMap<string, string> {
   return stored
 }
 
-test('with a stored session the page begins with the files of its frame and of the page, and with its calls', () => {
+test('with a stored session, the files of the layout and of the page are requested early, and so are the first calls of the page', () => {
   const { files, calls, tokens, theme } = begun(signedIn(600), { pathname: '/list' })
   expect(files).toEqual(['modulepreload /app.js', 'preload /app.css', 'modulepreload /list.js'])
   expect(calls).toEqual(['/v1/session', '/v1/things'])

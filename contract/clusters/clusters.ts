@@ -208,7 +208,7 @@ export const clusterDelete = operation({
 })
 export const clusterServerReplace = operation({
   name: 'clusterServerReplace',
-  summary: 'Replace a server that failed during the creation with another one.',
+  summary: 'Replace a server that failed while its cluster was created. The body names the new server.',
   route: 'POST /v1/clusters/{id}/servers/{node_id}/replace',
   scope: 'clusters:write',
   body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
@@ -218,8 +218,7 @@ export const clusterServerReplace = operation({
 /** Talos loses its log at a restart. Steelyard keeps the last lines of a failed server, and only this call returns them. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
-  summary:
-    'The reason of the last failure of a server in a cluster, with the last lines of its log from the boot in which it failed; no lines if the log could not be read.',
+  summary: 'Why a server of the cluster failed last, with the last log lines of that boot; no lines if the log could not be read.',
   route: 'GET /v1/clusters/{id}/servers/{node_id}/failure',
   scope: 'servers:read',
   answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),

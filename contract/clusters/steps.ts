@@ -26,8 +26,8 @@ export const leavingSteps = {
 
 /** Steps about the whole cluster. */
 export const wholeSteps = {
-  secrets: () => 'Make the certificates and keys of the cluster, seal them and write the escrow file',
-  bootstrap: () => 'Start etcd, on one control plane, once',
+  secrets: () => 'Create the certificates and keys of the cluster, encrypt them and write the escrow file',
+  bootstrap: () => 'Bootstrap etcd on one control plane',
   'control-plane': () => 'The control plane is healthy: etcd, trustd and the Kubernetes API',
   nodes: () => 'Every Kubernetes node is Ready',
   key: () => 'Put the cluster key into kube-system/steelyard-cluster-key',
@@ -37,8 +37,8 @@ export const wholeSteps = {
 
 /** Steps of a subnet that is assigned to a cluster or removed from a cluster. */
 export const subnetSteps = {
-  apply: (s: { readonly name: string }) => `Give ${s.name} to the load balancer`,
-  'read-back': (s: { readonly name: string }) => `Check that the cluster uses ${s.name}`,
+  apply: (s: { readonly name: string }) => `Add ${s.name} to the load balancer`,
+  'read-back': (s: { readonly name: string }) => `Check that the load balancer uses ${s.name}`,
   drain: (s: { readonly name: string }) => `Wait until no address of ${s.name} is in use`,
-  remove: (s: { readonly name: string }) => `Take ${s.name} out of the cluster`,
+  remove: (s: { readonly name: string }) => `Remove ${s.name} from the cluster`,
 }

@@ -26,7 +26,7 @@ test.each([
   { ...plain, cidr: '10.0.0.7/32' },
   { ...plain, cidr: '2001:db8::/64', gateway: '2001:db8::1', exclude: ['2001:db8::/120'] },
   { ...plain, cidr: '10.0.0.0/24', gateway: '10.0.0.254', exclude: ['10.0.0.0/25', '10.0.0.255'] },
-])('the runs of $cidr cover each address exactly once, and their free addresses add up to the total of the subnet', (subnet) => {
+])('the ranges of the map of $cidr cover each address exactly once, and their free addresses add up to the total of the subnet', (subnet) => {
   const { cidr, runs } = declaredRuns(subnet)!
   expect(runs[0]!.first).toBe(parseCidr(subnet.cidr)!.base)
   expect(runs.at(-1)!.last).toBe(lastOf(cidr))

@@ -94,11 +94,11 @@ const subnets = list<Subnet>()({
 const calls = callsOf('subnet', '/v1/subnets', { read: 'network:read', write: 'network:write' }, Subnet)
 export const subnetList = calls.list(
   subnets,
-  'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address; an address finds the subnet that contains it.',
+  'Subnets with their utilisation. `q` searches for part of a name, for a CIDR or for an address; an address finds the subnet that contains it.',
 )
 export const subnetGet = calls.get('One subnet.')
 export const subnetCreate = calls.create({
-  summary: 'Add a subnet. A private range must not overlap another subnet of the same datacenter, a public range no other subnet at all.',
+  summary: 'Add a subnet. A private range must not overlap another subnet of its datacenter; a public range must not overlap any subnet.',
   body: NewSubnet,
   errors: ['not_found', 'name_taken', 'subnet_overlap'],
 })
@@ -131,8 +131,7 @@ export const subnetAddresses = operation({
 /** For clients that draw the map. Used addresses are sent as text: compared with runs, a quarter of the bytes and a fifth of the parsing time. */
 export const subnetMap = operation({
   name: 'subnetMap',
-  summary:
-    'The address map in parts: the ranges that the subnet itself defines, the addresses that clusters use, as text, and the servers with addresses in the subnet.',
+  summary: 'The address map in parts: ranges that the subnet itself defines, addresses used by clusters (as text), and servers with addresses in the subnet.',
   route: 'GET /v1/subnets/{id}/map',
   scope: 'network:read',
   answer: z.object({

@@ -44,9 +44,9 @@ describe('the default install disk', () => {
     ['a network disk', { transport: 'nvme-of' }],
     ['a network disk', { id: 'rbd0' }],
     ['a network disk', { id: 'drbd1' }],
-    ['a device that the kernel makes of others', { id: 'dm-0' }],
-    ['a device that the kernel makes of others', { id: 'md127' }],
-    ['a device that the kernel makes of others', { id: 'zram0' }],
+    ['a virtual block device', { id: 'dm-0' }],
+    ['a virtual block device', { id: 'md127' }],
+    ['a virtual block device', { id: 'zram0' }],
   ])('the default install disk is never %s', (what, more) => {
     const small = ssd('sda', { size: 8 * gib, ...more })
     expect(mediaOf(small)).toBe(what)
@@ -73,7 +73,7 @@ describe('a disk with content', () => {
 
   test('a disk with content is refused until its model or serial and its content are confirmed', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
-      '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". Such a disk is wiped only after it is named and confirmed',
+      '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". The disk is wiped only after it is named and confirmed',
     ])
     expect(canWipe(chosen([full]), [{ serial: 'S-sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
@@ -94,8 +94,8 @@ describe('a disk with content', () => {
   test('a disk is confirmed by its WWID if another disk has the same serial', () => {
     const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
     expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
-      expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
-      expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
+      expect.stringContaining('Several disks have the serial SAME: name the disk by its WWID'),
+      expect.stringContaining('Several disks have the serial SAME: name the disk by its WWID'),
     ])
     expect(
       canWipe(

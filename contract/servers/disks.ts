@@ -50,7 +50,7 @@ export function mediaOf({ id, type, model, transport }: DiskFacts): string | nul
   if (transport === 'usb') return 'a USB disk'
   if (transport === 'mmc' || type === 'SD' || id.startsWith('mmcblk')) return 'an SD card'
   if (networkTransports.has(transport ?? '') || /^(?:nbd|rbd|drbd)\d/.test(id)) return 'a network disk'
-  if (/^(?:loop|ram|zram|dm-|md|zd|bcache)\d/.test(id)) return 'a device that the kernel makes of others'
+  if (/^(?:loop|ram|zram|dm-|md|zd|bcache)\d/.test(id)) return 'a virtual block device'
   return null
 }
 
@@ -198,8 +198,8 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
     if (named.length > 0)
       return [`${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: check the content and confirm the disk again`]
     if ((bySerial.get(disk.serial ?? '') ?? []).length > 0)
-      return [`${diskSentence(one)}. Several disks have the serial ${disk.serial}: name this one by its WWID`]
-    return [`${diskSentence(one)}. Such a disk is wiped only after it is named and confirmed`]
+      return [`${diskSentence(one)}. Several disks have the serial ${disk.serial}: name the disk by its WWID`]
+    return [`${diskSentence(one)}. The disk is wiped only after it is named and confirmed`]
   })
   const wiped = { wwid: new Set<string>(), serial: new Set<string>() }
   for (const { disks, devices } of chosen)

@@ -14,7 +14,7 @@ test('of several fingerprints in a log, the last one counts', () => {
 test('the result of comparing fingerprints is shown as a sentence', () => {
   const boot = [first, second].map(line).join('\n')
   expect(compareFingerprint(boot, second)).toMatchObject({ verdict: 'same' })
-  expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`after that, ${second}`) as string })
+  expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`newer fingerprint, ${second}`) as string })
   expect(compareFingerprint(boot, third)).toMatchObject({ verdict: 'other', text: expect.stringContaining('belongs to another machine') as string })
   expect(compareFingerprint('nothing', third)).toMatchObject({ verdict: 'none' })
   expect(compareFingerprint(first, null)).toMatchObject({ verdict: 'none' })

@@ -17,6 +17,6 @@ export function compareFingerprint(text: string, shown: string | null): { readon
   const all: readonly string[] = text.match(printed) ?? []
   const isEarlier = all.includes(shown)
   return isEarlier
-    ? { verdict: 'other', text: `The console printed another fingerprint after that, ${last}: wait for the next contact, then compare again` }
+    ? { verdict: 'other', text: `The console has printed a newer fingerprint, ${last}: wait for the next contact, then compare again` }
     : { verdict: 'other', text: `Another fingerprint, ${last}: this console belongs to another machine, or the server has restarted since its last contact` }
 }

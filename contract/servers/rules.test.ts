@@ -106,7 +106,7 @@ describe('leaving a cluster', () => {
   })
 })
 
-test('exactly four status changes are allowed', () => {
+test('exactly four changes of the status of a server are allowed', () => {
   const allowed = serverStatuses.flatMap((from) => serverStatuses.filter((to) => canBecome(from, to).ok).map((to) => `${from} → ${to}`))
   expect(allowed.toSorted()).toEqual(['maintenance → deleted', 'maintenance → ready', 'ready → deleted', 'ready → maintenance'])
 })

@@ -185,7 +185,7 @@ type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtua
 function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
   if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, which also removes its servers from it`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
-    return no(`The cluster ${cluster.name} is still being made: replace the server there, or cancel the creation`)
+    return no(`The cluster ${cluster.name} is still being created: replace the server in the cluster, or cancel the creation`)
   const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
   return controlPlanes.length === 1 && controlPlanes[0]!.node_id === s.id
     ? no(`${s.name} is the only control plane of ${cluster.name}: delete the cluster instead`)
@@ -210,7 +210,7 @@ export function canResetServer(
     if (!left.ok) return left
     if (!cluster.virtual_ip && s.nodeAddresses.includes(hostOf(cluster.endpoint)))
       return no(
-        `${cluster.endpoint}, the API endpoint of the cluster ${cluster.name}, is the address of ${s.name}: without this server, nobody could reach the cluster there`,
+        `${cluster.endpoint}, the API endpoint of the cluster ${cluster.name}, is the address of ${s.name}: if this server leaves, nobody can reach that endpoint`,
       )
   }
   if (s.status !== 'ready') return no(onlyInCluster)

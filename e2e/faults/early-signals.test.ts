@@ -105,7 +105,7 @@ test(`a start that is terminated at any of ${moments.demo + moments.serve + mome
   expect(wrong.flat()).toEqual([])
 })
 
-test('a start whose server addresses are in use ends by itself and leaves no process behind', async () => {
+test('if the addresses of the simulated servers are in use, the start fails by itself and leaves no process behind', async () => {
   const { folder, remove } = temporaryFolder()
   const offset = await freeBlock(1)
   const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)

@@ -71,7 +71,7 @@ test.each([
   await staysReady()
 })
 
-test('a forced removal interrupted by kill −9 after the call to etcd is completed, and the other members keep a majority', async () => {
+test('if kill −9 interrupts a forced removal after the call to etcd, the removal is completed later, and the other members keep a majority', async () => {
   const server = nodes[2]!
   await site.simulator.ask('POST', `/servers/${server.identity.uuid}/power-off`)
   await until(
@@ -84,7 +84,7 @@ test('a forced removal interrupted by kill −9 after the call to etcd is comple
   await staysReady()
 })
 
-test('a control plane whose reset was sent before a kill −9 leaves etcd and is free', async () => {
+test('if the reset of a control plane was sent before a kill −9, the control plane leaves etcd and is free', async () => {
   const server = nodes[1]!
   const { operation } = await killedAt(`reset/${server.id}:after`, () => call(serverReset, { params: { id: server.id }, body: {} }))
   expect((await ended(call, operation.id)).status).toBe('done')

@@ -233,7 +233,7 @@ describe('an inventory', () => {
     expect(truncated).toEqual([])
   })
 
-  test('ten thousand disks are truncated quickly and in little memory', async () => {
+  test('an inventory of ten thousand disks is truncated quickly and in little memory', async () => {
     const spec = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     set(resources.disk.type, ...Array.from({ length: 10_000 }, (_, i): [string, Uint8Array] => [`sd${i}`, spec]))
     // The test's server logs an error when its client hangs up.

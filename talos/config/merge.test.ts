@@ -96,7 +96,7 @@ describe('scalars', () => {
     expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: b}')).toEqual({ token: 'b', kubelet: { image: 'x' } })
   })
 
-  test('an empty string or a zero changes nothing', () => {
+  test('an empty string or a zero in a patch changes nothing', () => {
     const base = main('{token: a, network: {interfaces: [{interface: e, mtu: 1500}]}}')
     expect(machineOf(base, 'machine: {token: "", network: {interfaces: [{interface: e, mtu: 0}]}}')).toEqual({
       token: 'a',
@@ -130,11 +130,11 @@ describe('scalars', () => {
     expect(merged(base, 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n')[1]).toMatchObject({ ingress: 'block' })
   })
 
-  test('null changes nothing', () => {
+  test('null in a patch changes nothing', () => {
     expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: null, kubelet: null}')).toEqual({ token: 'a', kubelet: { image: 'x' } })
   })
 
-  test('values of another type are refused', () => {
+  test('a patch with a value of another type is refused', () => {
     expect(problems(() => merged(main('{}'), 'machine: {kubelet: {registerWithFQDN: maybe}}')).problems).toMatchObject([
       { message: 'machine.kubelet.registerWithFQDN must be true or false' },
     ])
@@ -158,7 +158,7 @@ describe('lists', () => {
     ])
   })
 
-  test('an empty list changes nothing', () => {
+  test('an empty list in a patch changes nothing', () => {
     expect(machineOf(main('{certSANs: [a]}'), 'machine: {certSANs: []}')).toEqual({ certSANs: ['a'] })
   })
 

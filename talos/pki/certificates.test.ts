@@ -94,7 +94,7 @@ describe('secrets file', () => {
 })
 
 describe('client certificates', () => {
-  test('Talos’s client certificates have roles as organizations and client usage only', async () => {
+  test('Talos’s client certificates have the roles as organizations, and are valid for client authentication only', async () => {
     const made = await mintTalosClient(bundle, { roles: ['os:admin', 'os:reader'], lifetimeMs: hourMs, now })
     const read = new X509Certificate(made.crt)
     expect(read.subject).toBe('O=os:admin\nO=os:reader')

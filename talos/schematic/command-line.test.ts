@@ -6,7 +6,7 @@ const usual =
   'talos.platform=metal console=tty0 init_on_alloc=1 slab_nomerge pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
 
 describe('a kernel command line', () => {
-  test('the defaults are Talos’s', () => {
+  test('the default kernel arguments are those of Talos', () => {
     expect(kernelCommandLine(boot, [])).toBe(usual)
     expect(kernelCommandLine({ ...boot, secureboot: true }, [])).toBe(`${usual} lockdown=confidentiality`)
     expect(kernelCommandLine({ ...boot, arch: 'arm64' }, [])).toBe(usual.replace('console=tty0', 'console=ttyAMA0 console=tty0'))

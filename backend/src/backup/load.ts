@@ -32,7 +32,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
     return done ? undefined : value
   }
   const first = await next()
-  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('its manifest is missing')
+  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('the manifest is missing')
   await visitor.begin?.(first)
   const files: SavedFile[] = []
   let tables = 0
@@ -53,7 +53,7 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
   }
   for (;;) {
     const record = await next()
-    if (record === undefined || Buffer.isBuffer(record)) throw damaged('its closing record is missing')
+    if (record === undefined || Buffer.isBuffer(record)) throw damaged('the closing record is missing')
     if (record.part === 'table') {
       const put = visitor.table ? await visitor.table(record, bytes()) : await countLines(bytes())
       if (put !== expected) throw damaged(`the table ${record.name} has ${put} rows instead of ${expected}`)
@@ -61,12 +61,12 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
       rows += put
     } else if (record.part === 'file') {
       const content = Buffer.concat(await Array.fromAsync(bytes()))
-      if (content.length !== expected) throw damaged(`the file ${record.name} has another length`)
+      if (content.length !== expected) throw damaged(`the file ${record.name} has ${content.length} bytes instead of ${expected}`)
       files.push({ kind: record.kind, name: record.name, bytes: content })
     } else if (record.part === 'sequence') await visitor.sequence?.(record.name, record.last)
     else if (record.part === 'closing') {
       if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('the counts of tables, rows and files differ')
-      if ((await next()) !== undefined) throw damaged('data follows its end')
+      if ((await next()) !== undefined) throw damaged('data follows the closing record')
       return { manifest: first, tables, rows, files }
     } else throw damaged('a part is in an unexpected place')
   }
@@ -83,7 +83,7 @@ export function demandKnownSchema(manifest: Manifest, known: readonly Migration[
   const newest = manifest.migrations.length
   if (newest > known.length)
     throw new BackupRefused(
-      `The backup has schema ${newest}, this program (of version ${manifest.version} or older) knows up to ${known.length}: restore it with Steelyard ${manifest.version} or newer`,
+      `The backup has schema ${newest}, but this program knows only schemas up to ${known.length}: restore the backup with Steelyard ${manifest.version} or newer`,
     )
   const other = manifest.migrations.find((m, i) => m.number !== known[i]!.number || m.checksum !== known[i]!.checksum)
   if (other) throw new BackupRefused(`Schema ${other.number} (${other.name}) of the backup is not the one that this program knows`)

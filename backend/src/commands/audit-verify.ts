@@ -19,7 +19,7 @@ function readHead(text: string): ChainHead | undefined {
 async function verdictOf(config: Config, around: Surroundings, noted: ChainHead | undefined): Promise<ChainVerdict> {
   // Checks first that key and database exist, because verifying must not create them.
   if (!(await stat(config.keyFile).catch(() => undefined)))
-    throw new Refusal(`There is no key file at ${config.keyFile}, without which the chain can't be checked: set STEELYARD_KEY_FILE to it`)
+    throw new Refusal(`The chain can't be checked, because there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to its path`)
   if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))
     throw new Refusal(`Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`)
   const keys = await readKeyFile(config.keyFile)
@@ -42,7 +42,7 @@ export async function auditVerify(args: readonly string[], around: Surroundings)
       return exitCodes.failure
     }
     const { entries, unkeyed, head } = verdict
-    const older = unkeyed === 0 ? '' : `, the first ${unkeyed} of them from before the chain was keyed`
+    const older = unkeyed === 0 ? '' : `, the first ${unkeyed} of them written before the chain had a key`
     out(`The audit log is intact: ${counted(entries, 'entry', 'entries')}${older}\n`)
     if (entries > 0) out(`Head: ${head.hash}@${head.seq}\n`)
     return exitCodes.ok

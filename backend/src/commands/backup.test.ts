@@ -253,7 +253,7 @@ test('a restore that is interrupted or loses its database connection leaves noth
 test('a restore refuses a backup with a newer schema, and migrates a backup with an older schema', async () => {
   const { manifest } = await visit(readBackup(file, passphrase))
   const known = await readMigrations()
-  expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows up to/)
+  expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows only schemas up to/)
   expect(() => demandKnownSchema(manifest, known.with(2, { ...known[2]!, checksum: 'x' }))).toThrow(/is not the one/)
   // A backup from a version whose audit log had no key yet.
   const older = await target()

@@ -49,10 +49,10 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
       // The audit log records every backup, because file and passphrase together reveal all secrets.
       await inTransaction(db, (tx) => recorder({ clock: systemClock }).record(tx, system, { action: 'installation.backed_up', target }))
       out(
-        `Backed up to ${file} (${sizeOf(bytes)}): ${counted(contents.rows, 'row')} of ${counted(contents.tables, 'table')} as of ${minuteOf(new Date(contents.manifest.madeAt))}, the key file, and ${counted(contents.files.length - 1, 'escrow file')}. It was read back and holds\n`,
+        `Backed up to ${file} (${sizeOf(bytes)}): ${counted(contents.rows, 'row')} of ${counted(contents.tables, 'table')} as of ${minuteOf(new Date(contents.manifest.madeAt))}, the key file, and ${counted(contents.files.length - 1, 'escrow file')}. The file was read back and is valid\n`,
       )
       if (count.clustersWithoutEscrow > 0)
-        err(`The escrow files of ${counted(count.clustersWithoutEscrow, 'cluster')} lie in the data folder of another process, and are not in this backup\n`)
+        err(`The escrow files of ${counted(count.clustersWithoutEscrow, 'cluster')} are in the data folder of another process, and not in this backup\n`)
       return exitCodes.ok
     })
   })
@@ -71,7 +71,7 @@ interface Restore {
 /** The connection to the database was lost before the commit was confirmed. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
-    super('It is not known whether the database completed the restore: run doctor to see whether it is empty, and if so, restore again', { cause })
+    super('It is not known whether the restore was completed: run doctor to see whether the database is empty; if it is, restore again', { cause })
   }
 }
 
@@ -137,7 +137,7 @@ export async function restore(args: readonly string[], around: Surroundings): Pr
     around.out(
       `Restored ${counted(rows, 'row')} of ${minuteOf(new Date(manifest.madeAt))} (Steelyard ${manifest.version}) and ${counted(missing.length, 'file')}. ` +
         `Everybody has to sign in again. ${counted(clusters, 'cluster')} and ${counted(operations, 'open operation')} are held: ` +
-        `nothing is sent to a server of theirs until somebody has checked and resumed it\n`,
+        `nothing is sent to their servers until somebody has checked and resumed them\n`,
     )
     return exitCodes.ok
   }

@@ -61,7 +61,7 @@ async function database(report: Report, config: Config, around: Surroundings): P
     if (tables.length === 0) return warning('schema', 'The database is empty; the first start of Steelyard creates its tables')
     const { rows: done } = await pool.query<{ newest: number }>('select max(number) as newest from migration')
     const newest = done[0]!.newest
-    if (newest > known.length) return bad('schema', `The database has schema ${newest}, this program knows up to ${known.length}: start the newer Steelyard`)
+    if (newest > known.length) return bad('schema', `The database has schema ${newest}, but this program knows only up to ${known.length}: start a newer one`)
     if (newest < known.length) return warning('schema', `The database has schema ${newest}; the next start brings it to ${known.length}`)
     good('schema', `The database has schema ${newest}, the newest`)
     await inside(report, config, around, opened)
@@ -72,7 +72,7 @@ async function database(report: Report, config: Config, around: Surroundings): P
 /** Checks the stored data: key file, users, servers, restore and audit log. */
 async function inside({ good, warning, bad }: Report, config: Config, around: Surroundings, opened: Database): Promise<void> {
   if (!(await found(config.keyFile)))
-    return bad('fingerprint', `The secrets in the database are encrypted, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to it`)
+    return bad('fingerprint', `The secrets in the database are encrypted, but there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to its path`)
   let keys: KeyRing
   try {
     keys = await readKeyFile(config.keyFile)
@@ -98,7 +98,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
   else good('users', counted(people, 'user'))
   const { total, unreachable } = (await servers.summary()).servers
   if (unreachable > 0) warning('servers', `${unreachable} of ${counted(total, 'server')} can't be reached: the console shows for each since when and why`)
-  else good('servers', `${counted(total, 'server')}, none out of reach`)
+  else good('servers', `${counted(total, 'server')}, none unreachable`)
   const { cluster, operation } = await heldCounts(opened.db)
   const held = [...(cluster > 0 ? [counted(cluster, 'cluster')] : []), ...(operation > 0 ? [counted(operation, 'operation')] : [])].join(' and ')
   if (held !== '')
@@ -131,7 +131,7 @@ async function factory({ good, warning }: Report, { imageFactoryUrl: url, simula
 /** The address at which booting servers announce themselves. */
 function reach({ good, warning }: Report, { publicUrl, simulate }: Config): void {
   if (simulate !== undefined || !onlyHere(publicUrl)) good('public url', `Servers announce themselves at ${publicUrl}`)
-  else warning('public url', `Servers can't announce themselves at ${publicUrl}, which is this machine alone: set STEELYARD_PUBLIC_URL`)
+  else warning('public url', `Servers can't announce themselves at ${publicUrl}, which only this machine can reach: set STEELYARD_PUBLIC_URL`)
 }
 
 async function space({ good, bad }: Report, { dataFolder }: Config): Promise<void> {

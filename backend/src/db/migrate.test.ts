@@ -59,9 +59,9 @@ test('a database is refused if its schema is newer than the program or its appli
   const pool = await freshPool()
   const known = await readMigrations()
   await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(MigrationRefused)
-  await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(/start the newer Steelyard/)
+  await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(/start a newer Steelyard/)
   const changed = [{ ...known[0]!, checksum: 'another' }, ...known.slice(1)]
-  await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
+  await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) differs from the one that created this database')
 })
 
 test('the migration that removes the pgboss schema keeps the rows of wake_up', async () => {

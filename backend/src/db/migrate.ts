@@ -83,9 +83,9 @@ async function runMissing(client: PoolClient, migrations: readonly Migration[]):
     const known = migrations.find((m) => m.number === row.number)
     if (!known)
       throw new MigrationRefused(
-        `The database has schema ${row.number} (${row.name}), this program knows up to ${migrations.length}: start the newer Steelyard, or restore a backup of the older schema`,
+        `The database has schema ${row.number} (${row.name}), but this program knows only schemas up to ${migrations.length}: start a newer Steelyard, or restore a backup of the older schema`,
       )
-    if (known.checksum !== row.checksum) throw new MigrationRefused(`Migration ${row.number} (${row.name}) is not the text that this database was made with`)
+    if (known.checksum !== row.checksum) throw new MigrationRefused(`Migration ${row.number} (${row.name}) differs from the one that created this database`)
   }
   const missing = migrations.filter((m) => m.number > done.length)
   for (const m of missing) {

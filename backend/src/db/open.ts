@@ -46,7 +46,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
   try {
     makeDataFolder(config.dataFolder, machine.uid)
   } catch (error) {
-    throw new Refusal(`The data folder ${config.dataFolder} can't be made: ${whyRefused(error)}. STEELYARD_DATA names another`, { cause: error })
+    throw new Refusal(`The data folder ${config.dataFolder} can't be made: ${whyRefused(error)}. Set STEELYARD_DATA to another folder`, { cause: error })
   }
   let unlock: (() => void) | undefined
   try {

@@ -92,7 +92,7 @@ test('the delay between retries grows to at most two minutes', () => {
   expect(retryDelayMs(50, () => 0)).toBe(60_000)
 })
 
-test("a process that lost its claim on the object can't write any more", async () => {
+test("a process that lost its claim on an object can't write for that object any more", async () => {
   const outcome: { error?: unknown } = {}
   const backend = await withReconciler(async (job) => {
     await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'first', name: '', company: '', created_at: new Date() }).execute())
@@ -157,7 +157,7 @@ test('a refused connection to a server counts as a failure; a refused connection
   expect(await backend.row('a')).toMatchObject({ failures: 1 })
 })
 
-test('if the end of an effect was not recorded, the next attempt sees its result as unknown', async () => {
+test('if a process did not record whether an action succeeded, the next attempt sees the result as unknown', async () => {
   const seen: { attempt: number; unknown: boolean; done: boolean }[] = []
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {

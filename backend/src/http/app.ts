@@ -137,7 +137,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     for (const { pattern, allowed: some } of patterns) if (pattern.test(path)) for (const method of some) allowed.add(method)
     if (allowed.size > 0) {
       void reply.header('allow', [...allowed].toSorted().join(', '))
-      return new Problem('method_not_allowed', `${request.method} is not possible here`)
+      return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
     }
     const page = request.method === 'GET' || request.method === 'HEAD'
     return page && !/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path) ? undefined : new Problem('not_found', 'There is no such path')

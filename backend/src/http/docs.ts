@@ -34,7 +34,7 @@ function typeOf(schema: Schema): string {
 
 const row = (name: string, required: boolean, schema: Schema, where = ''): string =>
   `<tr><td><code>${escape(name)}</code>${where}${required ? '' : ' <i>optional</i>'}</td><td>${typeOf(schema)}${
-    schema.default === undefined ? '' : `, else ${code(JSON.stringify(schema.default))}`
+    schema.default === undefined ? '' : `, default ${code(JSON.stringify(schema.default))}`
   }${inner(schema)}</td><td>${prose(schema.description ?? '')}</td></tr>`
 
 const table = (rows: readonly string[]): string => (rows.length === 0 ? '' : `<div class="wide"><table>${rows.join('')}</table></div>`)
@@ -82,7 +82,7 @@ function section(method: string, path: string, call: Call): string {
 <p>${needs(call)}.${path.startsWith('/v1/') ? ` Named <code>${call.operationId}</code> in the contract and in the audit log.` : ''}</p>${curl(method, path, call)}
 ${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : ''}
 ${body ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
-<h3>Answers</h3><dl>${answers.join('')}</dl></details>`
+<h3>Responses</h3><dl>${answers.join('')}</dl></details>`
 }
 
 const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:68rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}

@@ -35,8 +35,8 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
     ['steelyard_heap_used_bytes', 'JavaScript heap in use.', getHeapStatistics().used_heap_size],
     ['steelyard_event_loop_utilization', 'Share of time that the event loop was busy, since the start.', utilization],
     ['steelyard_streams_open', 'Open streams of live events and logs.', app.streams.count()],
-    ['steelyard_database_connections', 'Connections of the pool.', pool.totalCount],
-    ['steelyard_database_waiting', 'Requests that wait for a connection.', pool.waitingCount],
+    ['steelyard_database_connections', 'Database connections in the pool.', pool.totalCount],
+    ['steelyard_database_waiting', 'Requests that wait for a database connection.', pool.waitingCount],
   ]
   try {
     const { rows } = await sql<{ open: number; due: number; failing: number; escrow: number; outbox: number }>`select
@@ -49,7 +49,7 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
     gauges.push(
       ['steelyard_database_up', 'Whether the database answers.', 1],
       ['steelyard_operations_open', 'Operations that have not ended.', open],
-      ['steelyard_wakeups_due', 'Objects that wait for their next run.', due],
+      ['steelyard_wakeups_due', 'Objects whose next run is due but has not begun.', due],
       ['steelyard_wakeups_failing', 'Objects whose last run failed.', failing],
       ['steelyard_escrow_failing', 'Clusters that wait because their escrow file cannot be written.', escrow],
       ['steelyard_outbox_waiting', 'Changes that have not been published.', outbox],

@@ -48,7 +48,7 @@ test('the same key with another body is refused', async () => {
   expect(await count('BBC')).toBe(0)
 })
 
-test("a stored response can't be read from the database", async () => {
+test('responses are stored encrypted, and a response stored without encryption is not sent again', async () => {
   const { text } = await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })
   const rows = await backend.platform.db.selectFrom('idempotent_call').selectAll().where('key', '=', 'sealed').execute()
   expect(rows).toHaveLength(1)

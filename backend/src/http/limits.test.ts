@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testClock } from '../testing/clock.ts'
 import { bucket } from './limits.ts'
 
-test('a source may use its burst at once and then its rate, independent of other sources', () => {
+test('each source may send a burst of requests, and after that only as many per second as its rate allows', () => {
   const clock = testClock()
   const pace = bucket({ perSecond: 2, burst: 3, clock })
   for (let n = 0; n < 3; n++) expect(pace.take('a')).toBe(0)

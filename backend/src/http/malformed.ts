@@ -34,7 +34,7 @@ export function refuseAmbiguous(app: FastifyInstance): void {
     const { raw, url } = request
     const named = hosts(raw.rawHeaders)
     // RFC 9112 §3.2. HTTP/1.0 doesn't require a Host header.
-    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must name one Host')
+    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must have exactly one Host header')
     const coding = raw.headers['transfer-encoding']
     if (coding !== undefined) {
       const bodiless = request.method === 'GET' || request.method === 'HEAD'

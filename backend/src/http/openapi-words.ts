@@ -124,7 +124,7 @@ export const meanings: Readonly<Record<string, string>> = {
   password: 'Password; never trimmed.',
   'passwordChange.password': 'Current password.',
   patch: 'A patch that is created for the server in the same transaction.',
-  patch_id: 'The patch that is being edited; the text in the request replaces it in the merge.',
+  patch_id: 'Id of the saved patch that is being edited; the text in the request is merged instead.',
   patchId: 'Id of the patch, or `static-system` or `default-node`.',
   prereleases: 'True: include alphas, betas and release candidates.',
   per_page: 'Items per page.',
@@ -167,7 +167,7 @@ export const meanings: Readonly<Record<string, string>> = {
   vlan_id: 'VLAN of the servers’ links; null for none.',
   weight: 'Order of merging: a higher weight is merged later.',
   workload_disks: 'Device paths of the disks that are reserved for the workload.',
-  wwid: 'World-wide id of the disk, as an earlier response returned it.',
+  wwid: 'World Wide Identifier (WWID) of the disk, as an earlier response returned it.',
 }
 
 const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`

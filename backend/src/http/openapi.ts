@@ -161,9 +161,9 @@ const asked = (name: string, description: string, schema: Schema, where = 'query
 
 /** Routes outside of the contract, for machines: health, metrics, and the announcement of a booting server. */
 const openPaths: Readonly<Record<string, Record<string, Call>>> = {
-  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'It does.', content: jsonOf(verdict(true)) } }),
+  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'The process answers.', content: jsonOf(verdict(true)) } }),
   '/readyz': get('readyz', 'health', 'Whether the process can serve requests: the database answers.', {
-    200: { description: 'It can.', content: jsonOf(verdict(true)) },
+    200: { description: 'The process can serve requests.', content: jsonOf(verdict(true)) },
     503: {
       description: 'The process cannot serve requests now; `reason` says why.',
       headers: comeBack,
@@ -201,7 +201,7 @@ const openPaths: Readonly<Record<string, Record<string, Call>>> = {
 const description = `The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.
 
 Sign in by \`authorize\` and send the access token as \`Authorization: Bearer …\`; after ten minutes get another by \`authorizeRefresh\`.
-Lists answer \`{items, page, per_page, total}\`. What takes longer than a request answers 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.`
+Lists return \`{items, page, per_page, total}\`. A call that takes longer returns 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.`
 
 const error: Schema = {
   type: 'object',
@@ -209,7 +209,7 @@ const error: Schema = {
   required: ['error', 'code', 'request_id'],
   properties: {
     error: { type: 'string', description: 'The message for users.' },
-    code: { type: 'string', enum: Object.keys(errors), description: 'For programs.' },
+    code: { type: 'string', enum: Object.keys(errors), description: 'The error code, for programs.' },
     fields: {
       type: 'object',
       description: 'One message per invalid field, by the path of the field: `servers.0.role`.',
@@ -221,7 +221,7 @@ const error: Schema = {
       required: ['kind', 'id', 'name'],
       properties: { kind: { type: 'string', enum: [...relatedKinds] }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
     },
-    request_id: { type: 'string', format: 'uuid', description: 'Also in the log and in the header `X-Request-Id`.' },
+    request_id: { type: 'string', format: 'uuid', description: 'Id of the request, also in the log and in the header `X-Request-Id`.' },
   },
 }
 

@@ -11,7 +11,7 @@ test.each<[header: string | undefined, versions: number[] | undefined]>([
   ['"of,another", "3"', [3]],
   ['"of-another-server"', []],
   ['""', []],
-])('the versions in If-Match: %s are parsed', (header, versions) => {
+])('the version numbers are read from the header If-Match: %s', (header, versions) => {
   expect(versionsOf(header)).toEqual(versions)
 })
 

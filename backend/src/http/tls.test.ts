@@ -51,7 +51,7 @@ test('a chunked body is accepted over HTTPS as well', async () => {
   expect(await ask(';a=b')).toMatch(/^HTTP\/1\.1 400 /)
 })
 
-test('plain HTTP on that port is refused, not redirected', async () => {
+test('plain HTTP on the HTTPS port is refused, not redirected', async () => {
   const outcome = await new Promise<string>((resolve) => {
     plain({ host: '127.0.0.1', port, path: '/' }, (response) => resolve(String(response.statusCode)))
       .on('error', () => resolve('refused'))

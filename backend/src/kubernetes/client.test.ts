@@ -69,7 +69,7 @@ test.each([
   ['without items', { metadata: {} }, 'invalid data (list)'],
   ['with an invalid continue token', { metadata: { continue: 7 }, items: [] }, 'invalid data (continue)'],
   ['with a continue token that is too long', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
-])('a list %s is refused', async (_what, body, sentence) => {
+])('a list from the API server %s is refused', async (_what, body, sentence) => {
   answer = json(body)
   await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(sentence)
   expect(asked.length).toBeLessThan(10)

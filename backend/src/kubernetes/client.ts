@@ -189,7 +189,7 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the server'
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost'
   if (/CERT|SIGNED|VERIFY|ALTNAME/.test(code)) return 'the API server shows a certificate that this cluster did not sign'
-  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO') return 'what answers there is no Kubernetes API'
+  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO') return 'the response is not from a Kubernetes API'
   return 'the connection failed'
 }
 

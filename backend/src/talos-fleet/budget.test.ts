@@ -16,7 +16,7 @@ test('the connections of all parts together never exceed the limit', async () =>
   expect(state()).toEqual({ open: 0, waiting: 0 })
 })
 
-test('hanging servers leave places for servers that answer', async () => {
+test('servers that hang do not use up the connections for servers that answer', async () => {
   const { run } = budget()
   for (let i = 0; i < 500; i++) void run('suspect', never)
   for (let i = 0; i < 500; i++) void run('probe', never)
@@ -25,7 +25,7 @@ test('hanging servers leave places for servers that answer', async () => {
   await expect(run('act', () => Promise.resolve('done'))).resolves.toBe('done')
 })
 
-test('an aborted wait takes no place, and a failed connection frees its place', async () => {
+test('an aborted wait uses no connection, and a failed connection does not count any more', async () => {
   const { run, state } = budget(1)
   await expect(run('act', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
   const stop = new AbortController()

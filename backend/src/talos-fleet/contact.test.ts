@@ -153,7 +153,7 @@ test('other hardware at the address is reported, and nothing but its identity is
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
-test('if a server changes during a contact, the result is reported for its old state, and the server is contacted again', async () => {
+test('if the record of a server changes during a contact, the result is reported for the old record, and the server is contacted again', async () => {
   const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
   const asked = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<null>()
@@ -217,7 +217,7 @@ test('a server that answers with garbage is reported as not speaking TLS', async
   expect(of(server)[0]).toMatchObject({ kind: 'missed', reason: 'server does not speak TLS as Talos does' })
 })
 
-test('during an operation a silent server is noticed within 15 s, without more contacts to others', async () => {
+test('during an operation a silent server is noticed within 15 s, without more contacts to other servers', async () => {
   const machine = simulator.servers[5]!
   const silent = watched(5, { live: true })
   const other = watched(6)

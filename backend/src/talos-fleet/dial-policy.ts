@@ -34,8 +34,8 @@ const never: Readonly<Record<string, readonly Cidr[]>> = {
   'is link-local': ['fe80::/10'].map(cidr),
   'is site-local': ['fec0::/10'].map(cidr),
   'carries an IPv4 address': ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32'].map(cidr),
-  'is no host of its own': ['::/96'].map(cidr),
-  'is no host': ['0.0.0.0/8', '224.0.0.0/3', 'ff00::/8'].map(cidr),
+  'is in the reserved range ::/96': ['::/96'].map(cidr),
+  'is not the address of a single host': ['0.0.0.0/8', '224.0.0.0/3', 'ff00::/8'].map(cidr),
 }
 
 const dialPorts = [50_000, 6443] as const

@@ -107,7 +107,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, settings(options))
-    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may ask it')
+    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
     return { pin: { pem: shown.pem, fingerprint: shown.fingerprint }, client }
   }
 

@@ -43,7 +43,7 @@ test('a single process has all servers; a second process takes half, and no serv
   expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
 })
 
-test('a process that stops renewing loses its servers, and notices the loss by its own clock', async () => {
+test('a process that stops renewing its leases loses its servers, and notices the loss by its own clock', async () => {
   const [lost, heir] = [processOf('lost'), processOf('heir')]
   await lost.renew()
   clock.advance(21_000)

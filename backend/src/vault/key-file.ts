@@ -86,7 +86,7 @@ export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
   if (isMissing) {
     if (wanted !== null)
       throw new KeyFileRefused(
-        `There is no key file at ${file}, and this database was sealed with key ${wanted}. Nothing was changed and no new key was made, because a new key could not open the existing secrets. Put the file with that key there from where you keep its copy, or set STEELYARD_KEY_FILE to where it lies`,
+        `There is no key file at ${file}, and this database was sealed with key ${wanted}. Nothing was changed and no new key was made, because a new key could not open the existing secrets. Put your copy of the file with that key there, or set STEELYARD_KEY_FILE to its path`,
       )
     await makeKeyFile(file)
   }

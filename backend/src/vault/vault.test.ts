@@ -118,7 +118,7 @@ test('if the database has sealed values, a missing key file is not created, and 
   await rename(own.config.keyFile, moved)
   await expect(keysFor(own.platform.pool, own.config.keyFile)).rejects.toThrow(
     new RegExp(
-      `^There is no key file at ${own.config.keyFile}, and this database was sealed with key ${id}\\. .* Put the file with that key there .*STEELYARD_KEY_FILE`,
+      `^There is no key file at ${own.config.keyFile}, and this database was sealed with key ${id}\\. .* Put your copy of the file with that key there.*STEELYARD_KEY_FILE`,
     ),
   )
   await expect(stat(own.config.keyFile)).rejects.toThrow('ENOENT')

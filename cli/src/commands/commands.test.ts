@@ -96,7 +96,7 @@ describe('one object', () => {
     expect(api.callsOf(serverUpdate)[0]!.body).toEqual({ name: 'rack-3' })
   })
 
-  test('patches are listed in order and shown by name', async () => {
+  test('patches are listed in the order of merging and shown by name', async () => {
     const { api, cli } = await signedIn()
     const patch = {
       patch_id: 'static-system',

@@ -28,8 +28,8 @@ const datacenterText = (terminal: Terminal, d: Datacenter): string =>
 const noteOptions = {
   tier: { kind: 'number', value: 'N', help: 'Tier that the provider declares, 1 to 4' },
   certification: { kind: 'text', value: 'NAME', help: 'Certification, such as "ISO 27001"', many: true, whole: true },
-  latitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --longitude; south is written --latitude=-33.9' },
-  longitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --latitude; west is written --longitude=-0.1' },
+  latitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'Degrees north, with --longitude; south is negative: --latitude=-33.9' },
+  longitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'Degrees east, with --latitude; west is negative: --longitude=-0.1' },
   facility: { kind: 'text', value: 'NAME', help: 'Building or its operator' },
   address: { kind: 'text', value: 'TEXT', help: 'Street address' },
   'power-kw': { kind: 'number', decimal: true, value: 'KW', help: 'Power capacity' },
@@ -67,7 +67,7 @@ export const datacenterCommands: Command[] = [
     options: {
       country: { kind: 'text', value: 'CC', help: 'Country, two letters (ISO 3166)' },
       'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
-      city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
+      city: { kind: 'text', value: 'NAME', help: 'Name of the city' },
       index: { kind: 'number', value: 'N', help: 'Number in the code (default: the next number of the city)' },
       ...noteOptions,
     },
@@ -86,7 +86,7 @@ export const datacenterCommands: Command[] = [
     summary: 'Change a datacenter. Its code can change only while nothing refers to the datacenter.',
     options: {
       'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
-      city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
+      city: { kind: 'text', value: 'NAME', help: 'Name of the city' },
       index: { kind: 'number', value: 'N', help: 'Number in the code' },
       ...noteOptions,
     },

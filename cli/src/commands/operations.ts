@@ -61,7 +61,7 @@ export const operationCommands: Command[] = [
     name: 'operation resume',
     of: noun.operation,
     operation: operationResume,
-    summary: 'Resume an operation that is held since a restore. If it is on a cluster, the whole cluster is resumed.',
+    summary: 'Resume an operation that has been held since a restore. If the operation is on a cluster, the whole cluster is resumed.',
     say: resumedText,
   }),
 ]

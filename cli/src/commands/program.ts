@@ -31,7 +31,7 @@ function programCommand({ summary, json = false, ...declared }: Pick<Command, 'n
 export const programCommands: Command[] = [
   programCommand({ name: 'serve', summary: 'run Steelyard.', examples: ['serve'] }),
   programCommand({ name: 'doctor', summary: 'check settings, database and clock, and print what to do.', examples: ['doctor'], json: true }),
-  programCommand({ name: 'key add', summary: 'put a new key into the key file; the next start seals with it.', examples: ['key add'] }),
+  programCommand({ name: 'key add', summary: 'add a new key to the key file; the next start encrypts with the new key.', examples: ['key add'] }),
   programCommand({
     name: 'backup',
     summary: 'put database, key file and escrow into one file, sealed with a passphrase.',
@@ -41,7 +41,7 @@ export const programCommands: Command[] = [
   }),
   programCommand({
     name: 'restore',
-    summary: 'restore a backup into an empty database; nothing is sent to a server until it is resumed.',
+    summary: 'restore a backup into an empty database; nothing is sent to servers of restored clusters until a user resumes the clusters.',
     operands: { file: { value: 'FILE', help: 'Backup file, as written by the command backup' } },
     options: { 'passphrase-file': file },
     examples: ['restore /backups/steelyard-2026-11-20'],
@@ -49,7 +49,7 @@ export const programCommands: Command[] = [
   programCommand({
     name: 'audit verify',
     summary: 'check the chain of the audit log; exits 1 if the chain is broken, 7 if it could not be checked.',
-    options: { head: { kind: 'text', value: 'HASH@SEQ', help: 'A head that was recorded elsewhere and must be in the log' } },
+    options: { head: { kind: 'text', value: 'HASH@SEQ', help: 'Hash and number of an earlier entry, recorded elsewhere; the log must contain that entry' } },
     examples: ['audit verify', 'audit verify --head 5e88489c0a2b1f6c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071829304@412'],
   }),
 ]

@@ -103,7 +103,7 @@ export const serverActionCommands: Command[] = [
         return show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
       if (drift.diff !== null) terminal.err(`${differenceText(drift.diff)}\n`)
       await beSure(terminal, `This reverts the changes made outside of Steelyard on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
-      return show(await api.call(serverDriftOverwrite, { params, body }), () => `${oneLine(server.name)} is being sent the configuration of Steelyard\n`)
+      return show(await api.call(serverDriftOverwrite, { params, body }), () => `The configuration of Steelyard is being sent to ${oneLine(server.name)}\n`)
     },
   }),
 ]

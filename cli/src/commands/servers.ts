@@ -53,7 +53,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Fingerprint', s.identity.fingerprint],
       ['Note', s.identity.note],
       ['Capacity', `${number(cores)} cores, ${number(threads)} threads, ${memory(memory_bytes)} memory, ${disk(disk_bytes)} disk`],
-      ['May join a cluster', failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`],
+      ['Can join a cluster', failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`],
       ['Operation', s.operation_id],
     ]),
     section('PROCESSORS', s.resources.processors, [
@@ -149,7 +149,7 @@ export const serverCommands: Command[] = [
     name: 'server confirm',
     of: noun.server,
     operation: serverConfirm,
-    summary: 'Confirm that the hardware shown belongs to this machine. An unconfirmed server is sent nothing.',
+    summary: 'Confirm that the hardware shown belongs to this machine. Nothing is sent to an unconfirmed server.',
     options: {
       uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; without it, the hardware is shown and you are asked to confirm it' },
       serial: { kind: 'text', value: 'SERIAL', help: 'Serial number that the machine must have' },
@@ -179,7 +179,7 @@ export const serverCommands: Command[] = [
       const body = given({ ...(cidr === undefined ? { addresses } : { cidr }), datacenter_id })
       const begun = await api.call(serverAdd, { body }, { idempotencyKey })
       const { id, steps } = begun.operation
-      return showBegun(context, begun, wait, `Looking at ${steps.length} addresses: operation ${id}`)
+      return showBegun(context, begun, wait, `Contacting ${steps.length} addresses: operation ${id}`)
     },
   }),
 ]

@@ -62,7 +62,7 @@ test('user reset-password prints a link to set a password, and user unlock unloc
   api.on(userResetPassword, () => ({ url: 'https://steelyard.example.com/auth/reset#abc', expires_at: at }))
   api.on(userUnlock, () => ({ failures_cleared: 7 }))
   expect((await cli.run('user reset-password grace@example.com')).out).toMatch(/^Link +https:\/\/steelyard\.example\.com\/auth\/reset#abc$/m)
-  expect((await cli.run('user unlock grace@example.com')).out).toBe('grace@example.com is unlocked: 7 failed sign-ins are forgotten\n')
+  expect((await cli.run('user unlock grace@example.com')).out).toBe('grace@example.com is unlocked: 7 failed sign-ins were cleared\n')
 })
 
 test('a user can list and end their own sessions, and those of other users', async () => {

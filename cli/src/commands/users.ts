@@ -12,7 +12,7 @@ const user = { of: noun.user, operation: userUpdate } as const
 export const userCommands: Command[] = [
   listCommand({
     name: 'user list',
-    summary: 'The people who may sign in.',
+    summary: 'The users of this installation.',
     examples: ['user list', 'user list --search example.com --json'],
     operation: userList,
     cells: { status: { colour: (u) => (u.disabled_at === null ? 'green' : 'yellow') }, last_sign_in: { text: (u) => localTime(u.last_sign_in_at) } },
@@ -117,7 +117,7 @@ export const userCommands: Command[] = [
       facts(terminal, [
         ['For', email],
         ['Link', link.url],
-        ['Good until', localTime(link.expires_at)],
+        ['Valid until', localTime(link.expires_at)],
       ]),
   }),
   objectCommand({
@@ -125,6 +125,6 @@ export const userCommands: Command[] = [
     of: noun.user,
     operation: userUnlock,
     summary: 'Clear the failed sign-ins of an account, so that its next sign-in does not have to wait.',
-    say: (u, email) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins are forgotten\n`,
+    say: (u, email) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins were cleared\n`,
   }),
 ]

@@ -48,7 +48,7 @@ async function run<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) =
     const transaction = db.transaction(store, mode)
     const request = what(transaction.objectStore(store))
     transaction.addEventListener('complete', () => resolve(request.result))
-    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('IndexedDB refused')))
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('IndexedDB aborted the transaction')))
   })
 }
 

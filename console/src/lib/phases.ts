@@ -14,7 +14,7 @@ const phases: readonly { id: string; rank: number; title: string; short: string 
   { id: 'control_plane/apply', rank: 12, title: 'Send the configurations to the control planes', short: 'Apply' },
   { id: 'control_plane/install', rank: 13, title: 'Install Talos on the control planes', short: 'Install' },
   { id: 'control_plane/boot', rank: 14, title: 'Control planes restart and answer over the secured API', short: 'API' },
-  { id: 'bootstrap', rank: 20, title: 'Start etcd, once', short: '' },
+  { id: 'bootstrap', rank: 20, title: 'Bootstrap etcd', short: '' },
   { id: 'control_plane/etcd', rank: 21, title: 'Control planes are members of etcd', short: 'etcd' },
   { id: 'control-plane', rank: 22, title: 'Control plane healthy', short: '' },
   { id: 'control_plane/join', rank: 23, title: 'Control planes are Ready in Kubernetes', short: 'Ready' },

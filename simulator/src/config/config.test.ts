@@ -103,7 +103,7 @@ describe("loading, with the error messages of Talos's loader", () => {
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nmachine: {}\n`,
       'error decoding document /v1alpha1/ (line 1): yaml: document contains excessive aliasing',
     ],
-  ])('refuses %s', (_, text, reason) => {
+  ])('loading refuses %s', (_, text, reason) => {
     expect(() => loaded(text)).toThrow(expect.objectContaining({ name: 'ConfigError', message: reason }))
   })
 
@@ -157,7 +157,7 @@ describe('validation', () => {
     ['a VLAN out of range', document('kind: VLANConfig\nname: a.1\nvlanID: 4095\nparent: a\n'), 'between 1 and 4094'],
     ['a nameless document of a kind with names', document('kind: LinkConfig\n'), 'LinkConfig/: name must be specified'],
     ['a virtual address without a link', document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'), 'Layer2VIPConfig/10.0.0.5: link must be specified'],
-  ])('refuses %s', (_, text, reason) => {
+  ])('validation refuses %s', (_, text, reason) => {
     expect(judged(text).join('\n')).toContain(reason)
   })
 
@@ -193,7 +193,7 @@ describe('validation', () => {
     expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
   })
 
-  test('Talos 1.12 accepts another range of Kubernetes versions', () => {
+  test('Talos 1.12 refuses Kubernetes 1.36, which Talos 1.13 accepts, and accepts 1.35', () => {
     expect(judged(CONTROL, 'v1.12.11').join()).toContain('too new')
     expect(judged(CONTROL.replace('v1.36.3', 'v1.35.4'), 'v1.12.11')).toEqual([])
     expect(kubernetesRange(13)).toEqual({ min: 31, max: 36 })

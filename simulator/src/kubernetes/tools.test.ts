@@ -33,7 +33,7 @@ test("Kubernetes' own Services, config maps and service accounts exist, even in 
   expect(await names(ask, '/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddemo')).toEqual([])
 })
 
-test('each node has a renewed lease and registration events', async () => {
+test('each node has a lease that is renewed, and events about its registration', async () => {
   const { ask, machine } = await setup()
   const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${machine.hostname}`
   expect((await ask('GET', lease)).body).toMatchObject({ kind: 'Lease', spec: { holderIdentity: machine.hostname, leaseDurationSeconds: 40 } })

@@ -81,7 +81,7 @@ test('streams of several machines are merged, including errors', async () => {
   await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
 })
 
-test('the events of a reset that is called through another machine report that services stop', async () => {
+test('if a reset is forwarded by another machine, its events report that services stop', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const machine = await calls(controlPlanes[0]!.plan.address, bundle)

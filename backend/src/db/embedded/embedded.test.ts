@@ -79,7 +79,7 @@ test('a start uses the database server that a killed program left running', asyn
   await two.stop()
 })
 
-test('two concurrent starts in an empty folder end with one server and one database', async () => {
+test('two concurrent starts in an empty folder end with one PostgreSQL server and one database', async () => {
   const folder = temporaryFolder('pg')
   const both = [server(folder), server(folder)]
   const how = await Promise.all(both.map((s) => s.start()))
@@ -107,7 +107,7 @@ test('the supervisor restarts a database server after kill −9, and no commit i
   await one.stop()
 }, 90_000)
 
-test('the lock file of a dead server does not count as a running server', async () => {
+test('the lock file of a dead PostgreSQL server does not count as a running server', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -197,7 +197,7 @@ test('a damaged database folder is left unchanged, and the error names the missi
   }
 })
 
-test('a start that fails leaves no server behind, and reports its own reason instead of one from an earlier start', async () => {
+test('a failed start leaves no PostgreSQL server running, and its error has the reason of this start, not of an earlier one', async () => {
   const folder = temporaryFolder('pg')
   const first = server(folder)
   await first.start()

@@ -57,7 +57,7 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
   if (!found.isDirectory() || (found.uid !== machine.uid && found.uid !== account?.uid))
-    throw new Refusal(`${folder} belongs to another user: the database's socket can't lie there. Remove it, or start Steelyard as that user`)
+    throw new Refusal(`${folder} belongs to another user, so the database's socket can't be created there. Remove the folder, or start Steelyard as that user`)
   if ((found.mode & 0o077) !== 0) throw new Refusal(`${folder} is open to others: remove it, or make its mode 0700`)
   if (account && found.uid !== account.uid) chownSync(folder, account.uid, account.gid)
   return folder

@@ -48,7 +48,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     try {
       return await Promise.race([asked, timer])
     } finally {
-      stop.abort(new Error('The image factory was asked'))
+      stop.abort(new Error('The wait for the image factory has ended'))
     }
   }
 

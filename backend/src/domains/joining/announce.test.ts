@@ -230,7 +230,7 @@ describe('the source address of an announcement', () => {
     ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself, and is never dialled'],
     ['a metadata service', '169.254.169.254', 'is link-local'],
     ['IPv6 link-local', 'fe80::1', 'is link-local'],
-    ['this machine in IPv6', '::1', 'is no host of its own'],
+    ['this machine in IPv6', '::1', 'is in the reserved range ::/96'],
   ])('if the source address is %s, it is not dialled, and the arrival shows the reason', async (_what, from, reason) => {
     const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
     const answer = await announce(own, uuid(), from)

@@ -51,7 +51,7 @@ interface Try {
 function contradictionOf({ uuid, serial, mac, address }: store.Waiting, { identity, reading }: Found): string | undefined {
   if (identity.uuid !== uuid || identity.serial !== serial) {
     const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
-    return `The machine that answers at ${address} is not the one that announced itself from there: ${said}; announced was ${announced}`
+    return `The machine that answers at ${address} is not the one that announced itself from this address: it has ${said}; the announcement had ${announced}`
   }
   if (mac === null || reading.inventory.interfaces.some((i) => i.hardware_addr === mac)) return undefined
   return `The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`
@@ -154,7 +154,7 @@ export function arriving(parts: Platform & { fleet: Fleet; servers: Registering 
     const shown = found.reading.status.hostname
     if (shown === host_name) return register(job, write, arrival, found)
     state.wrongNameSince ??= clock.now()
-    const why = `What answers at ${address} shows the host name ${shown || '(none)'}, not the one that this address was given: it is another machine, or a proxy answers for it`
+    const why = `The machine at ${address} shows the host name ${shown || '(none)'}, not the assigned one: it is another machine, or a proxy answers for it`
     return wait(write, arrival, state, why, 'identity_changed')
   }
 

@@ -186,7 +186,7 @@ test('an announcement confirms a server that was added by address, but not a ser
       .where('id', '=', server.id)
       .execute()
   await doubt(first, null)
-  await doubt(second, 'Released from the cluster prod: confirm that this is the machine')
+  await doubt(second, 'Released from the cluster prod: confirm the hardware again')
   for (const machine of [one, two]) await again(machine)
   await until(
     () => get(first.id),
@@ -197,7 +197,7 @@ test('an announcement confirms a server that was added by address, but not a ser
     () => arrivals(id),
     (all) => all.every((a) => a.result === 'joined' && Date.parse(a.at) > before && a.reason !== null),
   )
-  expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm that this is the machine' })
+  expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm the hardware again' })
 })
 
 // Must run before the tests that advance the clock: certificates are backdated by five minutes only, and would not be valid yet.
@@ -254,7 +254,7 @@ describe('false announcements', () => {
     )
     expect(backend.clock.now() - began).toBeGreaterThanOrEqual(wrongNameMs)
     for (const arrival of await settled(id, 2))
-      expect(arrival).toMatchObject({ result: 'failed', reason: expect.stringContaining('not the one that this address was given'), server: null })
+      expect(arrival).toMatchObject({ result: 'failed', reason: expect.stringContaining('not the assigned one'), server: null })
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
@@ -305,11 +305,11 @@ describe('false announcements', () => {
   })
 })
 
-describe('two machines with one UUID', () => {
+describe('two machines with the same UUID', () => {
   test.each([
     ['and one serial, as some boards are sold', undefined],
     ['and different serials', ['A-1', 'A-2']],
-  ])('of two machines with one UUID %s, one is registered; the other raises an alarm and receives nothing', async (_what, serials) => {
+  ])('of two machines with the same UUID %s, one is registered; the other raises an alarm and receives nothing', async (_what, serials) => {
     const name = serials ? 'two-serials' : 'one-serial'
     const { id, token } = await make(name)
     const uuid = serials ? '03000200-0400-0500-0006-000700080009' : '03000200-0400-0500-0006-00070008000a'

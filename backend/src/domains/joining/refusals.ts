@@ -124,7 +124,7 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
         open.set(source, { last: refusal, more: 0 })
         add([{ refusal, count: 1 }])
       } else {
-        others = { last: { ...refusal, reason: `${refusal.reason} (among others: too many sources at once)` }, more: (others?.more ?? 0) + 1 }
+        others = { last: { ...refusal, reason: `${refusal.reason} (and other addresses, too many to list)` }, more: (others?.more ?? 0) + 1 }
       }
     },
     /** Writes all entries that aren't written yet; called when the program stops. */

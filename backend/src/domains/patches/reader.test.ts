@@ -59,7 +59,7 @@ test('parsing a text that takes too long is abandoned, and the next text is pars
   expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
 })
 
-test('texts beyond a user’s share are refused, and another user’s text is parsed first', async () => {
+test('texts beyond a user’s share of the queue are refused, and another user’s text is parsed first', async () => {
   const read = reader({ ...patient, most: 20, mostOfOne: 4 })
   const answered: string[] = []
   const asked = (id: string) =>

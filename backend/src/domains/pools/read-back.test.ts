@@ -40,7 +40,7 @@ test.each([
   ['is disabled', { spec: { ...cilium.spec, disabled: true } }, ['disabled']],
   ['has an invalid spec', { spec: 'x' }, ['allowFirstLastIPs', 'blocks']],
   ['has invalid blocks', { spec: { ...cilium.spec, blocks: [1, null, ['x']] } }, ['blocks']],
-])('a difference is found in a pool that %s', (_what, live, fields) => {
+])('the comparison finds a difference in a pool that %s', (_what, live, fields) => {
   expect(differences(cilium, live)).toEqual(fields)
 })
 

@@ -83,7 +83,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
             `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`,
           )
         const other = await store.liveByUuid(tx, uuid)
-        if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
+        if (other && other.id !== id) throw new Problem('conflict', `This hardware is already registered as ${other.name}`)
         // From now on this is a different machine, so readings of the old machine are cleared.
         return {
           ...trusted,
@@ -104,7 +104,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
         // A concurrent call has registered a server with this UUID.
         if (violatedConstraint(error) !== 'server_uuid') throw error
         const other = await store.liveByUuid(db, said.uuid.toLowerCase())
-        throw new Problem('conflict', `That hardware is ${other?.name ?? 'another server'} already`)
+        throw new Problem('conflict', `This hardware is already registered as ${other?.name ?? 'another server'}`)
       }),
 
     async update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server> {

@@ -159,7 +159,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
         identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
         identity_since: new Date(clock.now()),
         identity_note:
-          row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm that this is the machine`),
+          row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm the hardware again`),
       })
     },
 

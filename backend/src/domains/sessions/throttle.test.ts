@@ -5,7 +5,7 @@ import { authorize } from '#contract/sessions.ts'
 import { type Backend, startBackend } from '../../testing/backend.ts'
 import { delayMs, throttle } from './throttle.ts'
 
-test('the delay doubles from 30 s to 15 min after five failures', () => {
+test('the fifth failure causes a delay of 30 s, and each further failure doubles the delay, up to 15 min', () => {
   expect([4, 5, 6, 7, 9, 10, 50].map(delayMs)).toEqual([0, 30_000, 60_000, 120_000, 480_000, 900_000, 900_000])
 })
 

@@ -45,7 +45,7 @@ test('a known device is served first', async () => {
   expect(order[0]).toBe('device')
 })
 
-test('of many new sources, the oldest and the newest are served first', async () => {
+test('of many new sources that wait, the oldest and the newest are served before the others', async () => {
   const { come, open, order } = held()
   await open(Array.from({ length: 10 }, (_, n) => come({ source: String(n) })))
   expect(order.slice(0, 4).toSorted()).toEqual(['0', '1', '8', '9'])

@@ -164,7 +164,7 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
   const id = (given.get('id') ?? '').toLowerCase()
   const version = given.get('version') ?? ''
   if (id === '') {
-    if (version !== '') wrong('version', 'Only a row with an id has a version')
+    if (version !== '') wrong('version', 'Only a row with an id may have a version')
     return null
   }
   const before = known.subnets.get(id)
@@ -183,7 +183,7 @@ function checkCluster(text: string | undefined, before: SubnetRow | null, wrong:
   const inOrder = (names: readonly string[]) => names.toSorted().join(separator)
   const named = text.split(separator).flatMap((n) => n.trim() || [])
   if (inOrder(named) === inOrder(before?.clusters.map((c) => c.name) ?? [])) return
-  const now = before && before.clusters.length > 0 ? `it is assigned to ${clustersOf(before)}` : 'it is not assigned'
+  const now = before && before.clusters.length > 0 ? `the subnet is assigned to ${clustersOf(before)}` : 'the subnet is not assigned'
   wrong(
     'cluster',
     before ? `An import does not change the cluster: ${now}. Use Assign Subnets` : 'A new subnet has no cluster. Use Assign Subnets after it is added',

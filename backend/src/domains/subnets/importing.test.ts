@@ -131,7 +131,7 @@ test('every problem of every row is reported with its line, and nothing is writt
     '8 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
     '8 datacenter: Datacenter is required',
     '8 cidr: CIDR is required',
-    '9 version: Only a row with an id has a version',
+    '9 version: Only a row with an id may have a version',
     '9 cluster: A new subnet has no cluster. Use Assign Subnets after it is added',
     expect.stringMatching(/^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave the id empty to add a subnet$/) as string,
     "11 id: There is no subnet with the id =cmd|' /c calc'!a1. Leave the id empty to add a subnet",
@@ -275,7 +275,7 @@ test("an import can't make changes that assigned subnets do not allow", async ()
   ])
   for (const named of ['', 'beta', 'alpha;beta'])
     expect(await problems(columns, row('10.50.0.0/24', '', 'workload', named))).toEqual([
-      '2 cluster: An import does not change the cluster: it is assigned to alpha. Use Assign Subnets',
+      '2 cluster: An import does not change the cluster: the subnet is assigned to alpha. Use Assign Subnets',
     ])
   expect(await problems('name,cidr,datacenter', `rack,10.51.0.0/24,${poznan.code}`)).toEqual([
     '2 cidr: Contains 10.51.0.9, the address of server calm-otter-9. Exclude it first',

@@ -76,7 +76,7 @@ export function subnets(parts: Platform & SubnetParts) {
       return new Problem('not_found', 'There is no such datacenter', { datacenter_id: 'There is no such datacenter' })
     if (constraint !== 'subnet_overlap') return error
     const other = await store.overlapping(db, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
-    return other ? asProblem(overlaps(other)) : new Problem('conflict', 'Another subnet had this space until a moment ago. Please try again.')
+    return other ? asProblem(overlaps(other)) : new Problem('conflict', 'Another subnet had this range until a moment ago. Please try again.')
   }
 
   const demandFree = async (tx: Tx, wanted: Wanted, before: shown.SubnetRow | null, held: readonly ServerAddress[]): Promise<void> => {

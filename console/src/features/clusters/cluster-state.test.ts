@@ -33,7 +33,7 @@ test("a ready cluster that needs a user's action is not shown as healthy", () =>
 
 test('if no cluster key can be shown, the reason is that there are no clusters or that every cluster has an offer', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
-  expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
+  expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has an offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })
 })
 

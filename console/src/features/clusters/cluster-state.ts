@@ -64,5 +64,5 @@ export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'ta
 /** Whether the list contains a cluster without an offer. Only the keys of clusters without an offer can be shown. */
 export function canShowNewKeys(shown: readonly Pick<Cluster, 'offerId'>[]): Verdict {
   if (shown.length === 0) return no('There are no clusters here yet')
-  return shown.some((c) => c.offerId === null) ? yes : no('Every cluster here has its offer already')
+  return shown.some((c) => c.offerId === null) ? yes : no('Every cluster here has an offer already')
 }

@@ -61,7 +61,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
       </div>
       <p className="fs13 t2" aria-live="polite">
         {code === null ? (
-          'Country and city make the code.'
+          'The code is made from country and city.'
         ) : (
           <>
             Its code {inUse ? 'is' : 'will be'} <b className="strong">{code}</b>
@@ -73,7 +73,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
       <div className={css['pair']}>
         <Text name="facility" label="Facility" optional hint="The building, or who runs it" maxLength={50} />
         <Text name="address" label="Address" optional maxLength={200} />
-        <Choose name="tier" label="Tier" hint="As you declare it; Steelyard does not check it" none="Unknown" options={tiers} />
+        <Choose name="tier" label="Tier" hint="Declared by you; Steelyard does not check the tier" none="Unknown" options={tiers} />
         <Area name="certifications" label="Certifications" optional hint="Separated by lines or commas" rows={2} />
         <Text name="latitude" label="Latitude" optional inputMode="decimal" placeholder="52.41" />
         <Text name="longitude" label="Longitude" optional inputMode="decimal" placeholder="16.93" />

@@ -32,7 +32,7 @@ export default function JoinWaitlist() {
   }
   return (
     <FormDialog form={form} title="Join waitlist" submit="Join">
-      <p>Leave your address, and the provider writes to you when there is room.</p>
+      <p>Leave your email address, and the provider writes to you when capacity is available.</p>
       <Text name="name" label="Name" autoComplete="name" />
       <Text name="company" label="Company" optional autoComplete="organization" />
       <Text name="email" label="Email" type="email" autoComplete="email" />

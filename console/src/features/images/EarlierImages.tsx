@@ -156,7 +156,7 @@ export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
         error={error}
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
-        empty={<Empty title="No images yet" text="What you generate above is kept here, so that it can be used again." />}
+        empty={<Empty title="No images yet" text="Images that you generate above are kept here, so that you can use their settings again." />}
         onFirstPage={data !== undefined && data.total > 0 && (() => onPage(undefined))}
         foot={
           data &&

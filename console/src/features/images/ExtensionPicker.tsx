@@ -57,7 +57,7 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
       )}
       {gone.length > 0 && (
         <Alert tone="warn">
-          {gone.map(shortName).join(', ')} {gone.length === 1 ? 'is' : 'are'} not there for {version}: no image can be built with{' '}
+          {gone.map(shortName).join(', ')} {gone.length === 1 ? 'is' : 'are'} not available for {version}: no image can be built with{' '}
           {gone.length === 1 ? 'it' : 'them'}.
         </Alert>
       )}

@@ -113,7 +113,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           name="kernelArgs"
           label="Extra kernel arguments"
           optional
-          hint={`One per line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
+          hint={`One per line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} entered.`}`}
           mono
           rows={3}
           autoCapitalize="none"
@@ -160,7 +160,7 @@ function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
       ? 'Servers that boot the image wait in maintenance mode and do not announce themselves: add them by their address.'
       : chosen === undefined
         ? 'Servers that boot the image announce themselves with the token.'
-        : `${stateOf(chosen)}. Servers appear in ${chosen.datacenter?.code ?? 'no datacenter yet'} by themselves.`
+        : `${stateOf(chosen)}. Servers announce themselves ${chosen.datacenter === null ? 'without a datacenter' : `in ${chosen.datacenter.code}`}.`
   return (
     <Custom name="token" label="Join token" hint={hint}>
       <span className={css['token']}>

@@ -44,7 +44,7 @@ export function ImageResult({ image }: { image: Image }) {
       </section>
       <Snippet title="Kernel command line" text={image.kernel_command_line} wrap />
       {image.factory.simulated && (
-        <Snippet title="Boot simulated servers with it" text={`npm run simulate -- --boot-with '${image.kernel_command_line.replaceAll("'", `'\\''`)}'`} wrap />
+        <Snippet title="Boot simulated servers" text={`npm run simulate -- --boot-with '${image.kernel_command_line.replaceAll("'", `'\\''`)}'`} wrap />
       )}
       <Snippet title="PXE script" text={image.pxe_script} />
       <Snippet title="Schematic" text={image.schematic} />

@@ -177,7 +177,7 @@ function Summary({ draft, version, site, token }: { draft: Draft; version: strin
           ['Talos', `${version}, ${draft.arch}${draft.secureboot ? ', SecureBoot' : ''}`],
           ['File', formatNames[draft.format]],
           ['Extensions', draft.extensions.length === 0 ? <span className="t3">None</span> : draft.extensions.map(shortName).join(', ')],
-          ['Kernel arguments', args.length === 0 ? <span className="t3">Talos's own</span> : <span className="mono">{args.join(' ')}</span>],
+          ['Kernel arguments', args.length === 0 ? <span className="t3">Talos's defaults</span> : <span className="mono">{args.join(' ')}</span>],
           ['Datacenter', site ?? <span className="t3">None yet</span>],
           ['Join token', token ?? <span className="t3">{draft.token === noToken ? 'None' : 'Not chosen yet'}</span>],
         ]}

@@ -47,7 +47,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
     return (
       <div className={css['arrivals']}>
         <p className={css['nothing']}>
-          Nothing has announced itself with this token. A server that boots an image prepared with it appears here within seconds.
+          No machine has announced itself with this token yet. A server that boots an image prepared with it appears here within seconds.
         </p>
       </div>
     )

@@ -56,11 +56,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
         href={(s) => paths.network({ q: s.name, open: s.id })}
         grows
         empty={
-          <Empty
-            title="No subnets"
-            text="Assign a subnet of its datacenter to the cluster, so that Services of type LoadBalancer get addresses."
-            actions={assign}
-          />
+          <Empty title="No subnets" text="Assign a subnet of the cluster's datacenter, so that Services of type LoadBalancer get addresses." actions={assign} />
         }
       />
       {data.manifest.trim() !== '' && <Manifest manifest={data.manifest} provider={data.provider === null ? null : providers[data.provider]} />}
@@ -72,7 +68,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
 const Manifest = ({ manifest, provider }: { manifest: string; provider: string | null }) => (
   <Panel
     title="Manifest"
-    note={provider === null ? 'the load balancer is not known: for copying' : `applied to ${provider}`}
+    note={provider === null ? 'load balancer unknown: apply the manifest yourself' : `applied to ${provider}`}
     actions={<CopyButton text={manifest} />}
     flush
   >

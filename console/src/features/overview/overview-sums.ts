@@ -26,13 +26,13 @@ export function sums(sites: readonly Site[]): Pick<Site, (typeof measures)[numbe
 const coming: readonly ClusterStatus[] = ['pending', 'configuring', 'installing', 'bootstrapping']
 const groups: readonly { word: string; statuses: readonly ClusterStatus[]; tone: Tone; segment: Segment['tone']; always?: boolean }[] = [
   { word: 'Ready', statuses: ['ready'], tone: 'ok', segment: 'ok', always: true },
-  { word: 'Coming up', statuses: coming, tone: 'busy', segment: 'accent' },
+  { word: 'Being created', statuses: coming, tone: 'busy', segment: 'accent' },
   { word: 'Degraded', statuses: ['degraded'], tone: 'warn', segment: 'warn' },
   { word: 'Failed', statuses: ['failed'], tone: 'danger', segment: 'danger' },
   { word: 'Deleting', statuses: ['deleting'], tone: 'off', segment: 'idle' },
 ]
 
-/** Number of clusters per group of statuses, such as "Coming up". A cluster with an unrecognised status is in no group. */
+/** Number of clusters per group of statuses, such as "Being created". A cluster with an unrecognised status is in no group. */
 export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
   groups.map(({ statuses, always = false, ...group }) => ({
     ...group,

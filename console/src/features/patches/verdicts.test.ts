@@ -14,7 +14,7 @@ describe('saving a patch', () => {
   })
 
   it('for a server of a cluster, the effect of saving a patch is shown', () => {
-    expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({ danger: false, text: expect.stringContaining('does not reboot') })
+    expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({ danger: false, text: expect.stringContaining('without a reboot') })
     expect(savingQuestion(member, saying('reboot', 'sysctls of the kernel'))).toMatchObject({ label: 'Save and reboot', danger: true })
     expect(savingQuestion(member, saying('unknown', 'the server did not answer.'))?.text).toContain('not known: the server did not answer.')
     expect(savingQuestion(member, undefined)?.danger).toBe(true)
@@ -25,7 +25,7 @@ describe('saving a patch', () => {
       danger: true,
       text: expect.stringContaining('It stops DHCP on eth0.'),
     })
-    expect(warningTitle([noLink], false)).toBe('A link is missing')
+    expect(warningTitle([noLink], false)).toBe('The server lacks a link')
     expect(warningTitle([cutOff, noLink], false)).toBe('Saving makes the server ineligible')
     expect(warningTitle([cutOff], true)).toBe('Saving may cut the server off')
   })

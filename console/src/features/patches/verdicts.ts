@@ -14,7 +14,7 @@ export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn'
 
 /** Title of a preview's warnings. */
 export function warningTitle(warnings: Preview['warnings'], isJoined: boolean): string {
-  if (warnings.every(({ check }) => check === null)) return warnings.length === 1 ? 'A link is missing' : 'Links are missing'
+  if (warnings.every(({ check }) => check === null)) return warnings.length === 1 ? 'The server lacks a link' : 'The server lacks links'
   return isJoined ? 'Saving may cut the server off' : 'Saving makes the server ineligible'
 }
 
@@ -32,14 +32,14 @@ export function savingQuestion(
         title: 'Save and apply this patch?',
         label: 'Save and apply',
         danger: warnings.length > 0,
-        text: `${where} The changed configuration is applied while it runs: it does not reboot.`,
+        text: `${where} The changed configuration is applied while the server runs, without a reboot.`,
       }
     case 'reboot':
       return {
         title: 'Save, apply and reboot?',
         label: 'Save and reboot',
         danger: true,
-        text: `${where} The changed configuration needs a reboot: what runs on the server stops until it is back. ${verdict.reason}`,
+        text: `${where} The changed configuration needs a reboot: what runs on the server stops until the server is back. ${verdict.reason}`,
       }
     default:
       return {

@@ -26,7 +26,7 @@ const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(
 function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
   const asked =
     unasked.length > 0
-      ? `${servers - unasked.length} of ${counted(servers, 'server')} asked`
+      ? `${servers - unasked.length} of ${counted(servers, 'server')} contacted`
       : unreachable.length > 0
         ? `${listed(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
         : servers === 1
@@ -46,8 +46,8 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       text: (
         <div className="stack">
           <p>
-            Steelyard then brings {c.name} to its state in this backup of {moment(restored.backup_made_at)}. Later changes of pools, patches and nodes may be
-            reverted.
+            Steelyard then restores {c.name} to its state in the backup of {moment(restored.backup_made_at)}. Later changes of address pools, patches and nodes
+            may be reverted.
           </p>
           <p className="t2">{sentence(heldText(c))}.</p>
         </div>

@@ -49,7 +49,7 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   if (stage !== null) return only(stage)
   if (s.cluster) return only('reserved')
   if (s.identity.state === 'changed')
-    return { why: 'in doubt', more: s.identity.seen?.uuid === s.identity.uuid ? 'two machines have one UUID' : 'other hardware answered' }
+    return { why: 'in doubt', more: s.identity.seen?.uuid === s.identity.uuid ? 'two machines have the same UUID' : 'other hardware answered' }
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
   const failed = s.eligibility.find((e) => !e.ok)
   return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }

@@ -27,7 +27,7 @@ export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
     },
   })
   return (
-    <FormDialog form={form} width="36rem" title={`Import new secrets of ${cluster.name}`} submit="Import" busyText="Querying its machines">
+    <FormDialog form={form} width="36rem" title={`Import new secrets of ${cluster.name}`} submit="Import" busyText="Querying the machines">
       <p className="fs13 t2">The secrets are checked against the machines of the cluster before they are stored. Nothing is sent to a machine.</p>
       <ProofFields form={form} />
     </FormDialog>

@@ -74,10 +74,10 @@ export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKu
             form={form}
             name="talosconfig"
             label="Talosconfig"
-            hint="An admin's (os:admin). Steelyard reads the cluster's secrets from a control plane"
+            hint="With the role os:admin. Steelyard uses it to read the secrets from a control plane"
           />
           {withKubeconfig && (
-            <SecretFile form={form} name="kubeconfig" label="Kubeconfig" optional hint="An admin's, to check that both belong to the same cluster" />
+            <SecretFile form={form} name="kubeconfig" label="Kubeconfig" optional hint="An admin's kubeconfig, to check that it belongs to the same cluster" />
           )}
         </>
       )}

@@ -75,8 +75,8 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
         <Panel title="A cluster that runs already">
           <Form form={form} className="stack stack3">
             <p className="fs13 t2">
-              A cluster made with talosctl or another tool. Steelyard only reads from its machines and sends nothing to them, now or during the takeover. Its
-              secrets are sealed at the takeover and not stored before.
+              A cluster made with talosctl or another tool. Steelyard only reads from its machines and sends nothing to them, now or during the takeover. The
+              secrets are stored, encrypted, only when you take the cluster over.
             </p>
             <ProofFields form={form} withKubeconfig />
             <Text
@@ -102,7 +102,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
                 type="submit"
                 kind={looked === null ? 'primary' : 'plain'}
                 busy={busy}
-                busyText="Querying its machines"
+                busyText="Querying the machines"
                 can={allowed(clusterImportPreview)}
               >
                 {looked === null ? 'Look at the cluster' : 'Look again'}

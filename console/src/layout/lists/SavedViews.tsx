@@ -20,7 +20,7 @@ export function SavedViews({ list, search, setSearch }: { list: AnyList; search:
   const shown = views.find((view) => sameView(view.search, now))
   const forget = (view: SavedView) => {
     setViews((kept) => kept.filter((one) => one.name !== view.name))
-    toast.success(`The view ${view.name} was forgotten`, { undo: () => setViews((kept) => [...kept.filter((one) => one.name !== view.name), view]) })
+    toast.success(`The view ${view.name} was deleted`, { undo: () => setViews((kept) => [...kept.filter((one) => one.name !== view.name), view]) })
   }
   const opening = useMemo(
     () => views.map((view) => ({ label: view.name, run: () => setSearch(showing(list, view.search), { push: true }) })),
@@ -37,13 +37,13 @@ export function SavedViews({ list, search, setSearch }: { list: AnyList; search:
       label: 'Save this view',
       icon: 'add',
       ...(shown !== undefined
-        ? { can: no(`It is saved as ${shown.name}`) }
+        ? { can: no(`This view is saved as ${shown.name}`) }
         : Object.keys(now).length === 0
           ? { can: no('Filter or sort the list first') }
-          : views.length >= viewLimits.views && { can: no(`You have ${viewLimits.views} views of this list: forget one first`) }),
+          : views.length >= viewLimits.views && { can: no(`You have ${viewLimits.views} views of this list: delete one first`) }),
       run: () => saveView({ taken: views.map((view) => view.name), onSave: (name) => setViews((kept) => [...kept, { name, search: now }]) }),
     },
-    ...(shown === undefined ? [] : [{ label: `Forget ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
+    ...(shown === undefined ? [] : [{ label: `Delete ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
   ]
   return <Menu label="Saved views" trigger={<IconButton icon="bookmark" label="Saved views" />} items={items} />
 }

@@ -13,7 +13,7 @@ export function DraftNotice({ what, savedAt, older, onDiscard }: { what: string;
         </Button>
       }
     >
-      A draft of {moment(new Date(savedAt).toISOString())} was restored. {older && `The ${what} has been changed since: compare before you save.`}
+      A draft from {moment(new Date(savedAt).toISOString())} was restored. {older && `The ${what} has been changed since: compare before you save.`}
     </Alert>
   )
 }

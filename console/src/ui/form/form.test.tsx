@@ -122,7 +122,7 @@ test('an error that names no field is shown at the end of the form', async () =>
   expect((await screen.findByRole('alert')).textContent).toBe('It is in use')
 })
 
-test('a form retries the same values with the same key, and uses a new key for other values or after a refusal', async () => {
+test('a form retries the same values with the same Idempotency-Key, and uses a new key for other values or after a refusal', async () => {
   const keys: string[] = []
   let failure: Error | null = new Refused('No answer', 0)
   const send = (_: unknown, key: string) => {

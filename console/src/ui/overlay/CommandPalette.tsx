@@ -133,7 +133,7 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
                 })}
               </div>
             ))}
-            {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `Nothing is called “${search.trim()}”.`}</p>}
+            {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `No result for “${search.trim()}”.`}</p>}
           </div>
           <div className={css['foot']} aria-hidden="true">
             {hints.map(([does, ...keys]) => (

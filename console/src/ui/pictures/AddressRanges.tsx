@@ -33,7 +33,7 @@ export function AddressRanges<Run extends DrawnRun>({ cidr, runs, only, current,
     <section className={css['ranges']} aria-label="Ranges">
       <div className={css['rangehead']}>
         <h2 className="h2">Ranges</h2>
-        <span className="t3 fs12 hide-sm">arrow keys move, Enter holds, Enter again copies</span>
+        <span className="t3 fs12 hide-sm">arrow keys move, Enter pins an address, Enter again copies it</span>
         {next === null ? (
           <span className="t3 fs13 right">No free address</span>
         ) : (

@@ -10,7 +10,7 @@ test('only visible rows render, and the others keep their space', () => {
   expect(visibleRows({ ...view, top: 1e9, bottom: 1e9 })).toMatchObject({ from: 9994, to: 10_000, after: 0 })
 })
 
-test('a frame adds at most the given number of rows at each end, and the frames after it reach the wanted rows', () => {
+test('each frame adds at most the given number of rows at each end, until the wanted rows are rendered', () => {
   const at = (top: number) => ({ ...view, top, bottom: top + 720 })
   for (const [start, end] of [
     [0, 3600],

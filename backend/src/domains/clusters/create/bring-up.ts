@@ -221,5 +221,5 @@ export function lateReason(late: Late, nodes: readonly KubernetesNode[]): string
   if (!own.ready) return `${late.name}: ${own.reason}`
   const [elsewhere] = own.addresses
   if (late.secured || elsewhere === undefined || own.addresses.includes(late.address)) return null
-  return `${late.name} is Ready at ${elsewhere}, but is expected at ${late.address}: let its DHCP server give it that address again`
+  return `${late.name} is Ready at ${elsewhere}, but is expected at ${late.address}: let the DHCP server give it ${late.address} again`
 }

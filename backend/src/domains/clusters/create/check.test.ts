@@ -80,7 +80,7 @@ test('the defaults are the newest versions, the first control plane as endpoint,
 
 test('the review warns that the API endpoint depends on one server and its DHCP lease', () => {
   const lease =
-    'The API endpoint 10.1.2.1 depends on the DHCP lease of web-1: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
+    'The API endpoint 10.1.2.1 depends on the DHCP lease of web-1: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.'
   const falls = ' If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.'
   const one = (more: Partial<NewClusterAsked> = {}) => asked(['control_plane'], more)
   expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
@@ -222,7 +222,7 @@ test('an endpoint with the address of another server is refused; a name or a fre
   const other = { address: '10.1.2.9', by: 'server db-1' }
   const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
   expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])
-  expect(ask('api.example.com').warnings).toEqual(['api.example.com must resolve to the control planes, or to a load balancer before them.'])
+  expect(ask('api.example.com').warnings).toEqual(['api.example.com must resolve to the control planes, or to a load balancer in front of them.'])
   expect(ask('10.1.2.77').warnings).toEqual(["10.1.2.77 must lead to the control planes' port 6443."])
 })
 

@@ -290,7 +290,7 @@ function judgeEndpoint(
   const good = `The Kubernetes API will be at ${endpointUrl(host)}`
   if (address === null) {
     find('endpoint', asked.virtual_ip ? 'A virtual IP must be an address' : null, good, { field })
-    if (!asked.virtual_ip) warnings.push(`${host} must resolve to the control planes, or to a load balancer before them.`)
+    if (!asked.virtual_ip) warnings.push(`${host} must resolve to the control planes, or to a load balancer in front of them.`)
     return
   }
   const text = formatAddress(address)
@@ -329,7 +329,7 @@ function onOneServer(address: string, { name, link, patch_links }: ServerFacts, 
     controlPlanes > 1 ? ` If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.` : ''
   return isConfigured
     ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
-    : `The API endpoint ${address} depends on the DHCP lease of ${name}: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.${falls}`
+    : `The API endpoint ${address} depends on the DHCP lease of ${name}: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.${falls}`
 }
 
 const isEdge = (network: Cidr, address: Address): boolean =>

@@ -36,7 +36,7 @@ test('Talos is never installed on a disk that has taken the name of another disk
     { id: 'sda', wwid: 'naa.2' },
   ]
   expect(installProblem(chosen, swapped)).toBeNull()
-  expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain('what was /dev/sda is /dev/sdb now')
+  expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain('/dev/sda is now /dev/sdb')
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
 })
 
@@ -86,15 +86,15 @@ describe('the check right before wiping', () => {
 
   test('a disk with other content is not wiped', () => {
     expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
-      '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place',
+      '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when the wipe was confirmed. Nothing was wiped: retry and confirm the disk, empty it and retry, or replace the server',
     )
-    expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it held ext4 "data" when its wiping was agreed')
+    expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it held ext4 "data" when the wipe was confirmed')
     expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('its content is not known')
   })
 
   test('nothing is wiped if a disk is missing or was replaced', () => {
     expect(problem([told('sda', 'empty')])).toBe(
-      'web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or put another server in its place',
+      'web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or replace the server',
     )
     expect(problem([told('sda', 'empty', { serial: 'S-other' }), told('sdb', 'ext4 "data"')])).toContain('Nothing was wiped')
     const byPath = { ...agreed, disk_wwids: {}, install_wwid: null }

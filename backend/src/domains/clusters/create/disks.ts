@@ -55,7 +55,7 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
   if (at === undefined || at === device || chosen.install_wwid !== null) return null
-  return `${name} has other device names for its disks since its restart: what was ${device} is ${at} now. Restart it, or put another server in its place`
+  return `The disks of ${name} have other device names since its restart: ${device} is now ${at}. Restart the server again, or replace it`
 }
 
 /** An empty confirmation, for servers that were chosen by a version of Steelyard without disk confirmations. */
@@ -97,14 +97,14 @@ export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
   if (gone !== undefined)
-    return `${chosen.name} no longer has ${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}). Nothing was wiped: put the disk back and retry, or put another server in its place`
+    return `${chosen.name} no longer has ${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}). Nothing was wiped: put the disk back and retry, or replace the server`
   const [first] = notAgreed(chosen, disks, wiping)
   if (first === undefined) return null
   const { disk, agreed } = first
   const sentence = diskSentence({ server: chosen.name, device: first.now, disk, media: mediaOf(disk), content: contentOf(disk) })
   const held = agreed.content === emptyContent ? 'was empty' : `held ${agreed.content}`
   if (first.isAnother) return `${sentence}, but the disk that was confirmed to be wiped is ${diskName(agreed)}, which ${held}. Nothing was wiped`
-  return `${sentence}, but it ${held} when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place`
+  return `${sentence}, but it ${held} when the wipe was confirmed. Nothing was wiped: retry and confirm the disk, empty it and retry, or replace the server`
 }
 
 /** Current paths of the workload disks, and the missing workload disks. Never includes the disk with Talos. */

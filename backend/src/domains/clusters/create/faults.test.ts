@@ -39,7 +39,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
       const waits = await world.until(
         () => world.operation(operation.id),
         (o) =>
-          o.steps.some((s) => s.node_id === ill.id && s.status === 'waiting' && /does not answer|last seen \d\d:\d\d UTC|never seen/.test(s.reason ?? '')) &&
+          o.steps.some((s) => s.node_id === ill.id && s.status === 'waiting' && /does not answer|last seen \d\d:\d\d UTC|not seen yet/.test(s.reason ?? '')) &&
           !world.machine(ill).isOn,
       )
       expect(waits.status).toBe('running')

@@ -51,9 +51,9 @@ export const replaceServer = (
         `etcd may have been started on ${old.name}, which does not answer: retry when it answers, or delete the cluster and create it again`,
       )
     const before = members.find((m) => m.node_id === by)
-    if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
+    if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} is already a server of ${row.name}`)
     if (before && leftTraces(before))
-      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and has not been removed from its etcd and Kubernetes yet: try again later`)
+      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`)
     await servers.lockAll(tx, [by])
     const [facts] = await servers.forPlan(tx, [by])
     const disk = defaultInstallDisk(facts!, [])

@@ -21,7 +21,7 @@ const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, 
 const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
 const installs = (node: Server) => world.machine(node).disk.state.counters.installs
 
-test('the API returns the content of disks with the server', () => {
+test('the API returns each server with the content of its disks', () => {
   expect(full.resources.disks.map(contentOf)).toEqual(['LVM physical volume', 'Ceph OSD'])
   expect(half.resources.disks.map(contentOf)).toEqual(['empty', '2 partitions: 1 ZFS member "tank", 2 unknown content'])
   expect(stick.resources.disks).toMatchObject([{ transport: 'usb', content: 'empty' }])
@@ -65,7 +65,7 @@ test('a disk that got content after it was selected is not wiped; a retry requir
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
   const end = await world.ended(operation.id)
   expect(end).toMatchObject({ status: 'failed' })
-  expect(end.reason).toContain('it holds ext4 "data", but it was empty when its wiping was agreed')
+  expect(end.reason).toContain('it holds ext4 "data", but it was empty when the wipe was confirmed')
   expect(end.reason).toContain('Nothing was wiped')
   expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 

@@ -126,7 +126,7 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
 export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m: MemberRow, cluster: string, signal: AbortSignal): Promise<string | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)
-  if (!etcd) return `No control plane of ${cluster} reports the members of etcd, so none may leave`
+  if (!etcd) return `No control plane of ${cluster} reports the members of etcd, so none can be removed`
   const verdict = canLeaveEtcd(etcd, m.name, cluster)
   return verdict.ok ? null : verdict.reason
 }

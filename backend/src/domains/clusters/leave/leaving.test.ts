@@ -101,7 +101,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('a creation cancelled before anything was sent to its servers frees them at once', { timeout: 90_000 }, async () => {
+  test('if a creation is cancelled before anything was sent to its servers, the servers become free at once', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
     const { cluster, operation } = await world.create(nodes)

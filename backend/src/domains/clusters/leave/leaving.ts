@@ -181,7 +181,7 @@ export const deleteCluster = (
     if (running && !hasEnded(running)) {
       // A forced deletion may replace a cancel or a deletion that waits for a dead server. Other operations must be cancelled first.
       if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
-        throw new Problem('operation_running', `${row.name} is still being made: cancel that first`)
+        throw new Problem('operation_running', `${row.name} is still being created: cancel the creation first`)
       await operations.set(tx, running.id, {
         status: running.kind === 'clusterDelete' ? 'failed' : 'cancelled',
         reason: 'The cluster was deleted by force',
@@ -192,7 +192,7 @@ export const deleteCluster = (
     for (const m of members) {
       const leaving = m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
       if (!leaving || hasEnded(leaving)) continue
-      if (!force) throw new Problem('operation_running', `${m.name} is being reset: cancel that first, or wait for its end`)
+      if (!force) throw new Problem('operation_running', `${m.name} is being reset: cancel the reset first, or wait until it ends`)
       await operations.set(tx, m.operation_id!, { status: 'failed', reason: 'The cluster was deleted by force', forGood: true })
     }
     const operation = await operations.create(tx, caller, {

@@ -35,7 +35,7 @@ async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<O
   if (seen.kind === 'stranger') return fail(turn, 'apply', seen.reason)
   // `permission_denied`: the machine has a complete configuration, so only an admin may apply another one, even if its maintenance API still answers.
   const has = error instanceof TalosError && error.kind === 'permission_denied'
-  const reason = has ? `${m.name} has received a configuration already and is about to apply it` : `${m.name} did not take its configuration: ${seen.reason}`
+  const reason = has ? `${m.name} has received a configuration already and is about to apply it` : `${m.name} did not confirm its configuration: ${seen.reason}`
   const act = waitOrFail(turn, 'apply', reason)
   if (act.act === 'fail') return fail(turn, 'apply', act.reason)
   await note(turn, 'apply', waiting(reason))

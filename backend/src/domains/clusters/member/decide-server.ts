@@ -152,7 +152,7 @@ function othersDoneAt(server: MemberRow, around: Around, at: Place): Date | null
   return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : new Date(0)
 }
 
-const lastSeen = (server: MemberRow) => (server.seen_at === null ? 'never seen since' : `last seen ${atTime(server.seen_at)}`)
+const lastSeen = (server: MemberRow) => (server.seen_at === null ? 'not seen yet' : `last seen ${atTime(server.seen_at)}`)
 
 function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
   const sent = server.send_intent_at !== null
@@ -168,7 +168,7 @@ function join(server: MemberRow, around: Around, seen: Seen): ServerAct {
             server.at === 'boot' || server.secured_at !== null ? 'boot' : 'install',
             `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`,
           )
-        : fail('apply', `${server.name} is configured already, by something else: ${seen.reason}. Reset it first`)
+        : fail('apply', `${server.name} already has a configuration from elsewhere: ${seen.reason}. Reset the server first`)
     case 'maintenance':
       return joinFromMaintenance(server, around, seen)
     default:
@@ -238,7 +238,7 @@ export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secur
 
 /** The failure as text. If the installer hangs, there is no failure, so the text is the last message of Talos or of the installer. */
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
-  trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
+  trouble !== null ? `: ${trouble}` : last !== null ? `; last message of Talos: ${last}` : ''
 
 function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')

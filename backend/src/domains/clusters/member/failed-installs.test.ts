@@ -37,7 +37,7 @@ const cases = [
     what: 'an installer that never ends',
     fault: { kind: 'endless-install' },
     begins: /created META/,
-    says: /^Installing since \d\d:\d\d UTC; Talos said last: created META \(.+\)$/,
+    says: /^Installing since \d\d:\d\d UTC; last message of Talos: created META \(.+\)$/,
   },
 ] as const
 
@@ -76,7 +76,7 @@ test("if an installation does not finish, its step shows Talos's error message w
   const admin = await world.backend.signIn({ role: 'admin' })
   const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
   const failed = await world.until(read, (o) => o.status === 'failed')
-  expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
+  expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; last message of Talos: created META /)
 
   await clearFaults(world.machine(node))
   world.simulator.world.clock.setSpeed(100)

@@ -19,7 +19,7 @@ test('another disk that now has the chosen name is not wiped', () => {
   ]
   expect(mendTarget(chosen, swapped, 'sda')).toEqual({
     problem:
-      'web-1 has a half-installed Talos on /dev/sda, which is not the disk that was chosen, WWID naa.1. It is not wiped: wipe it with talosctl wipe disk, then retry',
+      'web-1 has a half-installed Talos on /dev/sda, which is not the disk that was chosen, WWID naa.1. Steelyard does not wipe the half-installed disk: wipe it with talosctl wipe disk, then retry',
   })
 })
 
@@ -35,5 +35,5 @@ test.each([
   ],
   ['the chosen disk is gone', chosen, [{ id: 'sda', wwid: 'naa.3' }]],
 ] as const)('nothing is wiped if %s', (_, m, disks) => {
-  expect(mendTarget(m, disks, 'sda')).toEqual({ problem: expect.stringContaining('It is not wiped') as string })
+  expect(mendTarget(m, disks, 'sda')).toEqual({ problem: expect.stringContaining('Steelyard does not wipe') as string })
 })

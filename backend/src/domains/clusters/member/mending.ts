@@ -29,13 +29,13 @@ export function mendTarget(
 ): { disk: string } | { problem: string } {
   const wwid = chosen.disk_wwids[chosen.install_disk]
   const alike = wwid === undefined ? [] : now.filter((d) => d.wwid === wwid)
-  const by = 'It is not wiped: wipe it with talosctl wipe disk, then retry'
+  const by = 'Steelyard does not wipe the half-installed disk: wipe it with talosctl wipe disk, then retry'
   if (wwid === undefined)
     return {
       problem: `${chosen.name} has a half-installed disk, and ${chosen.install_disk} has no unique WWID that distinguishes it from other disks. ${by}`,
     }
   if (alike.length !== 1 || halfInstalled === null)
-    return { problem: `${chosen.name} has a half-installed disk, and the chosen one, WWID ${wwid}, is not there. ${by}` }
+    return { problem: `${chosen.name} has a half-installed disk, and the chosen disk, WWID ${wwid}, is missing. ${by}` }
   if (alike[0]!.id !== halfInstalled)
     return { problem: `${chosen.name} has a half-installed Talos on /dev/${halfInstalled}, which is not the disk that was chosen, WWID ${wwid}. ${by}` }
   return { disk: halfInstalled }
@@ -75,7 +75,7 @@ export async function mend(turn: MemberTurn, { how, at, reason }: Mend, mends: M
   const times = before?.times ?? 0
   if (times >= mostMends) {
     mends.delete(job.key)
-    return fail(turn, at, `${reason}. That was tried ${mostMends} times. Wipe the disk with talosctl wipe disk, restart the server, then retry`)
+    return fail(turn, at, `${reason}. Steelyard has tried this ${mostMends} times. Wipe the disk with talosctl wipe disk, restart the server, then retry`)
   }
   if (!(await note(turn, at, running(reason), { was_installed: false }))) return 'again'
   try {

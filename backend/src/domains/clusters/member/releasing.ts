@@ -45,11 +45,11 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
     const connection = await parts.servers.connection(m.node_id)
     const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
     const gone = await job.effect(`reset/${m.node_id}`, () => connection.secure(credentials!, (client) => orderReset(client, turn, wiped, graceful), options))
-    if (gone.length > 0) change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} not there to be wiped`
+    if (gone.length > 0) change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} missing and could not be wiped`
   } catch (error) {
     if (job.signal.aborted) throw error
     if (error instanceof Overtaken) return unsent(turn)
-    const reason = `The reset of ${m.name} was ordered: ${error instanceof Error ? error.message : String(error)}`
+    const reason = `The reset of ${m.name} is not confirmed: ${error instanceof Error ? error.message : String(error)}`
     // After a lost connection it is unknown whether the server received the reset.
     const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
     const act = waitOrFail(turn, 'reset', reason)

@@ -84,18 +84,15 @@ export async function askAt<T>(
       const isFree = (await connection.presence({ signal, deadlineMs }).catch(() => null)) === 'maintenance'
       if (isFree) throw invalid('addresses', `The machine at ${address} is in maintenance mode, so it is in no cluster`)
       const belongs = proof.bundle === null ? 'The talosconfig belongs to another cluster, or is' : 'The secrets belong to another cluster, or are'
-      throw invalid(
-        field,
-        `${belongs} older than a change of the authority of the cluster: the given authority did not sign the certificate of the machine at ${address}`,
-      )
+      throw invalid(field, `${belongs} older than a change of the cluster's CA: the given CA did not sign the certificate of the machine at ${address}`)
     }
     if (error.kind === 'refused')
       throw invalid(
         field,
-        `The machine at ${address} does not accept the certificate of ${whose}: it belongs to another cluster, or its authority was changed since`,
+        `The machine at ${address} does not accept the certificate of ${whose}: the machine belongs to another cluster, or the cluster's CA was changed`,
       )
     if (error.kind === 'permission_denied')
-      throw invalid(field, `The machine at ${address} does not show its configuration to ${whose}: an admin's is needed (os:admin)`)
+      throw invalid(field, `The machine at ${address} does not show its configuration to ${whose}: the role os:admin is needed`)
     throw new Problem('server_unreachable', `The machine at ${address}: ${error.message}`)
   }
 }
@@ -118,7 +115,7 @@ export function demandSameCluster(proof: Proof, told: Told, address: string): Se
     if (other.length > 0)
       throw invalid(
         field,
-        `The secrets are not those of the machine at ${address}: ${other.join(', ')} ${other.length === 1 ? 'is' : 'are'} another. They may be older than a change of keys`,
+        `The secrets are not those of the machine at ${address}: ${other.join(', ')} ${other.length === 1 ? 'differs' : 'differ'}. They may be older than a change of keys`,
       )
   }
   const pem = (text: string) => text.replaceAll(/\s+/g, '')

@@ -72,7 +72,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   [
     'a bundle of another cluster',
     async () => ({ secrets: writeSecrets(await otherBundle()) }),
-    /^The secrets belong to another cluster, or are older than a change of the authority of the cluster: the given authority did not sign the certificate of the machine at 127\.20\./,
+    /^The secrets belong to another cluster, or are older than a change of the cluster's CA: the given CA did not sign the certificate of the machine at 127\.20\./,
   ],
   [
     'a bundle with the id of another cluster',
@@ -82,7 +82,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   [
     'a bundle with an old token',
     () => ({ secrets: writeSecrets({ ...bundle, trustdInfo: { token: 'abcdef.0123456789abcdef' } }) }),
-    /the machine token is another\. They may be older than a change of keys$/,
+    /the machine token differs\. They may be older than a change of keys$/,
   ],
   ['a file that is no bundle', () => ({ secrets: 'cluster: 1' }), /^Secrets: cluster\.id is missing$/],
   ['a talosconfig without a context', () => ({ talosconfig: 'contexts: {}' }), /^The talosconfig has no context$/],
@@ -161,7 +161,7 @@ test('the preview warns if the networks of the cluster overlap a subnet', async 
   expect(answer!.checks).toContainEqual({
     check: 'warning',
     ok: true,
-    message: 'Its pod network 10.244.0.0/16 overlaps with subnet front (10.244.7.0/24): its pods do not reach servers there',
+    message: "The pod network 10.244.0.0/16 overlaps with subnet front (10.244.7.0/24): pods can't reach servers in that subnet",
   })
   expect(answer!.seen).toBe(shown.seen)
   await admin.call(subnetRemove, { params: { id: subnet.id } })

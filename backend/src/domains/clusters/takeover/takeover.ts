@@ -42,7 +42,7 @@ const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { n
   ].flatMap(({ what, cidr }) => {
     const network = parseCidr(cidr)
     const shadowed = network ? subnets.filter((subnet) => overlap(parseCidr(subnet.cidr)!, network)) : []
-    return shadowed.map(({ name, cidr: own }) => `Its ${what} network ${cidr} overlaps with subnet ${name} (${own}): its pods do not reach servers there`)
+    return shadowed.map(({ name, cidr: own }) => `The ${what} network ${cidr} overlaps with subnet ${name} (${own}): pods can't reach servers in that subnet`)
   })
 
 /** Why a machine can't be taken over, or null. */
@@ -81,7 +81,7 @@ async function look(parts: ClusterParts, asked: Asked): Promise<Looked> {
   const warnings = [...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id))]
   const silent = machines.filter((m) => m.told === null)
   const checks: Takeover['checks'] = [
-    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `The cluster is called ${name} here` },
+    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `The cluster is called ${name} in Steelyard` },
     { check: 'secrets', ok: true, message: 'The secrets are the same as on its control plane' },
     {
       check: 'machines',

@@ -18,7 +18,7 @@ import * as store from '../store.ts'
 export class Overtaken extends Error {
   override readonly name = 'Overtaken'
   constructor(what: string) {
-    super(`The wanted state of ${what} has changed since`)
+    super(`The wanted state of ${what} has changed in the meantime`)
   }
 }
 

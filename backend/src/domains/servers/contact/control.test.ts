@@ -238,7 +238,7 @@ test('adding the address of a server in a managed cluster succeeds with the resu
   })
   // While the listed server is unreachable, another machine may have its address, so the step fails.
   await setReachable(false)
-  expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may ask it') }] })
+  expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may query it') }] })
   await setReachable(true)
 })
 

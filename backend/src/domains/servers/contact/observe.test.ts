@@ -133,7 +133,7 @@ test('if hardware is registered while a user accepts it as a replacement, the re
       .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
       .toBeGreaterThan(0)
   })
-  expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'That hardware is swift-otter-001 already' } })
+  expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'This hardware is already registered as swift-otter-001' } })
 })
 
 test('data read from a machine is not stored for the machine that replaced it', async () => {

@@ -64,7 +64,7 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
             options={datacenters.map((d) => ({ value: d.id, text: `${d.code}, ${d.city_name}`, more: counted(d.servers, 'server') }))}
             onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}
           />
-          <Custom name="talos" label="Talos" hint={supportHint('This Talos', pair?.support)}>
+          <Custom name="talos" label="Talos" hint={supportHint('This Talos version', pair?.support)}>
             <Select
               value={pair?.talos_version ?? ''}
               options={items.map((v, i) => option(v.talos_version, i, v.support))}
@@ -77,7 +77,7 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
           <Field
             label="Kubernetes"
             error={isTyped || !isKnown ? undefined : form.errorOf('kubernetes')}
-            hint={isTyped || !isKnown ? undefined : supportHint('This Kubernetes', kubernetesSupport)}
+            hint={isTyped || !isKnown ? undefined : supportHint('This Kubernetes version', kubernetesSupport)}
           >
             <Select
               value={isTyped || !isKnown ? otherVersion : kubernetes}
@@ -137,13 +137,13 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
           )}
           <Text name="podCidr" label="Pod CIDR" mono />
           <Text name="serviceCidr" label="Service CIDR" mono />
-          <Text name="vlan" label="VLAN ID" optional hint="1 to 4094; none for untagged" inputMode="numeric" />
+          <Text name="vlan" label="VLAN ID" optional hint="1 to 4094; leave empty if untagged" inputMode="numeric" />
         </div>
       </Panel>
       <VersionNotices versions={versions} />
       {datacenters.length === 0 && (
         <Alert tone="warn" action={<ActionButton label="Datacenters" size="small" to={paths.datacenters()} />}>
-          There is no datacenter yet. Add one, and servers to it, before you create a cluster.
+          There is no datacenter yet. Add a datacenter and its servers before you create a cluster.
         </Alert>
       )}
     </Form>

@@ -143,7 +143,7 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
                 indeterminate={chosen.length > 0 && eligible.length > 0}
                 label={
                   <>
-                    Server<span className="sr">: {eligible.length === 0 ? 'leave out all' : `choose the ${Math.min(shown, eligible.length)} shown`}</span>
+                    Server<span className="sr">: {eligible.length === 0 ? 'deselect all' : `select the ${Math.min(shown, eligible.length)} shown`}</span>
                   </>
                 }
                 onChange={() => (eligible.length === 0 ? change(() => ({ servers: {} })) : take(eligible.slice(0, shown)))}

@@ -109,7 +109,7 @@ export function proposalText(chosen: Draft['servers'], known: readonly Known[]):
   const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
   if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null
   const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
-  return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
+  return `${what}: ${proposed.join(', ')} (the smallest of the chosen servers by compute units, then memory). You can change any role.`
 }
 
 /** The disks of the selected servers, and which of them are to be wiped. */

@@ -111,7 +111,7 @@ test('the smallest servers are proposed as control planes, and a role set by the
   const all = taking(fleet)
   expect(rolesOf(all)).toEqual(['b', 'c', 'd'])
   expect(proposalText(all, fleet)).toBe(
-    'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
+    'Proposed as control planes: server-b, server-c, server-d (the smallest of the chosen servers by compute units, then memory). You can change any role.',
   )
   // Selecting the servers one by one gives the same roles as selecting all at once. Of two servers, one is a control plane.
   let one: Draft['servers'] = {}

@@ -83,5 +83,5 @@ test('the dialog names the servers whose drafted patches would be replaced', () 
     () => undefined,
   )
   const patch = items.find((i) => typeof i === 'object' && 'items' in i && i.label === 'Patch') as { items: readonly object[] }
-  expect(patch.items[1]).toMatchObject({ label: 'No new patch', note: 'Takes back edge-net of 1 server' })
+  expect(patch.items[1]).toMatchObject({ label: 'No new patch', note: 'Discards the drafted patches: edge-net of 1 server' })
 })

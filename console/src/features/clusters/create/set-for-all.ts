@@ -105,7 +105,7 @@ export function setForAll(
         { label: 'The same new patch', run: writePatch },
         {
           label: 'No new patch',
-          ...(drafted.length > 0 && { note: `Takes back ${drafted.map(([name, n]) => `${name} of ${counted(n, 'server')}`).join(', ')}` }),
+          ...(drafted.length > 0 && { note: `Discards the drafted patches: ${drafted.map(([name, n]) => `${name} of ${counted(n, 'server')}`).join(', ')}` }),
           run: () => onSet(withPatch(chosen, undefined)),
         },
       ],

@@ -117,7 +117,7 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
         empty={
           <Empty
             title="No clusters yet"
-            text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import one that runs already."
+            text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import an existing cluster."
             actions={firstButtons}
           />
         }

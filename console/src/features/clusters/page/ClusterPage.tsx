@@ -48,7 +48,7 @@ export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
       <NotFound
         noun="Cluster"
         title={error.message}
-        text="It was deleted, it never existed, or you may not see it."
+        text="It was deleted, it never existed, or you are not allowed to see it."
         back={{ label: 'All clusters', to: paths.clusters() }}
       />
     )

@@ -55,7 +55,7 @@ export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen:
   )
 }
 
-const goneOn = 'A later operation has continued this one'
+const goneOn = 'A later operation has continued this operation'
 const endWord = { done: 'done', failed: 'failed', cancelled: 'cancelled' } as Record<string, string>
 
 function OperationView({ id, cluster, children }: { id: string; cluster: Cluster; children: ReactNode }) {
@@ -66,7 +66,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   if (operation === undefined || operation.target.id !== cluster.id) {
     return (
       <div className={css['cols']}>
-        <div>{operation ? <Empty boxed title="This operation belongs to another object" /> : <Pending of={answer} rows={10} />}</div>
+        <div>{operation ? <Empty boxed title="This operation does not belong to this cluster" /> : <Pending of={answer} rows={10} />}</div>
         <div className={css['side']}>{children}</div>
       </div>
     )
@@ -141,7 +141,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
           )
         ) : (
           <Alert tone="info" className={css['alert'] ?? ''}>
-            {goneOn}: this is its state at the time of the failure.
+            {goneOn}. The steps are shown as they were at the failure.
           </Alert>
         ))}
       <div className={css['cols']}>

@@ -19,7 +19,7 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
   const unnamed = disks.find((d) => d.by === null)
   const left = disks.filter((d) => d.by !== null && !ticked.has(keyOf(d))).length
   const can = unnamed
-    ? no(`${unnamed.device} of ${unnamed.server} can't be told from others: empty it first, or put another server in its place`)
+    ? no(`${unnamed.device} of ${unnamed.server} can't be distinguished from other disks: empty it first, or replace the server`)
     : left > 0
       ? no('Confirm each disk first')
       : yes

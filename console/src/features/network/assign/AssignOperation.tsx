@@ -118,6 +118,6 @@ function Outcome({ operation, cluster }: { operation: Operation; cluster: Cluste
         <b>{operationTitle(operation)} failed.</b> {operation.reason}
       </Alert>
     )
-  if (operation.status === 'cancelled') return <Alert tone="info">It was cancelled. {operation.reason}</Alert>
+  if (operation.status === 'cancelled') return <Alert tone="info">The operation was cancelled. {operation.reason}</Alert>
   return <Alert tone="info">This page shows the progress. You may leave it: the operation continues, and the list shows its progress.</Alert>
 }

@@ -55,7 +55,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
       return (
         !body.force ||
         confirm({
-          title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
+          title: `Unassign ${counted(choice.removed.length, 'subnet')} from ${cluster.name} without waiting?`,
           label: 'Unassign at once',
           text:
             losing > 0
@@ -159,13 +159,13 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
   return (
     <Panel
       title={`Manifest of ${cluster.name}`}
-      note={preview.provider === null ? 'for copying' : providers[preview.provider]}
+      note={preview.provider === null ? 'to apply yourself' : providers[preview.provider]}
       actions={preview.after !== '' && <CopyButton text={preview.after} />}
       flush
     >
       {preview.provider === null && (
         <div className={css['note']}>
-          <Alert tone="warn">The load balancer of {cluster.name} is not known. Copy the manifest for the one that is installed.</Alert>
+          <Alert tone="warn">The load balancer of {cluster.name} is not known. Copy the manifest of your load balancer and apply it.</Alert>
         </div>
       )}
       <div className={css['diff']}>

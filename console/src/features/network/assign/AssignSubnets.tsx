@@ -166,7 +166,7 @@ function ChooseCluster({ clusters, given, chosen, onChoose }: ChooseClusterProps
     <>
       {given.length > 0 && (
         <Alert tone="info">
-          For {given.map((s) => `${s.name} (${s.cidr})`).join(', ')}: a cluster of {[...new Set(given.map((s) => s.datacenter.code))].join(' and ')}.
+          Choose a cluster of {[...new Set(given.map((s) => s.datacenter.code))].join(' and ')} for {given.map((s) => `${s.name} (${s.cidr})`).join(', ')}.
         </Alert>
       )}
       <Panel title="Cluster" note={counted(clusters.length, 'cluster')} flush>

@@ -30,7 +30,7 @@ export function SpacePanel({ draft }: { draft: SubnetDraft }) {
         ) : (
           <div className="stack">
             <div aria-live="polite">
-              <span className={css['big']}>{amount(space.total)}</span> <span className="t2">{space.total === 1n ? 'address' : 'addresses'} to hand out</span>
+              <span className={css['big']}>{amount(space.total)}</span> <span className="t2">usable {space.total === 1n ? 'address' : 'addresses'}</span>
             </div>
             <div>
               <h3 className="label">{counted(space.pieces.length, 'piece')}</h3>

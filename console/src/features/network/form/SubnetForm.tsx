@@ -160,7 +160,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                 />
               </div>
               <Text name="gateway" label="Gateway" optional hint="The router's address in the subnet; never assigned to a Service" mono />
-              <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; none where it comes untagged" inputMode="numeric" className="num" />
+              <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; leave empty if untagged" inputMode="numeric" className="num" />
               <Choose
                 name="purpose"
                 label="Purpose"

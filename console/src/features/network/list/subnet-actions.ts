@@ -25,7 +25,7 @@ export const subnetActions = (s: Subnet): Action[] => [
     ? [{ label: 'Unassign', icon: 'minus', can: no('It is assigned to no cluster') } satisfies Action]
     : s.clusters.map((c): Action => ({
         // A draining subnet can be removed at once, without waiting for the end of draining.
-        label: s.status === 'draining' ? `Take from ${c.name} at once` : `Unassign from ${c.name}`,
+        label: s.status === 'draining' ? `Unassign from ${c.name} at once` : `Unassign from ${c.name}`,
         icon: 'minus',
         can: allowed(clusterSubnetsAssign),
         to: paths.assignSubnets({ cluster: c.id, remove: s.id, step: 'review' }),
@@ -68,7 +68,7 @@ function removeSubnets(subnets: readonly Subnet[]): Promise<boolean> {
   const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length
   return confirm({
     title: one ? `Remove ${one.name}?` : `Remove ${counted(subnets.length - kept, 'subnet')}?`,
-    text: `${one ? `${one.cidr} can` : 'Their addresses can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected stay, as clusters have them.` : ''}`,
+    text: `${one ? `${one.cidr} can` : 'Their CIDRs can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected subnets stay: clusters use them.` : ''}`,
     danger: true,
     act: async () => {
       if (one) {

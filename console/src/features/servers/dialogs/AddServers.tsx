@@ -88,7 +88,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
       form={form}
       width="34rem"
       title="Add servers by address"
-      submit={wanted.ok && wanted.count > 1 ? `Look at ${count(wanted.count)} addresses` : 'Add servers'}
+      submit={wanted.ok && wanted.count > 1 ? `Contact ${count(wanted.count)} addresses` : 'Add servers'}
       can={allowed(serverAdd)}
       command={
         <AsCommand
@@ -104,7 +104,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         label="Addresses or a CIDR"
         hint={
           wanted.ok
-            ? `${counted(wanted.count, 'address', 'addresses')} will be asked.`
+            ? `${counted(wanted.count, 'address', 'addresses')} will be contacted.`
             : 'Addresses separated by lines or commas, or one CIDR of at most a /22: 10.20.14.0/24'
         }
         mono
@@ -126,7 +126,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
 
 const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   todo: { tone: 'off', word: 'To do' },
-  running: { tone: 'busy', word: 'Asking' },
+  running: { tone: 'busy', word: 'Contacting' },
   waiting: { tone: 'warn', word: 'Waiting' },
   done: { tone: 'ok', word: 'Answered' },
   failed: { tone: 'danger', word: 'Not added' },
@@ -195,8 +195,8 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
               {over
-                ? `${count(ended)} of ${count(steps.length)} asked${operation.reason === null ? '' : `: ${operation.reason}`}`
-                : `${count(ended)} of ${count(steps.length)} asked so far`}
+                ? `${count(ended)} of ${count(steps.length)} contacted${operation.reason === null ? '' : `: ${operation.reason}`}`
+                : `${count(ended)} of ${count(steps.length)} contacted so far`}
             </h3>
             <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
               {steps.map((step) => (

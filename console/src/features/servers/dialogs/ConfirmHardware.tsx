@@ -53,7 +53,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
     <div className="stack stack3">
       {waiting.length > 1 && (
         <div className={css['all']}>
-          <span className="fs13 t2">Compare each with the label or the console of the machine.</span>
+          <span className="fs13 t2">Compare each server with the label or the console of its machine.</span>
           <Button
             size="small"
             busy={busy.size > 0}

@@ -57,7 +57,7 @@ export default function LeaveCluster({ server: s, way }: { server: Server; way: 
         )}
         {isReset ? (
           <p>
-            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}its system disk except for Talos itself. The server starts again in
+            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}the system disk except for Talos itself. The server starts again in
             maintenance mode, and is free to use after a user has confirmed it. This can’t be undone.
           </p>
         ) : (

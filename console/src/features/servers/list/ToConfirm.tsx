@@ -7,7 +7,7 @@ import { confirmHardware } from '../dialogs/dialogs.ts'
 /** "Two machines have the UUID of amber-falcon-204." */
 function alarmOf(changed: readonly Server[]): string {
   const one = changed.length === 1 ? changed[0]! : null
-  if (one === null) return `The identity of ${counted(changed.length, 'server')} is in doubt: other hardware answered, or two machines have one UUID.`
+  if (one === null) return `The identity of ${counted(changed.length, 'server')} is in doubt: other hardware answered, or two machines have the same UUID.`
   return one.identity.seen?.uuid === one.identity.uuid ? `Two machines have the UUID of ${one.name}.` : `Other hardware answered at ${one.name}.`
 }
 
@@ -21,12 +21,12 @@ export function ToConfirm({ servers }: { servers: readonly Server[] }) {
     <div className="stack stack2">
       {changed.length > 0 && (
         <Alert tone="danger" action={review(changed)}>
-          <b>{alarmOf(changed)}</b> Nothing is sent there until a user decides which machine it is.
+          <b>{alarmOf(changed)}</b> Nothing is sent to a server in doubt until a user decides which machine it is.
         </Alert>
       )}
       {waiting.length > 0 && (
         <Alert tone="warn" action={review(waiting)}>
-          {waiting.length === 1 ? `${waiting[0]!.name} waits` : `${counted(waiting.length, 'server')} wait`} for a person to confirm the hardware.
+          {waiting.length === 1 ? `${waiting[0]!.name} waits` : `${counted(waiting.length, 'server')} wait`} for a user to confirm the hardware.
         </Alert>
       )}
     </div>

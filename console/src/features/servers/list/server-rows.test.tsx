@@ -56,7 +56,7 @@ test('of a thousand servers only those in view have rows, with at most 32 elemen
   for (const row of rows) expect(row.querySelectorAll('*').length).toBeLessThan(32)
 })
 
-test("a row's actions are judged, and its menu is made, only when the menu is asked for", async () => {
+test('the actions of a row are determined only when its menu is opened', async () => {
   const actions = vi.fn<(s: Server) => { label: string }[]>(() => [{ label: 'Rename' }])
   render(<List actions={actions} />)
   expect(actions).not.toHaveBeenCalled()

@@ -128,8 +128,8 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
         <span aria-live="polite">
           {state.kind === 'following' && <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>}
           {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : counted(log.lines.length, 'line')}</StatusDot>}
-          {state.kind === 'asking' && <StatusDot tone="busy">Asking</StatusDot>}
-          {state.kind === 'broken' && <StatusDot tone="danger">Broken off</StatusDot>}
+          {state.kind === 'asking' && <StatusDot tone="busy">Requesting</StatusDot>}
+          {state.kind === 'broken' && <StatusDot tone="danger">Interrupted</StatusDot>}
         </span>
       }
     >

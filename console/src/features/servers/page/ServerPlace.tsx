@@ -16,7 +16,7 @@ export function ServerPlace({ id, children }: { id: string; children: (server: S
       <NotFound
         noun="Server"
         title={error.message}
-        text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
+        text="It may never have existed, or you are not allowed to see it. Removed servers are in the list under the status Deleted."
         back={{ label: 'All servers', to: paths.servers() }}
       />
     )

@@ -45,9 +45,9 @@ test("in a cluster, other hardware can't replace the known hardware", () => {
   expect(identityAlarm(inCluster)?.steps.at(-1)).toContain('Replace the server in poz-01')
 })
 
-test('two machines with one UUID are distinguished by their serial numbers', () => {
+test('two machines with the same UUID are distinguished by their serial numbers', () => {
   const alarm = identityAlarm(server({ seen: { uuid: 'u1', serial: '' } }))
-  expect(alarm?.title).toBe('Two machines have one UUID.')
+  expect(alarm?.title).toBe('Two machines have the same UUID.')
   expect(alarm?.claims).toEqual([
     { label: 'It is serial s1', uuid: 'u1', serial: 's1' },
     { label: 'It is the machine without a serial', uuid: 'u1', serial: '' },

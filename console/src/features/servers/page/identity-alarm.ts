@@ -69,7 +69,7 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
       text,
       steps: [
         `If this machine was wiped or started from another disk: remove ${s.name} by force, and add the machine that answered as a new server.`,
-        'If it is another machine with the same UUID: give it another UUID in its firmware settings, or switch it off.',
+        'If another machine has the same UUID: give that machine another UUID in its firmware settings, or switch it off.',
         `Then confirm that ${s.name} is the one in ${s.cluster.name}.`,
       ],
       claims: [known],
@@ -77,13 +77,13 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
   }
   return {
     tone: 'danger',
-    title: 'Two machines have one UUID.',
+    title: 'Two machines have the same UUID.',
     text,
     steps: [
       same
         ? 'Find both machines: their addresses are shown above.'
         : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
-      'Give one of them a UUID of its own in its firmware settings, or switch it off. Talos tells machines apart by UUID, so two can never be in one cluster.',
+      'Give one of them a different UUID in its firmware settings, or switch it off. Talos identifies machines by UUID, so both can never be in one cluster.',
       same
         ? `Then confirm that the machine that answers as ${s.name} is the right one.`
         : `Then confirm which of the two is ${s.name}; the other is added as a new server.`,
