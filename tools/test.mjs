@@ -82,7 +82,9 @@ if (process.env.TEST_DATABASE_URL) {
 } else if (postgres) {
   if (only.length === 0 || only.some((o) => 'backend on PostgreSQL'.includes(o))) {
     const server = await startPostgres(postgres)
-    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend', ...filesAgain()), { TEST_DATABASE_URL: server.url })
+    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend', '--maxWorkers', '3', ...filesAgain()), {
+      TEST_DATABASE_URL: server.url,
+    })
     await server.stop()
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')

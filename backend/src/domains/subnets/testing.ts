@@ -1,6 +1,7 @@
 /** Shared by the tests of subnets: inserts datacenters, servers and clusters as rows, like their own domains do. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { expect } from 'vitest'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { type Subnet, subnetCreate } from '#contract/network/subnets.ts'
 import type { Backend, SignedIn } from '../../testing/backend.ts'
@@ -64,4 +65,15 @@ export async function assign(
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
     select ${subnet.id}, ${clusterId}, u.address, u.used_by
     from unnest(${entries.map(([a]) => a)}::inet[], ${entries.map(([, by]) => by)}::text[]) as u (address, used_by)`.execute(backend.platform.db)
+}
+
+/** Waits until a statement is blocked: by a row of another transaction (`transactionid`), or by `lockNetworks` (`advisory`). */
+export async function untilBlocked(backend: Backend, type: 'transactionid' | 'advisory'): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${type}`.execute(backend.platform.db)
+      return rows[0]!.n
+    })
+    .toBeGreaterThan(0)
 }
