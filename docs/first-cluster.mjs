@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// A cluster by the API alone: sign in, choose free servers, create, wait, fetch the kubeconfig. Node 20 or newer, nothing else.
+// Creates a cluster with the API: signs in, chooses free servers, creates the cluster, waits, fetches the kubeconfig. Needs only Node.js 20 or newer.
 //   STEELYARD_URL=http://127.0.0.1:8080 STEELYARD_EMAIL=… STEELYARD_PASSWORD=… node docs/first-cluster.mjs [NAME] > kubeconfig
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// What went wrong, as a sentence: where in this script it did helps nobody.
+// Prints only the error message, because a stack trace doesn't help users.
 process.on('uncaughtException', ({ message }) => {
   process.stderr.write(`${message}\n`)
   process.exit(1)
@@ -20,21 +20,21 @@ async function api(method, path, body, { signInAgain = true, key = randomUUID(),
     headers: {
       ...(token && { authorization: `Bearer ${token}` }),
       ...(body && { 'content-type': 'application/json' }),
-      // Whatever happens to the connection: repeated with the same key, it is done once.
+      // A request that is repeated with the same key after a lost connection is done once.
       ...(method === 'POST' && token && { 'idempotency-key': key }),
     },
     ...(body && { body: JSON.stringify(body) }),
   }).catch((error) => {
     if (tries === 0) throw error
   })
-  // Out of reach, or not able to answer now: that passes.
+  // Steelyard can't be reached or is overloaded: wait, then try again.
   if (!answer || (answer.status === 503 && tries > 0)) {
     process.stderr.write(`${url} ${answer ? 'cannot answer now' : 'does not answer'}, trying again\n`)
     await sleep(Number(answer?.headers.get('retry-after') ?? 2) * 1000)
     return api(method, path, body, { signInAgain, key, tries: tries - 1 })
   }
   const text = await answer.text()
-  // An access token lasts 10 minutes, a creation on real servers may take longer.
+  // An access token is valid for 10 minutes. A creation on real servers may take longer.
   if (answer.status === 401 && token && signInAgain) return signIn().then(() => api(method, path, body, { signInAgain: false, key, tries }))
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
   return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
@@ -46,7 +46,7 @@ async function signIn() {
 }
 await signIn()
 
-// Servers that pass every check for joining a cluster; of those, the most that stand in one datacenter and run one version of Talos.
+// Servers that may join a cluster. Chooses the largest group in one datacenter with one Talos version.
 const { items } = await api('GET', '/v1/nodes?eligible=true')
 const groups = new Map()
 for (const server of items) {

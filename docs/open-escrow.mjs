@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Opens an escrow file without Steelyard and without its database: the secrets of one cluster, as talosctl reads them. Node 20 or newer, nothing else.
+// Decrypts an escrow file without Steelyard and its database, and prints the cluster's secrets in the format of talosctl. Needs only Node.js 20 or newer.
 //   node docs/open-escrow.mjs KEY_FILE DATA_FOLDER/escrow/CLUSTER_ID.bin > secrets.yaml
-// Whoever holds what this prints owns the cluster. With --chain-key, the cluster's own private key (hex) is printed instead.
+// Anybody with this output controls the cluster. With --chain-key, prints the cluster's own private key (hex) instead.
 import { createDecipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-// What went wrong, as a sentence: where in this script it did helps nobody.
+// Prints only the error message, because a stack trace doesn't help users.
 process.on('uncaughtException', ({ message }) => {
   process.stderr.write(`${message}\n`)
   process.exit(1)
@@ -17,7 +17,7 @@ if (!keyFile || !escrowFile) {
   process.exit(2)
 }
 
-/** nonce (12 bytes) | tag (16) | text, AES-256-GCM; the context is authenticated with it. */
+/** Decrypts nonce (12 bytes) | tag (16 bytes) | ciphertext with AES-256-GCM. `context` is the additional authenticated data. */
 function decrypt(key, sealed, context) {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12), { authTagLength: 16 })
   decipher.setAAD(Buffer.from(context))
@@ -26,7 +26,7 @@ function decrypt(key, sealed, context) {
 }
 
 const { cluster, wrapping_key, wrapped, sealed } = JSON.parse(readFileSync(escrowFile, 'utf8'))
-// One key a line: steelyard-key-1, its id, the key in base64.
+// The file has one key per line: `steelyard-key-1`, the key's id, and the key in base64.
 const line = readFileSync(keyFile, 'utf8')
   .split('\n')
   .map((text) => text.split(' '))
