@@ -38,7 +38,7 @@ function stamp(name, value) {
   writeFileSync(join(stamps, name), value)
 }
 
-/** The current child process. It gets our signals and never outlives us. */
+/** The current child process. This process forwards its signals to the child and stops the child when it exits. */
 let child
 let asked = false
 const stop = (signal) => {
@@ -53,9 +53,9 @@ const stop = (signal) => {
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 process.on('exit', () => stop('SIGTERM'))
-// The reader of our output may have exited; we continue without it.
+// The reader of the output may have exited (EPIPE). That must not end this process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-// npm forwards SIGINT and SIGTERM. Other signals (such as SIGHUP when the terminal closes) only end npm itself, so this process stops when npm is gone.
+// npm forwards SIGINT and SIGTERM. Other signals, such as SIGHUP when the terminal closes, end only npm, so this process stops when npm has ended.
 const npm = process.env.npm_lifecycle_script === undefined ? undefined : process.ppid
 if (npm !== undefined) setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
 
@@ -90,8 +90,7 @@ if (stampOf('installed') !== lock) {
 
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
-// The flags limit both generations of the heap: the larger the limits, the more the heap grows between two collections. The limit of the old generation
-// is several times what 10,000 servers need (docs/decisions/011-memory.md).
+// The flags limit both generations of the heap: with larger limits the heap grows more between two collections (docs/decisions/011-memory.md).
 const nodeFlags = JSON.parse(readFileSync('package.json', 'utf8')).config.nodeFlags
 if (!existsSync(node)) {
   say(`No Node.js 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
@@ -121,7 +120,7 @@ if (mode === '--build') process.exit(0)
 if (asked) process.exit(1)
 
 const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
-// In its own process group, so that Ctrl-C reaches only this process, which forwards the signal once and waits for the child's orderly end.
+// The child has its own process group, so that Ctrl-C reaches only this process, which forwards the signal once and waits until the child has shut down.
 child = spawn(node, [...nodeFlags, ...program], {
   stdio: 'inherit',
   detached: true,

@@ -1,12 +1,12 @@
-// Runs first and blocks the first paint, so it is short. A separate file, because the content security policy allows no inline script.
+// Runs before the first paint and delays it, so it is short. A separate file, because the content security policy allows no inline script.
 ;(function () {
   // Sets the theme from the cookie or the system.
   var chosen = /(?:^|; )theme=(dark|light)/.exec(document.cookie)
   var light = chosen ? chosen[1] === 'light' : matchMedia('(prefers-color-scheme: light)').matches
   document.documentElement.dataset.theme = light ? 'light' : 'dark'
 
-  // Begins with what the page will need, while its scripts are still loading: its files and, if a session is stored, its first calls. `build/early.ts` writes
-  // the lists, `src/lib/early.ts` hands out the responses. Whatever fails here is fetched again by the page.
+  // Fetches the page's files and, if a session is stored, the responses to its first calls, while the page's scripts are still loading. `build/early.ts`
+  // writes the lists, `src/lib/early.ts` gives the responses to the page. The page repeats requests that fail here.
   var lists = document.currentScript.dataset.first
   if (!lists) return
   var read = function (key) {
@@ -34,6 +34,6 @@
     })
     window.steelyardEarly = { token: token.value, responses: responses }
   } catch {
-    // Storage that can't be read: the page itself decides whether there is a session.
+    // The storage can't be read. The page itself then decides whether there is a session.
   }
 })()

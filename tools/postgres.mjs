@@ -14,7 +14,7 @@ export function systemPostgres() {
   return newest ? { version: newest, bin: join(root, newest, 'bin') } : null
 }
 
-/** PostgreSQL refuses to run as root. If we are root, PostgreSQL runs under the account that the system's package has created. */
+/** The account for PostgreSQL, which refuses to run as root: if this process is root, the account that the system's package has created. */
 function account() {
   if (process.getuid?.() !== 0) return {}
   const line = readFileSync('/etc/passwd', 'utf8')
