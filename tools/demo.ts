@@ -9,11 +9,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
-import { serverConfirm, serverList, type Server } from '#contract/servers/servers.ts'
+import { serverConfirm } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
 import { freePort, isFree, nodeFlags } from './processes.ts'
-import { addSimulated } from './simulated.ts'
+import { addSimulated, everyServer } from './simulated.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
@@ -89,10 +89,10 @@ async function portOfFactory(file: string): Promise<number> {
 /** Adds the simulated servers and confirms the hardware that was found, using the data of the simulator. */
 async function furnish(call: Caller): Promise<void> {
   const servers = await addSimulated(call, join(data, 'simulator', 'control.sock'))
-  const isSimulated = (found: Server) => servers.some((s) => s.uuid === found.identity.uuid && s.serial === found.identity.serial)
-  for (const found of (await call(serverList, { query: {} })).items) {
-    if (found.identity.state !== 'unconfirmed' || !isSimulated(found)) continue
-    await call(serverConfirm, { params: { id: found.id }, body: { uuid: found.identity.uuid!, serial: found.identity.serial! } })
+  const serials = new Map<string | null, string | null>(servers.map((s) => [s.uuid, s.serial]))
+  for (const { id, identity } of await everyServer(call, { confirmed: 'false' })) {
+    if (identity.state !== 'unconfirmed' || serials.get(identity.uuid) !== identity.serial) continue
+    await call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
   }
 }
 

@@ -1,6 +1,7 @@
 /** The fleet of a running simulator, added through the API: for the demo and the benchmarks. */
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/server.ts'
 import { serverAdd, serverList } from '#contract/servers/servers.ts'
 import type { Caller } from './api-client.ts'
 import { control } from './processes.ts'
@@ -24,46 +25,57 @@ interface Place {
 
 /** Maximum number of attempts: on a machine that is busy with a thousand servers, some servers may not answer in time, and those are added again. */
 const rounds = 4
+/** Maximum number of addresses that one call adds. */
+const mostAddresses = 1000
+
+/** All servers that pass the filters, without their disks and interfaces. */
+export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}): Promise<Server[]> {
+  const found: Server[] = []
+  for (let page = 1, total = 1; found.length < total; page++) {
+    const listed = await call(serverList, { query: { ...filters, fields: 'summary', page } })
+    found.push(...listed.items)
+    total = listed.items.length === 0 ? 0 : listed.total
+  }
+  return found
+}
 
 /** Adds the servers that the program doesn't have yet. Returns how many were missing. */
 async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
-  const known = new Set<string | null>()
-  for (let page = 1, total = Infinity; (page - 1) * 1000 < total; page++) {
-    const listed = await call(serverList, { query: { fields: 'summary', per_page: 1000, page } })
-    for (const { identity } of listed.items) known.add(identity.uuid)
-    total = listed.total
-  }
-  let count = 0
-  for (const { id, servers } of places) {
-    const missing = servers.filter((s) => !known.has(s.uuid))
-    count += missing.length
-    for (let at = 0; at < missing.length; at += 1000) {
-      const { operation } = await call(serverAdd, { body: { addresses: missing.slice(at, at + 1000).map((s) => s.address), datacenter_id: id } })
+  const known = new Set((await everyServer(call)).map(({ identity }) => identity.uuid))
+  const parts = places.flatMap(({ id, servers }) => {
+    const missing = servers.filter((s) => !known.has(s.uuid)).map((s) => s.address)
+    return Array.from({ length: Math.ceil(missing.length / mostAddresses) }, (_, i) => ({
+      datacenter_id: id,
+      addresses: missing.slice(i * mostAddresses, (i + 1) * mostAddresses),
+    }))
+  })
+  const left = parts.values()
+  const addNext = async () => {
+    for (const body of left) {
+      const { operation } = await call(serverAdd, { body })
       for (let { status } = operation; status === 'pending' || status === 'running' || status === 'waiting';) {
-        await pause(100)
+        // The answer has a step for each address, so that asking for it often would be most of the work.
+        await pause(Math.max(100, body.addresses.length))
         ;({ status } = await call(operationGet, { params: { id: operation.id } }))
       }
     }
   }
-  return count
+  // The program works on two at once.
+  await Promise.all([addNext(), addNext()])
+  return parts.reduce((sum, { addresses }) => sum + addresses.length, 0)
 }
 
 /** Adds the servers of a running simulator, in their datacenters, through the API. Returns all servers that the simulator has. */
 export async function addSimulated(call: Caller, socketPath: string): Promise<SimulatedServer[]> {
   const { servers } = await control<{ servers: SimulatedServer[] }>(socketPath, '/servers')
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
-  const places = new Map<string, Place>()
-  for (const server of servers) {
-    const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = server.datacenter
-    const key = `${country_code}-${city_code}`
-    let place = places.get(key)
-    if (!place) {
-      const there = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
-      const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } })).id
-      places.set(key, (place = { id, servers: [] }))
-    }
-    if (server.power === 'on' && !server.booted) place.servers.push(server)
+  const places: Place[] = []
+  for (const there of Map.groupBy(servers, ({ datacenter }) => `${datacenter.countryCode}-${datacenter.cityCode}`).values()) {
+    const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = there[0]!.datacenter
+    const known = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
+    const { id } = known ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } }))
+    places.push({ id, servers: there.filter(({ power, booted }) => power === 'on' && !booted) })
   }
-  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, [...places.values()])) === 0) break
+  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, places)) === 0) break
   return servers
 }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
-import { callOnce, callStream, type OpenStream } from './grpc.ts'
+import { type CallBounds, callEach, callOnce, callStream, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
@@ -40,15 +40,25 @@ export interface CallContext {
 }
 
 /** Makes one call with a single response. */
-export async function unary<I extends DescMessage, O extends DescMessage>(
+export const unary = <I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   options: CallOptions,
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-): Promise<MessageShape<O>> {
-  const timeoutMs = options.deadlineMs ?? context.deadlineMs
+): Promise<MessageShape<O>> => bounded(context, options, (bounds) => callOnce(context.open, method, request, bounds))
+
+/** Passes each message of a short stream to `receive`, until it returns false. */
+export const each = <I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  options: CallOptions,
+  method: DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+  receive: (message: MessageShape<O>) => boolean,
+): Promise<void> => bounded(context, options, (bounds) => callEach(context.open, method, request, bounds, receive))
+
+async function bounded<T>(context: CallContext, options: CallOptions, call: (bounds: CallBounds) => Promise<T>): Promise<T> {
   try {
-    return await callOnce(context.open, method, request, { timeoutMs, signals: signalsOf(context, options) })
+    return await call({ timeoutMs: options.deadlineMs ?? context.deadlineMs, signals: signalsOf(context, options) })
   } catch (error) {
     throw await failureOf(error, context, options)
   }

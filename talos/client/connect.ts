@@ -216,7 +216,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
     // Leaves time to read a response that arrived just before the end, as when a configured machine answers and then restarts its API.
-    setTimeout(() => ended.abort(), lastWordsMs)
+    setTimeout(() => ended.abort(failure), lastWordsMs)
   }
   // The socket's error may be more specific than the session's, such as a TLS alert.
   socket.on('error', broken)
@@ -244,7 +244,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     ended: ended.signal,
     close: () => {
       fail(new TalosError('cancelled', 'the client was closed'))
-      ended.abort()
+      ended.abort(failure)
       tearDown()
     },
   }

@@ -24,7 +24,7 @@ import { GrpcStatus, TalosError, tooLate } from './errors.ts'
 /** Opens a stream with the headers of a request. @throws the reason why the connection has ended, if it has */
 export type OpenStream = (headers: OutgoingHttpHeaders) => ClientHttp2Stream
 
-interface CallBounds {
+export interface CallBounds {
   /** Milliseconds until the call must have ended; undefined: no limit. */
   readonly timeoutMs: number | undefined
   /** Aborting any of these signals ends the call. */
@@ -182,34 +182,48 @@ function read<O extends DescMessage>(output: O, bytes: Buffer): MessageShape<O> 
   }
 }
 
-/** The only message of the response. Rejects with GrpcStatus if the server reports an error, or with the error of the connection. */
-export function callOnce<I extends DescMessage, O extends DescMessage>(
+/**
+ * Passes each message of the response to `receive` as soon as it arrives. If `receive` returns false, the call ends. Rejects with GrpcStatus if the server
+ * reports an error, or with the error of the connection or of `receive`.
+ */
+export function callEach<I extends DescMessage, O extends DescMessage>(
+  open: OpenStream,
+  method: Method<I, O>,
+  request: MessageInitShape<I>,
+  bounds: CallBounds,
+  receive: (message: MessageShape<O>) => boolean,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isEnough = false
+    const stream = begin(open, method, request, bounds, {
+      message: (bytes) => {
+        if (isEnough || receive(read(method.output, bytes))) return
+        isEnough = true
+        stream.close(constants.NGHTTP2_CANCEL)
+      },
+      end: (error) => (error === undefined || isEnough ? resolve() : reject(error)),
+    })
+  })
+}
+
+/** The only message of the response. Rejects like `callEach`. */
+export async function callOnce<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
   bounds: CallBounds,
 ): Promise<MessageShape<O>> {
-  return new Promise((resolve, reject) => {
-    let answer: Buffer | undefined
-    begin(open, method, request, bounds, {
-      message: (bytes) => {
-        if (answer !== undefined) throw invalid('a second message')
-        answer = bytes
-      },
-      end: (error) => {
-        if (error !== undefined) return reject(error)
-        if (answer === undefined) return reject(invalid('no message'))
-        try {
-          resolve(read(method.output, answer))
-        } catch (reason) {
-          reject(reason)
-        }
-      },
-    })
+  let answer: MessageShape<O> | undefined
+  await callEach(open, method, request, bounds, (message) => {
+    if (answer !== undefined) throw invalid('a second message')
+    answer = message
+    return true
   })
+  if (answer === undefined) throw invalid('no message')
+  return answer
 }
 
-/** The messages of the response. Leaving the loop over them ends the call; a slow reader slows the server down. Throws like `callOnce`. */
+/** The messages of the response. Leaving the loop over them ends the call; a slow reader slows the server down. Throws like `callEach`. */
 export async function* callStream<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
   method: DescMethodServerStreaming<I, O>,

@@ -158,11 +158,11 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
 /** Current status of the machine. Fields that its Talos version lacks are empty. Throws TalosError. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
-  const [machine, version, hostname, systemDisk, extensions] = await Promise.all([
+  const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
     client.get(resources.machineStatus, 'machine', options),
     one(resources.version, 'version'),
     one(resources.hostname, 'hostname'),
-    one(resources.systemDisk, 'system-disk'),
+    tolerated(client.list(resources.systemDisk, options)),
     tolerated(client.list(resources.extension, options)),
   ])
   if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
@@ -175,19 +175,15 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),
     /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
-    systemDisk: systemDisk === undefined || systemDisk.devPath === '' ? undefined : text(systemDisk.devPath),
+    systemDisk: text(systemDisks?.items.find(({ id }) => id === 'system-disk')?.spec.devPath ?? '') || undefined,
   }
 }
 
 /** The machine's addresses, without those of pods and services. */
 async function readAddresses(client: TalosClient, options: CallOptions): Promise<string[]> {
-  for (const id of ['routed-no-k8s', 'routed', 'current']) {
-    const found = await client.get(resources.nodeAddress, id, options)
-    if (found === undefined) continue
-    const addresses = found.spec.addresses.slice(0, maxItems).map((p) => addressText(p.ip))
-    return addresses.filter((a) => a !== undefined)
-  }
-  return []
+  const { items } = await client.list(resources.nodeAddress, options)
+  const found = ['routed-no-k8s', 'routed', 'current'].flatMap((id) => items.find((item) => item.id === id) ?? [])[0]
+  return (found?.spec.addresses ?? []).slice(0, maxItems).flatMap((prefix) => addressText(prefix.ip) ?? [])
 }
 
 function machineStatus(spec: MachineStatusSpec) {

@@ -2,7 +2,7 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
-import { maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unary } from './calls.ts'
+import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
 import type { ResourceKind } from './resources.ts'
 import { messageText, text } from './text.ts'
@@ -46,20 +46,23 @@ export function stateCalls(connection: CallContext) {
       const items: Resource<MessageShape<Desc>>[] = []
       let total = 0
       let scanned = 0
-      const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { resource } of stream(connection, options, bounds, State.method.list, { namespace: kind.namespace, type: kind.type })) {
+      let truncated = false
+      const request = { namespace: kind.namespace, type: kind.type }
+      await each(connection, options, State.method.list, request, ({ resource }) => {
         if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
         const bytes = (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
-        if (++scanned > maxScanned || bytes > maxListBytes) return { items, truncated: true }
         // Stop reading at the limits.
-        if (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes)) return { items, truncated: true }
+        truncated =
+          ++scanned > maxScanned || bytes > maxListBytes || (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
+        if (truncated) return false
         const read = readResource(kind, resource)
-        if (options.keep?.(read) === false) continue
+        if (options.keep?.(read) === false) return true
         total += bytes
-        if (items.length === maxItems || total > maxListBytes) return { items, truncated: true }
-        items.push(read)
-      }
-      return { items, truncated: false }
+        truncated = items.length === maxItems || total > maxListBytes
+        if (!truncated) items.push(read)
+        return !truncated
+      })
+      return { items, truncated }
     },
 
     /**

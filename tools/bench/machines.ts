@@ -2,6 +2,7 @@
  * Measures the cost of idle fleets of several sizes: how long the registration takes, the memory of the Node.js process
  * (without its database and the simulator), the processor time of contacts, and the time of a warm start.
  */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serverList } from '#contract/servers/servers.ts'
@@ -24,6 +25,40 @@ const bars: Record<number, { memory: string; processor: string }> = {
 /** `sweepMs`: time in which every idle server is contacted once. `settleMs`: time for the memory to settle after the registration. */
 const sweepMs = 120_000
 const settleMs = 150_000
+
+/** What a registration takes of each server in calls and in bytes of all answers, so that the floor does as much. */
+const callsPerServer = 15
+const bytesPerCall = 1_200
+
+/** Plain Node with as many handshakes, requests and bytes as a registration, and nothing else. */
+async function floor(servers: number, say: Options['say']): Promise<void> {
+  const port = String(await freePort())
+  const server = await run(process.execPath, ['tools/bench/plain-machines.ts', 'serve', port, String(bytesPerCall)], /^ready/)
+  const client = await run(process.execPath, ['tools/bench/plain-machines.ts', 'dial', port, String(servers), String(callsPerServer)], /^ready/)
+  const [dialled, answered] = [client, server].map(({ child }) => ((usage(child.pid!).cpuSeconds * 1000) / servers).toFixed(2))
+  say('  floor: as many handshakes and calls of plain Node', `${(client.readyAfterMs / 1000).toFixed(1)} s`)
+  say('  floor: processor time of its client and its server, per server', `${dialled} + ${answered} ms`)
+  await client.stop()
+  await server.stop()
+}
+
+/** CPU seconds of a process with its running and ended children (Linux). */
+function treeSeconds(pid: number): number {
+  const fieldsOf = (id: string) => {
+    try {
+      const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+      return stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number)
+    } catch {
+      return []
+    }
+  }
+  const children = readdirSync('/proc').filter((id) => /^\d+$/.test(id) && fieldsOf(id)[1] === pid)
+  const seconds = (fields: number[], last: number) => fields.slice(11, last).reduce((sum, ticks) => sum + ticks, 0) / 100
+  return seconds(fieldsOf(String(pid)), 15) + children.reduce((sum, id) => sum + seconds(fieldsOf(id), 13), 0)
+}
 
 export async function machineBudgets({ admin, fleets, say }: Options): Promise<void> {
   for (const servers of fleets) {
@@ -51,10 +86,24 @@ export async function machineBudgets({ admin, fleets, say }: Options): Promise<v
     let program = await start()
     const caller = async () => apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken).call
     try {
+      const processes = {
+        program: () => usage(program.child.pid!).cpuSeconds,
+        database: () => treeSeconds(Number.parseInt(readFileSync(join(data.path, 'postgres', 'postmaster.pid'), 'utf8'))),
+        simulator: () => usage(simulator.child.pid!).cpuSeconds,
+      }
+      const used = () => Object.entries(processes).map(([name, seconds]) => [name, seconds()] as const)
+      const call = await caller()
+      const earlier = used()
       const began = performance.now()
-      await addSimulated(await caller(), join(data.path, 'simulator', 'control.sock'))
+      await addSimulated(call, join(data.path, 'simulator', 'control.sock'))
       const seconds = (performance.now() - began) / 1000
-      say(`${servers} servers registered by address`, `${seconds.toFixed(0)} s`, servers === 10_000 ? 'at most 60 s' : '')
+      const later = used()
+      const { total } = await call(serverList, { query: { per_page: 1 } })
+      if (total !== servers) throw new Error(`${total} of ${servers} servers are registered`)
+      say(`${servers} servers registered by address`, `${seconds.toFixed(1)} s`, servers === 10_000 ? 'at most 60 s' : '')
+      for (const [i, [name, after]] of later.entries())
+        say(`  processor time of the ${name}, per server`, `${(((after - earlier[i]![1]) * 1000) / servers).toFixed(2)} ms`)
+      await floor(servers, say)
 
       await pause(settleMs)
       const before = usage(program.child.pid!)

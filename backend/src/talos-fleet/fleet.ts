@@ -223,7 +223,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       return inLane({ lane: 'probe', ...options }, async () => {
         const { pin, client } = await fresh(address, options)
         try {
-          return { identity: await readIdentity(client), pin, reading: await readEverything(client) }
+          const [identity, reading] = await Promise.all([readIdentity(client), readEverything(client)])
+          return { identity, pin, reading }
         } finally {
           client.close()
         }

@@ -40,6 +40,7 @@ export class MachineDisk {
   readonly #path: string
   readonly #plan: ServerPlan
   readonly #seed: string
+  #own: { salt: string; identity: Identity } | undefined
 
   constructor(folder: string, plan: ServerPlan, seed: string, load: boolean) {
     // The file is named after the position in the rack, which doesn't change when the board (and with it the UUID) is swapped.
@@ -61,10 +62,12 @@ export class MachineDisk {
   }
 
   get identity(): Identity {
-    const own = identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
+    const salt = this.state.identitySalt
+    if (this.#own?.salt !== salt) this.#own = { salt, identity: identityOf(this.#seed, this.#plan.index, this.#plan.model, salt) }
+    const own = this.#own.identity
     const { boot } = this.#plan
     // After a swap of the board, the identity given at boot no longer applies.
-    if (!boot || this.state.identitySalt !== '') return own
+    if (!boot || salt !== '') return own
     return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
   }
 

@@ -38,9 +38,15 @@ const xid = (now: number): string => {
 
 /** `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter: Go's log.LstdFlags with microseconds). */
 const goTime = (now: number): string => {
-  const [day = '', time = ''] = new Date(now).toISOString().split('T')
-  return `${day.replaceAll('-', '/')} ${time.slice(0, 12)}000`
+  const ms = Math.floor(now)
+  if (ms !== lastTime.ms) {
+    const [day = '', time = ''] = new Date(ms).toISOString().split('T')
+    lastTime = { ms, text: `${day.replaceAll('-', '/')} ${time.slice(0, 12)}000` }
+  }
+  return lastTime.text
 }
+/** The last result of `goTime`: a fleet writes many lines in one millisecond. */
+let lastTime = { ms: Number.NaN, text: '' }
 
 /** A ring buffer of entries, numbered since the machine started. */
 export class Ring<T> {

@@ -179,8 +179,13 @@ const disks = (machine: Machine): Item[] => [
   }),
 ]
 
-const snakeCased = (spec: object): object =>
-  Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.replaceAll(/[A-Z]+/g, (letter) => `_${letter.toLowerCase()}`), value]))
+const snakeNames = new Map<string, string>()
+const snakeName = (key: string): string => {
+  const name = snakeNames.get(key) ?? key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`)
+  snakeNames.set(key, name)
+  return name
+}
+const snakeCased = (spec: object): object => Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
 
 const systemDisks = (machine: Machine): Item[] => {
   const name = machine.systemDisk

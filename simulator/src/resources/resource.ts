@@ -69,7 +69,9 @@ const plain = (value: unknown): unknown => {
   if (!isObject(value)) return value
   if (value.ip instanceof Uint8Array) return `${value.ip.join('.')}${'prefixLength' in value ? `/${text(value.prefixLength)}` : ''}`
   if ('fullPath' in value) return value.fullPath
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [YAML_NAMES[key] ?? key, plain(inner)]))
+  const made: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) made[YAML_NAMES[key] ?? key] = plain(value[key])
+  return made
 }
 
 /** IPv4 text as its four bytes. */
@@ -94,9 +96,10 @@ export const prettySize = (bytes: number): string => {
  */
 export const yamlOf = (value: unknown, indent = ''): string => {
   if (Array.isArray(value)) return value.length === 0 ? `${indent}[]\n` : value.map((item) => entry(`${indent}-`, item, `${indent}  `)).join('')
-  if (typeof value !== 'object' || value === null) return `${indent}${scalar(value)}\n`
-  const pairs = Object.entries(value).filter(([, inner]) => inner !== undefined)
-  return pairs.length === 0 ? `${indent}{}\n` : pairs.map(([key, inner]) => entry(`${indent}${scalar(key)}:`, inner, `${indent}  `)).join('')
+  if (!isObject(value)) return `${indent}${scalar(value)}\n`
+  let lines = ''
+  for (const key of Object.keys(value)) if (value[key] !== undefined) lines += entry(`${indent}${scalar(key)}:`, value[key], `${indent}  `)
+  return lines === '' ? `${indent}{}\n` : lines
 }
 
 const entry = (head: string, value: unknown, indent: string): string => {

@@ -1,8 +1,5 @@
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type Http2Session, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { Code, createContextValues } from '@connectrpc/connect'
-import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { createServiceImplSpec } from '@connectrpc/connect'
 import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
@@ -12,10 +9,10 @@ import { State } from '#talos/proto/gen/cosi/state_pb.ts'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import { TAKES } from '../machine/durations.ts'
 import { issue, type ServerIdentity } from './certificates.ts'
-import { endAsGrpcGo, holdBack } from './call-end.ts'
+import { grpcServer } from './grpc.ts'
 import { guard } from './guard.ts'
 import { maintenanceIdentity } from './maintenance-identity.ts'
-import { PEER, rolesOf, type Peer } from './peer.ts'
+import { rolesOf } from './peer.ts'
 import type { Speaker } from './port.ts'
 import { changeCalls } from './change-calls.ts'
 import { etcdCalls } from './etcd-calls.ts'
@@ -26,8 +23,6 @@ import { clusterService } from './cluster-service.ts'
 import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
 
-/** Largest message of Talos, in both directions (constants.GRPCMaxMessageSize). */
-const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const DAY = 24 * 3_600_000
 
 /** Accepted authorities of the active configuration: `machine.ca` and `machine.acceptedCAs`. */
@@ -38,83 +33,29 @@ const authoritiesOf = (machine: Machine): string[] => {
 
 /** Authorities that were in effect when a machine's API was last opened. */
 const trustedBy = new WeakMap<Machine, string>()
-const peers = new WeakMap<Http2Session, Peer>()
-/** Connections with the fault `early-answer`: the server answers before the client ends its request. */
-const heldBack = new WeakSet<Http2Session>()
 
-const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, ClusterService, State]
-/** For each call with a single request message: its path, and whether the message is always empty. */
-const ASKS_NOTHING = new Map<string, boolean>(
-  SERVICES.flatMap(({ typeName, methods }) =>
-    methods
-      .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming')
-      .map(({ name, input }) => [`/${typeName}/${name}`, input.typeName === EmptySchema.typeName] as const),
-  ),
+/** The API of all machines. The connection determines which machine was called. */
+const serve = grpcServer(
+  [
+    createServiceImplSpec<typeof MachineService>(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls }),
+    createServiceImplSpec<typeof LifecycleService>(LifecycleService, lifecycleService),
+    createServiceImplSpec<typeof ImageService>(ImageService, imageService),
+    createServiceImplSpec<typeof StorageService>(StorageService, storageService),
+    createServiceImplSpec<typeof TimeService>(TimeService, timeService),
+    createServiceImplSpec<typeof ClusterService>(ClusterService, clusterService),
+    createServiceImplSpec<typeof State>(State, cosiState),
+  ],
+  guard,
 )
-
-/** The handler of all machines. The connection determines which machine was called. */
-const answer = connectNodeAdapter({
-  grpc: true,
-  grpcWeb: false,
-  connect: false,
-  // No compression: grpc-go compresses only if the client requests compression.
-  acceptCompression: [],
-  readMaxBytes: MAX_MESSAGE_BYTES,
-  writeMaxBytes: MAX_MESSAGE_BYTES,
-  interceptors: [guard],
-  contextValues: (request) => createContextValues().set(PEER, ('stream' in request && request.stream.session && peers.get(request.stream.session)) || null),
-  routes: (router) =>
-    router
-      .service(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls })
-      .service(LifecycleService, lifecycleService)
-      .service(ImageService, imageService)
-      .service(StorageService, storageService)
-      .service(TimeService, timeService)
-      .service(ClusterService, clusterService)
-      .service(State, cosiState),
-  fallback: (request, response) => refuseUnknown(request.url ?? '', response as Http2ServerResponse),
-})
-
-const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
-  const asksNothing = ASKS_NOTHING.get(request.url)
-  const early = request.stream.session !== undefined && heldBack.has(request.stream.session)
-  // Not for forwarded calls: they come from the simulator's own client, which always ends its requests.
-  if (asksNothing !== undefined && request.headers.proxyfrom === undefined) endAsGrpcGo(request, response, { asksNothing, early })
-  answer(request, response)
-}
-
-/** Answers an unknown call like grpc-go (grpc-go: server.go, handleStream). */
-const refuseUnknown = (path: string, response: Http2ServerResponse): void => {
-  const [, service = '', method = ''] = path.split('/')
-  const why = SERVICES.some(({ typeName }) => typeName === service) ? `unknown method ${method} for service ${service}` : `unknown service ${service}`
-  response.stream.respond(
-    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(Code.Unimplemented), 'grpc-message': encodeURI(why) },
-    { endStream: true },
-  )
-}
 
 const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): Promise<Speaker> => {
   const identity = await machine.identity
   if (!identity) throw new Error('the machine has no certificate')
-  const server = createSecureServer({
-    cert: identity.crt,
-    key: identity.key,
-    ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }),
-  })
-  server.on('session', (session: ServerHttp2Session) => {
+  const tls = { cert: identity.crt, key: identity.key, ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }) }
+  return serve(tls, (session) => {
     const roles = mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket, machine.now())
-    session.on('error', () => undefined)
-    if (roles) peers.set(session, { machine, mode, roles, session })
-    else session.destroy()
-    if (machine.disk.state.faults.some(({ kind }) => kind === 'early-answer')) {
-      heldBack.add(session)
-      holdBack(session)
-    }
+    return roles && { machine, mode, roles, session }
   })
-  server.on('sessionError', () => undefined)
-  server.on('tlsClientError', () => undefined)
-  server.on('request', handle)
-  return server
 }
 
 /** The API of a machine without a complete configuration. Clients need no certificate. */

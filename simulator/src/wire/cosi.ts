@@ -61,31 +61,12 @@ const open = (context: HandlerContext, namespace: string, type: string): { machi
 
 const inNamespace = (kind: Kind, namespace: string, machine: Machine): Resource[] => (kind.namespace === namespace ? read(machine, kind) : [])
 
-const matches = (queries: readonly LabelQuery[], resource: Resource): boolean => {
-  const labels = resource.metadata?.labels ?? {}
-  return (
-    queries.length === 0 ||
-    queries.some(({ terms }) =>
-      terms.every(({ key, op, value, invert }) => {
-        const has = labels[key]
-        const holds =
-          op === LabelTerm_Operation.EXISTS
-            ? has !== undefined
-            : op === LabelTerm_Operation.NOT_EXISTS
-              ? has === undefined
-              : op === LabelTerm_Operation.EQUAL
-                ? has === value[0]
-                : op === LabelTerm_Operation.IN
-                  ? has !== undefined && value.includes(has)
-                  : false
-        return holds !== invert
-      }),
-    )
-  )
-}
+/** Whether a resource matches one of the queries, or there are none. No simulated resource has labels. */
+const matches = (queries: readonly LabelQuery[]): boolean =>
+  queries.length === 0 || queries.some(({ terms }) => terms.every(({ op, invert }) => (op === LabelTerm_Operation.NOT_EXISTS) !== invert))
 
 const selected = (resource: Resource, queries: readonly LabelQuery[], pattern: string | undefined): boolean =>
-  matches(queries, resource) && (!pattern || new RegExp(pattern).test(resource.metadata?.id ?? ''))
+  matches(queries) && (!pattern || new RegExp(pattern).test(resource.metadata?.id ?? ''))
 
 const tombstone = (kind: Kind, id: string): Resource =>
   create(ResourceSchema, { metadata: { namespace: kind.namespace, type: kind.type, id, version: 'undefined', phase: 'tearingDown' }, spec: {} })

@@ -1,21 +1,19 @@
 import { isIP } from 'node:net'
-import type { SecureClientSessionOptions } from 'node:http2'
-import { Code, ConnectError, type StreamRequest, type StreamResponse, type Transport, type UnaryRequest, type UnaryResponse } from '@connectrpc/connect'
+import type { IncomingHttpHeaders, SecureClientSessionOptions } from 'node:http2'
+import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
-import { create, type Message } from '@bufbuild/protobuf'
+import { createAsyncIterable } from '@connectrpc/connect/protocol'
+import { create } from '@bufbuild/protobuf'
 import { MetadataSchema, type Metadata } from '#talos/proto/gen/common/common_pb.ts'
 import type { ActiveConfig, Machine } from '../machine/machine.ts'
 import { issue } from './certificates.ts'
+import type { Act, Answer, Call, Fields } from './grpc.ts'
 import { errorOf } from './peer.ts'
 
 /**
  * Forwards calls from a control plane to other machines of its cluster, over real connections, with its own certificate and the caller's roles
  * (Talos: internal/app/apid/pkg/director/director.go, internal/app/apid/pkg/backend/apid.go).
  */
-
-type Call = UnaryRequest | StreamRequest
-type Answer = UnaryResponse | StreamResponse
-type Next = (call: Call) => Promise<Answer>
 
 /** Target of a call: one machine, whose response is returned unchanged, or several machines, each named in its part of the response. */
 export type Route = { kind: 'one'; node: string } | { kind: 'many'; nodes: readonly string[] }
@@ -25,17 +23,22 @@ const API_PORT = 50_000
 const IDLE_MS = 1_000
 const DAY_MS = 24 * 3_600_000
 
+/** The values of a header with a list; null if the call hasn't the header. */
+export const listed = (header: IncomingHttpHeaders, name: string): string[] | null => {
+  const value = header[name]
+  return value === undefined
+    ? null
+    : String(value)
+        .split(',')
+        .map((one) => one.trim())
+}
+
 /** The route of a call; null if the call is for this machine. Throws Talos's error if this machine doesn't forward the call. */
-export const routeOf = (machine: Machine, method: string, header: Headers): Route | null => {
+export const routeOf = (machine: Machine, method: string, header: IncomingHttpHeaders): Route | null => {
   // A machine in maintenance doesn't forward. talosctl sends an empty `node` in this case (Talos: apid/pkg/director, skipRouting).
-  if (header.has('proxyfrom') || machine.mode === 'maintenance') return null
-  const listed = (name: string): string[] | null =>
-    header
-      .get(name)
-      ?.split(',')
-      .map((node) => node.trim()) ?? null
-  const node = listed('node')
-  const nodes = listed('nodes')
+  if (header.proxyfrom !== undefined || machine.mode === 'maintenance') return null
+  const node = listed(header, 'node')
+  const nodes = listed(header, 'nodes')
   if (node && node.length !== 1) throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
   const forwards = machine.config?.node?.role === 'controlplane'
   // A worker doesn't forward, but answers calls to itself.
@@ -53,34 +56,23 @@ export const routeOf = (machine: Machine, method: string, header: Headers): Rout
 }
 
 /** Sends the call to its route. `local` answers on this machine. */
-export const forward = async (machine: Machine, roles: readonly string[], call: Call, route: Route, local: Next): Promise<Answer> => {
+export const forward = (machine: Machine, roles: readonly string[], call: Call, route: Route, local: Act): Promise<Answer> => {
   const header = new Headers({ proxyfrom: machine.plan.address, 'talos-role': roles.join(',') })
-  const to = (node: string): Next => (isSelf(machine, node) ? local : async (copy) => passed(await transportTo(machine, node), node, copy, header))
-  if (route.kind === 'one') return answerOf(call, (await to(route.node)(call)).message)
-  return call.stream ? manyStreams(call, route.nodes, to) : manyAnswers(call, route.nodes, to)
+  const to = (node: string): Act => (isSelf(machine, node) ? local : async (copy) => passed(await transportTo(machine, node), node, copy, header))
+  if (route.kind === 'one') return to(route.node)(call)
+  return call.method.methodKind === 'unary' ? manyAnswers(call, route.nodes, to) : manyStreams(call, route.nodes, to)
 }
-
-/** A complete response with this machine's own headers and trailers. */
-const answerOf = (call: Call, message: Answer['message']): Answer =>
-  ({
-    stream: call.stream,
-    service: call.service,
-    method: call.method,
-    header: new Headers({ 'content-type': 'application/grpc+proto' }),
-    trailer: new Headers({ 'grpc-status': '0' }),
-    message,
-  }) as Answer
 
 const isSelf = (machine: Machine, node: string): boolean =>
   [machine.plan.address, ...machine.virtualAddresses, machine.hostname, machine.hostname.split('.')[0], '127.0.0.1', '::1', 'localhost'].includes(node)
 
-const passed = async (transport: Transport, node: string, call: Call, header: Headers): Promise<Answer> => {
+const passed = async (transport: Transport, node: string, { method, signalOf, message }: Call, header: Headers): Promise<Answer> => {
+  const signal = signalOf()
   try {
-    return call.stream
-      ? await transport.stream(call.method, call.signal, undefined, header, call.message)
-      : await transport.unary(call.method, call.signal, undefined, header, call.message)
+    if (method.methodKind === 'unary') return (await transport.unary(method, signal, undefined, header, message)).message
+    return (await transport.stream(method, signal, undefined, header, createAsyncIterable([message]))).message
   } catch (cause) {
-    throw dialled(node, call.signal, cause)
+    throw dialled(node, signal, cause)
   }
 }
 
@@ -159,7 +151,7 @@ const addressOf = (machine: Machine, node: string): string => {
   return named.plan.address
 }
 
-interface Named extends Message {
+interface Named {
   metadata?: Metadata | undefined
 }
 
@@ -175,12 +167,11 @@ const failure = (node: string, error: unknown): Metadata => {
   })
 }
 
-const manyAnswers = async (call: UnaryRequest, nodes: readonly string[], to: (node: string) => Next): Promise<Answer> => {
+const manyAnswers = async (call: Call, nodes: readonly string[], to: (node: string) => Act): Promise<Answer> => {
   const parts = await Promise.all(
     nodes.map(async (node) => {
       try {
-        const { message } = (await to(node)(call)) as UnaryResponse
-        const { messages } = message as Message & { messages: Named[] }
+        const { messages } = (await to(node)(call)) as { messages: Named[] }
         for (const part of messages) name(part, node)
         return messages
       } catch (error) {
@@ -188,28 +179,21 @@ const manyAnswers = async (call: UnaryRequest, nodes: readonly string[], to: (no
       }
     }),
   )
-  return answerOf(call, create(call.method.output, { messages: parts.flat() }))
+  return { messages: parts.flat() }
 }
 
-const manyStreams = async (call: StreamRequest, nodes: readonly string[], to: (node: string) => Next): Promise<Answer> => {
-  const asked: Message[] = []
-  for await (const message of call.message) asked.push(message)
-  const replayed = async function* (): AsyncIterable<Message> {
-    yield* asked
-  }
-  const parts = nodes.map((node) => part(node, () => to(node)({ ...call, message: replayed() })))
-  const { method } = call
-  async function* part(node: string, ask: () => Promise<Answer>): AsyncIterable<Message> {
+const manyStreams = async (call: Call, nodes: readonly string[], to: (node: string) => Act): Promise<Answer> => {
+  async function* part(node: string): AsyncIterable<Fields> {
     try {
-      for await (const message of ((await ask()) as StreamResponse).message) {
+      for await (const message of (await to(node)(call)) as AsyncIterable<Fields>) {
         name(message, node)
         yield message
       }
     } catch (error) {
-      yield create(method.output, { metadata: failure(node, error) })
+      yield { metadata: failure(node, error) }
     }
   }
-  return answerOf(call, parts.length === 1 ? parts[0]! : merged(parts))
+  return merged(nodes.map(part))
 }
 
 /** Merges streams in order of arrival. */

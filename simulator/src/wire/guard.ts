@@ -1,7 +1,9 @@
-import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
+import type { IncomingHttpHeaders } from 'node:http2'
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { Machine } from '../machine/machine.ts'
-import { forward, routeOf } from './forwarding.ts'
-import { PEER, type Peer } from './peer.ts'
+import { forward, listed, routeOf } from './forwarding.ts'
+import type { Act, Answer, Call } from './grpc.ts'
+import type { Peer } from './peer.ts'
 import { hasFeature } from '../config/versions.ts'
 
 /** Roles that may make a call (Talos: internal/app/machined/pkg/system/services/machined.go). Calls that aren't listed need os:admin. */
@@ -53,11 +55,10 @@ const OLD_MAINTENANCE = new Set([
 const answersInMaintenance = (talosMinor: number, method: string): boolean => hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.has(method)
 
 /** Checks every call: mode, permission and route. Also applies the scenario's faults. */
-export const guard: Interceptor = (next) => async (request) => {
-  const peer = request.contextValues.get(PEER)
-  if (!peer) throw new ConnectError('transport is closing', Code.Unavailable)
+export const guard = async (asked: Call, next: Act): Promise<Answer> => {
+  const { peer, header } = asked
   const { machine } = peer
-  const method = `${request.service.typeName}/${request.method.name}`
+  const method = `${asked.method.parent.typeName}/${asked.method.name}`
   if (peer.mode !== machine.mode) throw new ConnectError('transport is closing', Code.Unavailable)
 
   for (const fault of machine.disk.state.faults) if (fault.kind === 'delay') await machine.world.clock.sleep(fault.ms)
@@ -65,26 +66,26 @@ export const guard: Interceptor = (next) => async (request) => {
 
   if (peer.mode === 'maintenance' && !answersInMaintenance(machine.talosMinor, method))
     throw new ConnectError('API is not implemented in maintenance mode', Code.Unimplemented)
-  const roles = effectiveRoles(peer, request.header)
+  const roles = effectiveRoles(peer, header)
   // Handlers check roles too. For a forwarded call these are the roles of the original caller.
-  request.contextValues.set(PEER, { ...peer, roles })
-  const own = async (call: typeof request): Promise<Awaited<ReturnType<typeof next>>> => {
+  const call = { ...asked, peer: { ...peer, roles } }
+  const own: Act = async (one) => {
     if (!mayCall(roles, method)) throw new ConnectError('not authorized', Code.PermissionDenied)
-    return answered(machine, method, call.stream, () => next(call))
+    return answered(machine, method, call.method.methodKind, () => next(one))
   }
-  const route = routeOf(machine, method, request.header)
-  const response = await (route ? forward(machine, roles, request, route, own) : own(request))
-  if (machine.strike('lost-reply', (fault) => fault.method === request.method.name)) return lose(peer)
+  const route = routeOf(machine, method, header)
+  const answer = await (route ? forward(machine, roles, call, route, own) : own(call))
+  if (machine.strike('lost-reply', (fault) => fault.method === call.method.name)) return lose(peer)
   // The connection is cut only after the response has been sent.
-  if (request.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
-  return response
+  if (call.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
+  return answer
 }
 
 /** Logs a call in machined's log (Talos: pkg/grpc/middleware/log/log.go). */
-const answered = async <T>(machine: Machine, method: string, isStream: boolean, act: () => Promise<T>): Promise<T> => {
+const answered = async <T>(machine: Machine, method: string, kind: Call['method']['methodKind'], act: () => Promise<T>): Promise<T> => {
   const begun = performance.now()
   const log = (code: string, message: string): void =>
-    machine.journal.called(`${code} [/${method}] ${(performance.now() - begun).toFixed(3)}ms ${isStream ? 'stream' : 'unary'} ${message} ()`)
+    machine.journal.called(`${code} [/${method}] ${(performance.now() - begun).toFixed(3)}ms ${kind === 'unary' ? 'unary' : 'stream'} ${message} ()`)
   try {
     const answer = await act()
     log('OK', 'Success')
@@ -96,10 +97,8 @@ const answered = async <T>(machine: Machine, method: string, isStream: boolean, 
 }
 
 /** The caller's roles. A forwarding API has os:impersonator and names the roles of its caller. */
-const effectiveRoles = (peer: Peer, header: Headers): readonly string[] => {
-  const asked = header.get('talos-role')
-  return peer.roles.includes('os:impersonator') && asked !== null ? asked.split(',').map((role) => role.trim()) : peer.roles
-}
+const effectiveRoles = (peer: Peer, header: IncomingHttpHeaders): readonly string[] =>
+  (peer.roles.includes('os:impersonator') && listed(header, 'talos-role')) || peer.roles
 
 const lose = async (peer: Peer): Promise<never> => {
   peer.machine.ports.apid.cut()

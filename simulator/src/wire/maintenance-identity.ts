@@ -6,7 +6,7 @@
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
-import { fingerprintOf, type ServerIdentity } from './certificates.ts'
+import type { ServerIdentity } from './certificates.ts'
 
 const HOUR = 3_600_000
 
@@ -94,5 +94,5 @@ export function maintenanceIdentity(names: readonly string[], now: number): Serv
     ),
   )
   const crt = pem('CERTIFICATE', sequence(content, algorithm, bits(sign(null, content, root.privateKey))))
-  return { crt, key: leaf.privateKey, fingerprint: fingerprintOf(crt) }
+  return { crt, key: leaf.privateKey, fingerprint: createHash('sha256').update(leaf.publicKey).digest('base64') }
 }

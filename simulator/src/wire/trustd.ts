@@ -1,47 +1,44 @@
-import { createSecureServer, type SecureClientSessionOptions } from 'node:http2'
+import type { SecureClientSessionOptions } from 'node:http2'
 import { timingSafeEqual } from 'node:crypto'
-import { Code, ConnectError, createClient, createContextKey, createContextValues } from '@connectrpc/connect'
-import { connectNodeAdapter, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { Code, ConnectError, createClient, createServiceImplSpec } from '@connectrpc/connect'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import { SecurityService } from '#talos/proto/gen/security/security_pb.ts'
 import type { Machine } from '../machine/machine.ts'
-import { errorOf } from './peer.ts'
+import { type Act, type Call, grpcServer } from './grpc.ts'
+import { errorOf, PEER } from './peer.ts'
 import { createRequest, fingerprintOf, issue, signRequest, type ServerIdentity } from './certificates.ts'
 
 const DAY = 24 * 3_600_000
-interface Caller {
-  machine: Machine
-  from: string
+
+/** Allows calls with the machine token only. */
+const withToken = (call: Call, next: Act): ReturnType<Act> => {
+  const node = call.peer.machine.config?.node
+  if (!node?.talosCa) throw new ConnectError('trustd is not ready', Code.Unavailable)
+  const token = Buffer.from(String(call.header.token ?? ''))
+  const wanted = Buffer.from(node.token)
+  if (wanted.length === 0 || token.length !== wanted.length || !timingSafeEqual(token, wanted)) throw new ConnectError('invalid token', Code.Unauthenticated)
+  return next(call)
 }
 
-const CALLER = createContextKey<Caller | null>(null)
-const callers = new WeakMap<object, Caller>()
-
 /** trustd: signs the API certificates of workers with the machine token (Talos: internal/app/trustd). */
-const handle = connectNodeAdapter({
-  grpc: true,
-  grpcWeb: false,
-  connect: false,
-  contextValues: (request) => createContextValues().set(CALLER, ('stream' in request && request.stream.session && callers.get(request.stream.session)) || null),
-  routes: (router) =>
-    router.service(SecurityService, {
+const serve = grpcServer(
+  [
+    createServiceImplSpec<typeof SecurityService>(SecurityService, {
       certificate: async ({ csr }, context) => {
-        const caller = context.values.get(CALLER)
-        const node = caller?.machine.config?.node
-        if (!caller || !node?.talosCa) throw new ConnectError('trustd is not ready', Code.Unavailable)
-        const token = Buffer.from(context.requestHeader.get('token') ?? '')
-        const wanted = Buffer.from(node.token)
-        if (wanted.length === 0 || token.length !== wanted.length || !timingSafeEqual(token, wanted))
-          throw new ConnectError('invalid token', Code.Unauthenticated)
+        const { machine, session } = context.values.get(PEER)!
+        const ca = machine.config!.node!.talosCa!
         try {
-          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), caller.machine.now())
-          caller.machine.journal.log('trustd', `issued a server certificate to ${caller.from}`)
-          return { ca: new TextEncoder().encode(node.talosCa.crt), crt: new TextEncoder().encode(crt) }
+          const crt = await signRequest(ca, new TextDecoder().decode(csr), machine.now())
+          machine.journal.log('trustd', `issued a server certificate to ${session.socket.remoteAddress ?? 'somebody'}`)
+          return { ca: new TextEncoder().encode(ca.crt), crt: new TextEncoder().encode(crt) }
         } catch (cause) {
           throw errorOf(`failed to sign CSR: ${cause instanceof Error ? cause.message : String(cause)}`, Code.InvalidArgument, cause)
         }
       },
     }),
-})
+  ],
+  withToken,
+)
 
 export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
@@ -54,15 +51,7 @@ export const openTrustd = async (machine: Machine): Promise<void> => {
       lifetimeMs: DAY,
       now: machine.now(),
     })
-    const server = createSecureServer({ cert: identity.crt, key: identity.key })
-    server.on('session', (session) => {
-      callers.set(session, { machine, from: session.socket.remoteAddress ?? 'somebody' })
-      session.on('error', () => undefined)
-    })
-    server.on('sessionError', () => undefined)
-    server.on('tlsClientError', () => undefined)
-    server.on('request', handle)
-    return server
+    return serve({ cert: identity.crt, key: identity.key }, (session) => ({ machine, mode: 'secured', roles: [], session }))
   })
 }
 

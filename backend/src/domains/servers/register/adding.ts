@@ -15,8 +15,10 @@ import type { ListedRow } from '../store.ts'
 import { probeDeadlineMs, type Registering, type Registration } from './register.ts'
 
 export const addingQueue = 'server-add'
-/** Number of addresses in one run. The budget limits how many of them are probed at once. */
-const perRun = 256
+/** Number of addresses that are probed, or wait to be dialled or written, at once. The budget limits how many of them are dialled. */
+const atOnce = 128
+/** After this time a run begins no more probes, and the next run goes on, so that a cancel takes effect. */
+const runMs = 10_000
 /** An operation with at most this many steps shows which of them have begun. */
 const shortSteps = 64
 
@@ -127,7 +129,7 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
       return made
     })
 
-  /** Probes a batch concurrently and waits for all probes. */
+  /** Probes addresses for `runMs`, and waits for the begun probes. */
   const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
     const write = oneByOne(job.fence)
     // In long lists only the results of steps are written, not their starts.
@@ -138,7 +140,15 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
       })
     }
     const end = gathered((probed: readonly Probed[]) => writeAll(probed, addition, write))
-    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write, end)))
+    const left = keys.values()
+    const until = job.now() + runMs
+    const probeNext = async (): Promise<void> => {
+      for (const key of left) {
+        await probe(job, key, addition, write, end)
+        if (job.now() >= until) return
+      }
+    }
+    const results = await Promise.allSettled(Array.from({ length: atOnce }, probeNext))
     const failures = results.filter((r) => r.status === 'rejected').map((r): unknown => r.reason)
     if (failures.length > 0) throw failures.find((f) => f instanceof FenceLost) ?? failures[0]
   }
@@ -172,8 +182,7 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
     const addition = { id, ...(await operations.argumentsOf(db, id, 'serverAdd')) }
-    await probeAll(job, keys.slice(0, perRun), addition, operation.steps.length <= shortSteps)
-    // The next batch gets its own run, so that a cancel takes effect in between.
+    await probeAll(job, keys, addition, operation.steps.length <= shortSteps)
     return { againMs: 0 }
   }
 }
