@@ -28,7 +28,7 @@ function progress(o: Operation): string {
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
-/** Whether an operation scans many addresses. Addresses without a response are then only counted at the end, so that the found servers stay visible. */
+/** Whether an operation scans many addresses. If so, addresses without a response are not listed but counted, so that the found servers stay visible. */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 /**

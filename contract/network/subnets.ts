@@ -182,7 +182,7 @@ export const PoolChange = z.object({
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services with addresses of subnets that would be removed or are draining. A Service loses its address only if it releases the address, or by force. */
+  /** Services that use an address of a subnet that is draining or would be removed. They keep it until they release it or the removal is forced. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

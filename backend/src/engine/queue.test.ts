@@ -275,7 +275,7 @@ test('an idle process sends three statements every 3 s, even while objects are d
   await one.stop()
 }, 30_000)
 
-test('the sweep runs objects that a process has claimed but does not run', async () => {
+test('the sweep finds a claim that the process has forgotten, and runs its reconciler', async () => {
   const runs: string[] = []
   const one = engineProcess(await database(), async ({ key, signal }) => {
     runs.push(key)

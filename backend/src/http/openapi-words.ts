@@ -77,7 +77,7 @@ export const meanings: Readonly<Record<string, string>> = {
   cluster: 'Only objects of this cluster, by name or id.',
   columns: 'Displayed columns of each table.',
   company: 'Company of the visitor; may be empty.',
-  confirmed_disks: 'Confirms that these disks may be wiped: every chosen disk that has content or is removable, with its current content.',
+  confirmed_disks: 'Confirms that these disks may be wiped. Name every chosen disk that has content or is removable, and its current content.',
   content: 'Content of the disk, as the server reports it.',
   country_code: 'ISO 3166-1 country, two letters.',
   csv: 'Text of a CSV file in the format of the export, at most 1 MiB.',

@@ -50,7 +50,7 @@ test("cluster resume prints what continues, or why the cluster can't be resumed"
   expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
   expect(api.callsOf(clusterResume)[0]!.params).toEqual({ id: cluster.id })
   api.on(clusterResume, () => ({ operations: [] }))
-  expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe('Resumed; no operation was held\n')
+  expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe('The cluster is resumed. No operation was on hold\n')
   api.on(clusterResume, () => {
     throw new Problem('transition_refused', 'brave-otter-042 has not been contacted since the restore')
   })

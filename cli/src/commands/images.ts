@@ -72,7 +72,7 @@ export const imageCommands: Command[] = [
       for (const notice of answer.notices) terminal.err(`${oneLine(notice)}\n`)
       if (answer.reason !== null)
         terminal.err(
-          `${oneLine(answer.reason)}. ${answer.source === 'shipped' ? 'These versions were shipped with Steelyard.' : 'These are the versions that the factory listed last.'}\n`,
+          `${oneLine(answer.reason)}. ${answer.source === 'shipped' ? 'These versions were shipped with Steelyard.' : 'This is the last list of versions that the factory returned.'}\n`,
         )
       show(answer, ({ items }) => table(terminal, items, versionColumns, 'No versions'))
     },
@@ -94,7 +94,7 @@ export const imageCommands: Command[] = [
       secureboot: { kind: 'flag', help: 'Use an image that is signed for SecureBoot' },
       extension: { kind: 'text', value: 'NAME', help: 'Extension such as siderolabs/gvisor', many: true },
       'kernel-arg': { kind: 'text', value: 'ARG', help: 'Extra kernel argument; a leading minus removes a default argument', many: true, whole: true },
-      format: { kind: 'text', value: 'FORMAT', help: 'File, iso if not given', choices: imageFormats },
+      format: { kind: 'text', value: 'FORMAT', help: 'Kind of file; default: iso', choices: imageFormats },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
       token: { kind: 'text', value: 'NAME', help: 'Join token with which the servers announce themselves' },
       'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },

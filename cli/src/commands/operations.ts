@@ -17,7 +17,7 @@ const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.st
 
 /** The message after operations were resumed: the title and status of each, one per line. */
 export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
-  operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
+  operations.length === 0 ? 'The cluster is resumed. No operation was on hold\n' : operations.map(stateOf).join('')
 
 export const operationCommands: Command[] = [
   listCommand({

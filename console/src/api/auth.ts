@@ -145,7 +145,7 @@ export function sessionLost(): void {
   end(false)
 }
 
-/** Whether Log out ended the last session of this page. After a Log out the next sign-in doesn't return to the previous page. */
+/** Whether the user ended the last session by logging out, so that the next sign-in doesn't return to the previous page. */
 export const wasLoggedOut = (): boolean => loggedOut
 
 /** Revokes the user's refresh tokens, clears the local storage and the user's drafts, and goes to the login page, even without a response. */

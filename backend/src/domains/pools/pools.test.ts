@@ -135,7 +135,7 @@ test('an assignment is refused for another datacenter, overlapping cluster netwo
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('of two concurrent assignments of a subnet, one succeeds, and the error of the other names the cluster and the user', async () => {
+test('of two concurrent assignments of a subnet, one succeeds; the other fails with an error that contains the cluster and the user of the first', async () => {
   const people = [world.admin(), await backend.signIn({ role: 'operator' })]
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()

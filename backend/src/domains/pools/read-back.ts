@@ -92,7 +92,7 @@ function ciliumAccepts(live: unknown, total: bigint): Acceptance {
   return { is: 'accepted', used: used && /^\d{1,9}$/.test(used.message) ? Number(used.message) : null }
 }
 
-/** MetalLB's webhook refuses an invalid pool when it is applied; newer versions also report counts (IPAddressPoolStatus), but not of which generation. */
+/** MetalLB's webhook refuses an invalid pool. Newer versions report counts of addresses (IPAddressPoolStatus), but not the generation they belong to. */
 function metallbAccepts(live: unknown, total: bigint, object: KubernetesObject): Acceptance {
   const status = isRecord(live) && isRecord(live['status']) ? live['status'] : {}
   const family = String((object.spec['addresses'] as readonly string[])[0]).includes(':') ? 'IPv6' : 'IPv4'

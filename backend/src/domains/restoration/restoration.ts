@@ -86,7 +86,9 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     async start(): Promise<void> {
       const restored = await store.restored(db)
       if (restored)
-        log.warn('restored.held', { reason: 'Nothing is sent to the servers of restored clusters until a user resumes the clusters: GET /v1/restoration' })
+        log.warn('restored.held', {
+          reason: 'Nothing is sent to the servers of restored clusters until a user resumes these clusters. GET /v1/restoration lists them',
+        })
     },
   }
 }

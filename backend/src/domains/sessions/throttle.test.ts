@@ -22,7 +22,7 @@ const tries =
   (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
     backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
 
-test('after five failures for an account, an address gets 429 with Retry-After; a success clears the failures', async () => {
+test('an address that fails to sign in to an account five times gets 429 with Retry-After for that account; a later sign-in clears the failures', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)

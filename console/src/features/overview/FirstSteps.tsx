@@ -39,7 +39,7 @@ export function FirstSteps({ data }: { data: Overview }) {
     {
       title: 'Add the first servers',
       done: false,
-      text: 'Boot an image that you prepare here, and its servers appear by themselves; or add servers that wait in Talos maintenance mode by their addresses.',
+      text: 'Prepare an image here and boot your servers from it: they then appear by themselves. Or add the addresses of servers that are in Talos maintenance mode.',
       after: '',
       ways: (
         <>

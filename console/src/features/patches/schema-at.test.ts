@@ -73,7 +73,7 @@ describe('the path at the cursor', () => {
     ])
   })
 
-  it('the path at the cursor starts at the beginning of its YAML document, whose kind is known', () => {
+  it('in a file of several YAML documents, the path at the cursor is within the document of the cursor, and the kind of that document is found', () => {
     expect(at('machine:\n  network: {}\n---\napiVersion: v1alpha1\nkind: LinkConfig\n|')).toMatchObject({
       path: [],
       kind: 'LinkConfig',

@@ -77,7 +77,7 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
     event.preventDefault()
   }
   return (
-    // Not modal for Radix, which would restyle every element of the page: the scrim covers the page, and Tab stays in the field.
+    // A modal dialog of Radix restyles every element of the page. Without it, the scrim still covers the page, and Tab stays in the field.
     <Dialog.Root modal={false} open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
         <div className={css['scrim']} aria-hidden="true" />

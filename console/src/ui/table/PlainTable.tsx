@@ -5,7 +5,7 @@ export interface PlainColumn<Row> {
   cell: (row: Row) => ReactNode
   /** CSS class of the heading and of the cells. */
   className?: string | undefined
-  /** Attributes of a cell only: a class, a tooltip, or its label in a narrow layout. */
+  /** Attributes of the column's body cells, not of its header: a class, a tooltip, or the label for a narrow layout. */
   props?: (row: Row) => { className?: string | undefined; title?: string | undefined; 'data-label'?: string }
 }
 

@@ -9,7 +9,7 @@ const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } 
 
 const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
-test('servers that join late report the reason and fail after half an hour; a retry and a replacement both succeed', async () => {
+test('the step of a server that does not join shows the reason, and fails after half an hour; a retry and a replacement both succeed', async () => {
   // At first a control plane can't pull its installer, and a worker can't synchronise its clock.
   const [controlPlane, worker] = world.take(2)
   await addFault(world.machine(controlPlane!), { kind: 'no-image' })

@@ -31,7 +31,7 @@ export function troubleOf(
   { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
   now: number,
 ): Kept {
-  // At first the log of a new attempt may lack the installer's message, with which the text ends. If the stored text begins with the new text, nothing is new.
+  // The failure text ends with the installer's message, which may still be missing early in a new attempt. So the start of the stored text isn't a new failure.
   const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
   const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)

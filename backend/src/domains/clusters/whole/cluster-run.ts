@@ -1,6 +1,6 @@
 /**
- * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that require an unchanged wanted state. A reconciler's claim
- * excludes other processes but not API calls. So each write also locks the cluster's row, as API calls do, and compares the wanted state with the one it read.
+ * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that fail if the wanted state has changed since the run read it.
+ * A reconciler's claim excludes other processes, but not API calls. So each write locks the cluster's row, as API calls do, and compares the wanted state.
  */
 import { hasEnded, type Step } from '#contract/operations.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
