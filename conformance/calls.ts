@@ -1,5 +1,6 @@
 /** Uses the product's client to call a server that is built with grpc-go, Talos's gRPC library, and counts the responses that are lost. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -40,7 +41,7 @@ export async function countLostCalls(program: string, calls: number): Promise<Co
   const server = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
   try {
     const { port, certificate } = await announced(server)
-    const client = await connectMaintenance({ host: '127.0.0.1', port }, { pem: certificate }, { deadlineMs })
+    const client = await connectMaintenance({ host: '127.0.0.1', port }, { sha256: new X509Certificate(certificate).fingerprint256 }, { deadlineMs })
     const lost: string[] = []
     let made = 0
     const until = async (count: number): Promise<void> => {

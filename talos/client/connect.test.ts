@@ -9,7 +9,7 @@ import { issueCertificate, mintTalosClient } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
-import { hourMs, target, usePeers } from '../testing/peers.ts'
+import { hourMs, pinOf, target, usePeers } from '../testing/peers.ts'
 import { connectMaintenance, connectSecure, connectUnknown, readCertificate } from './connect.ts'
 
 const peers = usePeers()
@@ -49,7 +49,7 @@ describe('maintenance', () => {
     let calls = 0
     const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => (calls++, { messages: [] }) }))
     for (const pem of [peers.node.crt, peers.other.certs.os.crt]) {
-      await expect(connectMaintenance(target(server), { pem })).rejects.toMatchObject({
+      await expect(connectMaintenance(target(server), pinOf(pem))).rejects.toMatchObject({
         kind: 'certificate',
         message: 'the server shows another certificate than before',
       })
@@ -241,7 +241,7 @@ describe('connections', () => {
       kind: 'unreachable',
       message: '127.0.0.1 is outside the networks that may be dialled',
     })
-    await expect(connectMaintenance(target(server), { pem: peers.leaf.crt }, { dial })).rejects.toMatchObject({ kind: 'unreachable' })
+    await expect(connectMaintenance(target(server), pinOf(peers.leaf.crt), { dial })).rejects.toMatchObject({ kind: 'unreachable' })
     expect(server.accepted()).toBe(0)
   })
 
@@ -272,12 +272,12 @@ describe('connections', () => {
   test('the caller’s signal ends the connection', async () => {
     const abort = new AbortController()
     const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => new Promise(() => {}) }))
-    const client = await connectMaintenance(target(server), { pem: peers.leaf.crt }, { signal: abort.signal })
+    const client = await connectMaintenance(target(server), pinOf(peers.leaf.crt), { signal: abort.signal })
     const call = client.version()
     setTimeout(() => abort.abort(), 20)
     await expect(call).rejects.toMatchObject({ kind: 'cancelled' })
     await expect.poll(() => server.open()).toBe(0)
-    await expect(connectMaintenance(target(server), { pem: peers.leaf.crt }, { signal: abort.signal })).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(connectMaintenance(target(server), pinOf(peers.leaf.crt), { signal: abort.signal })).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
   test('a call’s own signal ends only that call', async () => {

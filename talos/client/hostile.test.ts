@@ -11,7 +11,7 @@ import { standardKey } from '../pki/keys.ts'
 import { ListResponseSchema } from '../proto/gen/cosi/state_pb.ts'
 import { DiskSpecSchema } from '../proto/gen/definitions/block_pb.ts'
 import { VersionResponseSchema } from '../proto/gen/machine/machine_pb.ts'
-import { usePeers } from '../testing/peers.ts'
+import { pinOf, usePeers } from '../testing/peers.ts'
 import { frame, listen, startRawServer, type TestServer } from '../testing/server.ts'
 import type { TalosClient } from './client.ts'
 import { connectMaintenance, readCertificate } from './connect.ts'
@@ -57,7 +57,7 @@ describe('connecting to a hostile server', () => {
   test('a silent server causes a timeout', async () => {
     const target = await raw(() => {})
     await expect(readCertificate(target, { timeoutMs: 100 })).rejects.toMatchObject(timeout)
-    await expect(connectMaintenance(target, { pem: peers.leaf.crt }, { deadlineMs: 100 })).rejects.toMatchObject(timeout)
+    await expect(connectMaintenance(target, pinOf(peers.leaf.crt), { deadlineMs: 100 })).rejects.toMatchObject(timeout)
   })
 
   test('a server without TLS is refused', async () => {
@@ -73,7 +73,7 @@ describe('connecting to a hostile server', () => {
   test('a server without HTTP/2 is refused', async () => {
     const server = await listen(createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt }))
     undo.push(() => server.stop())
-    await expect(connectMaintenance({ host: '127.0.0.1', port: server.port }, { pem: peers.leaf.crt })).rejects.toMatchObject({
+    await expect(connectMaintenance({ host: '127.0.0.1', port: server.port }, pinOf(peers.leaf.crt))).rejects.toMatchObject({
       ...invalid,
       message: 'server does not speak HTTP/2',
     })

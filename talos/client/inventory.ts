@@ -155,20 +155,26 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
   }))
 }
 
-/** Current status of the machine. Fields that its Talos version lacks are empty. Throws TalosError. */
-export async function readStatus(client: TalosClient, options: CallOptions = {}) {
+/** The machine's stage, with one call. Throws TalosError. */
+export async function readStage(client: TalosClient, options: CallOptions = {}): Promise<MachineStatus> {
+  const machine = await client.get(resources.machineStatus, 'machine', options)
+  if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
+  return machineStatus(machine.spec)
+}
+
+/** Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage, if it was just read. Throws TalosError. */
+export async function readStatus(client: TalosClient, options: CallOptions = {}, known?: MachineStatus) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
-    client.get(resources.machineStatus, 'machine', options),
+    known ?? readStage(client, options),
     one(resources.version, 'version'),
     one(resources.hostname, 'hostname'),
     tolerated(client.list(resources.systemDisk, options)),
     tolerated(client.list(resources.extension, options)),
   ])
-  if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
   return {
-    ...machineStatus(machine.spec),
+    ...machine,
     /** `v1.13.9` */
     version: text(version?.version ?? ''),
     /** Image Factory's id of the running image; undefined for Talos's own images. */

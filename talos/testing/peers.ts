@@ -2,6 +2,7 @@
  * Peers for protocol tests: secrets of two clusters, certificates of a configured machine and of a machine in maintenance, and servers and clients that
  * are closed after each test.
  */
+import { X509Certificate } from 'node:crypto'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { afterEach, beforeAll } from 'vitest'
 import type { TalosClient } from '../client/client.ts'
@@ -33,6 +34,9 @@ export interface Peers {
   maintenance: (routes: (router: ConnectRouter) => void, deadlineMs?: number) => Promise<{ server: TestServer; client: TalosClient }>
 }
 
+/** The pin of a certificate in PEM. */
+export const pinOf = (pem: string) => ({ sha256: new X509Certificate(pem).fingerprint256 })
+
 export const target = (server: TestServer) => ({ host: '127.0.0.1', port: server.port })
 
 /** Call it once, at the top of a test file. */
@@ -49,7 +53,7 @@ export function usePeers(): Peers {
     undo.push(() => client.close())
     return client
   }
-  peers.reach = async (server, deadlineMs = 2000) => peers.closing(await connectMaintenance(target(server), { pem: peers.leaf.crt }, { deadlineMs }))
+  peers.reach = async (server, deadlineMs = 2000) => peers.closing(await connectMaintenance(target(server), pinOf(peers.leaf.crt), { deadlineMs }))
   peers.maintenance = async (routes, deadlineMs) => {
     const server = await peers.serve(peers.leaf, routes)
     return { server, client: await peers.reach(server, deadlineMs) }

@@ -5,11 +5,11 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import type { Identity, MachineStatus } from '#talos/client/inventory.ts'
+import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
-import { readEverything, type Reading, readStage } from './reading.ts'
+import { readEverything, type Reading } from './reading.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
@@ -62,7 +62,7 @@ export interface ContactParts {
   readonly fleet: Fleet
   readonly clock: Clock
   readonly random: () => number
-  /** The servers with which this process currently keeps contact. */
+  /** The servers with which this process currently keeps contact: the same array if nothing has changed. */
   readonly roster: () => Promise<readonly Watched[]>
   /** Credentials for a cluster's servers; null while the cluster has none yet. */
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
@@ -76,8 +76,6 @@ export interface ContactParts {
 
 interface State {
   server: Watched
-  /** The round of `takeRoster` that has last seen the server. */
-  round: number
   /** Monotonic time, like `everythingAt`, so that setting back the wall clock doesn't delay the next contact. */
   nextAt: number
   misses: number
@@ -95,7 +93,7 @@ interface Asked {
 export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
-  let round = 0
+  let taken: readonly Watched[] | undefined
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
@@ -124,16 +122,18 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const takeRoster = async (): Promise<void> => {
     const servers = await roster()
+    if (servers === taken) return
+    taken = servers
     const now = clock.monotonic()
-    round++
     // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
     const spreadMs = Math.min(contactTimes.everyMs, Math.max(5_000, servers.length * firstContactMs))
+    const gone = new Set(states.keys())
     for (const server of servers) {
+      gone.delete(server.id)
       const state = states.get(server.id)
       if (!state) {
         states.set(server.id, {
           server,
-          round,
           nextAt: firstAt(server, now, spreadMs),
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
@@ -142,16 +142,14 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
         })
         continue
       }
-      state.round = round
       if (state.server === server) continue
       const hasMoved = !isSamePlace(state.server, server)
       if (hasMoved) restart(state, now)
       else if (server.live && !state.server.live) state.nextAt = Math.min(state.nextAt, now)
       state.server = server
     }
-    for (const [id, state] of states) {
-      if (state.round === round) continue
-      drop(state)
+    for (const id of gone) {
+      drop(states.get(id)!)
       states.delete(id)
     }
   }
@@ -163,7 +161,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     // Compares with the stored values, not with the last observation, which may never have been stored.
     const isDue =
       !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
-    const reading = isDue ? await readEverything(client) : null
+    const reading = isDue ? await readEverything(client, status) : null
     if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }

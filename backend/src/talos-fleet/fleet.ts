@@ -36,7 +36,8 @@ export interface KnownServer {
 
 /** The certificate that a machine showed when its identity was read. */
 export interface Pin {
-  readonly pem: string
+  /** SHA-256 of the certificate. */
+  readonly sha256: string
   readonly fingerprint: string
 }
 
@@ -61,7 +62,7 @@ export interface Found {
   readonly reading: Reading
 }
 
-/** Maximum number of cached certificates; each takes about 1 KiB. */
+/** Maximum number of remembered certificates. */
 const mostPins = 20_000
 
 export type Fleet = ReturnType<typeof fleet>
@@ -102,13 +103,13 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (!isSame) throw new OtherHardware(server, found, fingerprint)
   }
 
-  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, { pem: pin.pem }, settings(options))
+  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, pin, settings(options))
 
   /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, settings(options))
     if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
-    return { pin: { pem: shown.pem, fingerprint: shown.fingerprint }, client }
+    return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
   }
 
   const connection = (server: KnownServer) => {

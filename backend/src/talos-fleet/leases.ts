@@ -13,10 +13,10 @@ const renewMs = 5_000
 /** The shard of a server, from the first byte of its random UUID. */
 export const shardOf = (serverId: string): number => Number.parseInt(serverId.slice(0, 2), 16) % shardCount
 
-export type Leases = ReturnType<typeof leases>
+const none: ReadonlySet<number> = new Set()
 
 export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }) {
-  let held = new Set<number>()
+  let held: ReadonlySet<number> = none
   /**
    * Monotonic time until which the leases are certainly valid, unaffected by changes of the wall clock. Counted from the time before the
    * request to the database was sent.
@@ -26,7 +26,7 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
   const renew = async (): Promise<void> => {
     const asked = clock.monotonic()
     const lease = sql`${`${leaseMs} milliseconds`}::interval`
-    held = await inTransaction(db, async (tx) => {
+    const given = await inTransaction(db, async (tx) => {
       await tx
         .insertInto('fleet_member')
         .values({ id: owner, beat_at: sql<Date>`now()` })
@@ -57,16 +57,17 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
           .set({ owner, lease_until: sql<Date>`now() + ${lease}` })
           .where('shard', 'in', wanted)
           .execute()
-      const given = mine.filter((s) => !wanted.includes(s))
-      if (given.length > 0) await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('shard', 'in', given).execute()
+      const surplus = mine.filter((s) => !wanted.includes(s))
+      if (surplus.length > 0) await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('shard', 'in', surplus).execute()
       return new Set(wanted)
     })
+    if (given.symmetricDifference(held).size > 0) held = given
     certainUntil = asked + leaseMs
   }
 
   return {
-    /** Whether the server is currently assigned to this process. */
-    owns: (serverId: string): boolean => clock.monotonic() < certainUntil && held.has(shardOf(serverId)),
+    /** The shards that are currently assigned to this process. It is the same object until they change. */
+    shards: (): ReadonlySet<number> => (clock.monotonic() < certainUntil ? held : none),
     /** Takes, renews and releases leases; called every few seconds by `run`, and by tests. */
     renew,
     /** Renews the leases until aborted, then releases them all. */
@@ -79,7 +80,7 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
         }
         await clock.sleep(renewMs, signal).catch(() => undefined)
       }
-      held = new Set()
+      held = none
       try {
         await inTransaction(db, async (tx) => {
           await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('owner', '=', owner).execute()

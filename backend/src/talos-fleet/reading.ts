@@ -1,7 +1,6 @@
-/** The data that a contact reads from a server: the stage each time, everything at longer intervals. */
+/** The data that a contact reads from a server at longer intervals than its stage. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { stageOf, unmetOf } from '#talos/client/events.ts'
 import { type Inventory, type MachineStatus, readInventory, readStatus, type Status } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 
@@ -12,8 +11,9 @@ export interface Reading {
   readonly secureBoot: boolean | null
 }
 
-export async function readEverything(client: TalosClient): Promise<Reading> {
-  const [status, inventory, security] = await Promise.all([readStatus(client), readInventory(client), securityOf(client)])
+/** @param known the machine's stage, if it was just read */
+export async function readEverything(client: TalosClient, known?: MachineStatus): Promise<Reading> {
+  const [status, inventory, security] = await Promise.all([readStatus(client, {}, known), readInventory(client), securityOf(client)])
   return { status, inventory, secureBoot: security }
 }
 
@@ -26,12 +26,4 @@ async function securityOf(client: TalosClient): Promise<boolean | null> {
     if (error instanceof TalosError && (error.kind === 'permission_denied' || error.kind === 'unimplemented')) return null
     throw error
   }
-}
-
-/** Reads only the machine's stage, with one call. */
-export async function readStage(client: TalosClient): Promise<MachineStatus> {
-  const machine = await client.get(resources.machineStatus, 'machine')
-  if (!machine) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
-  const { stage, status } = machine.spec
-  return { stage: stageOf(stage), ready: status?.ready ?? false, unmet: unmetOf(status?.unmetConditions ?? []) }
 }

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Client } from 'pg'
+import { expect, test, vi } from 'vitest'
 import { datacenterCreate, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { heartbeatMs } from '#contract/events.ts'
 import { authorizeLogout } from '#contract/sessions.ts'
@@ -195,6 +196,16 @@ test('two concurrent publishers assign each number once', async () => {
   await backend.publish()
   const ids = (await db.selectFrom('event').select('id').orderBy('id').execute()).map((e) => e.id)
   expect(ids).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+})
+
+test('a look into an empty outbox takes one statement', async () => {
+  const backend = await startBackend()
+  await backend.publish()
+  const query = vi.spyOn(Client.prototype, 'query')
+  await backend.publish()
+  const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
+  query.mockRestore()
+  expect(texts.filter((text) => /begin|commit|lock|outbox/.test(text))).toEqual([expect.stringContaining('outbox')])
 })
 
 test('a process receives the events that another process published', async () => {

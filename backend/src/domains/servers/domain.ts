@@ -66,7 +66,7 @@ export function serverDomain(parts: ServerParts) {
     fleet,
     clock,
     random,
-    roster: () => servers.roster(lease.owns),
+    roster: () => servers.roster(lease.shards()),
     credentials: kept.of,
     onRefused: kept.forget,
     sink: servers.observe,

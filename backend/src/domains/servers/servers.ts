@@ -121,7 +121,7 @@ export function servers(parts: ServerParts) {
     locked: async (tx: Tx, id: string): Promise<store.ServerRow> => store.live(await store.lockOne(tx, id), id),
 
     /** Servers for the contact loop of a process. */
-    roster: async (owns: (id: string) => boolean) => rosterOf(await listed.entries(), owns),
+    roster: async (shards: ReadonlySet<number>) => rosterOf(await listed.entries(), listed.revision(), shards),
     observe: observer({ ...parts, known: listed.known }),
   }
 }

@@ -86,14 +86,14 @@ export function update(tx: Tx, id: string, change: ServerChange, at: Date): Prom
 }
 
 /** Writes contacts that are newer than the stored ones. */
-export async function writeContacts(tx: Tx, contacts: readonly { id: string; at: Date }[]): Promise<void> {
+export async function writeContacts(on: Db | Tx, contacts: readonly { id: string; at: Date }[]): Promise<void> {
   if (contacts.length === 0) return
   // Sorted, so that concurrent batches lock rows in the same order.
   const sorted = contacts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await sql`insert into server_contact (server_id, at)
     select c.id, c.at from unnest(${sorted.map((c) => c.id)}::uuid[], ${sorted.map((c) => c.at)}::timestamptz[]) as c (id, at)
     where exists (select from server where server.id = c.id)
-    on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(tx)
+    on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(on)
 }
 
 export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => liveServers(on).where('server.uuid', '=', uuid).executeTakeFirst()

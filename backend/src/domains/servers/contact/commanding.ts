@@ -4,12 +4,12 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
+import { readStage } from '#talos/client/inventory.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
-import { readStage } from '../../../talos-fleet/reading.ts'
 import type { NewStep } from '../../operations/writing.ts'
 import type { ServerParts } from '../servers.ts'
 import * as store from '../store.ts'

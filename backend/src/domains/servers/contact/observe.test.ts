@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { Client } from 'pg'
+import { expect, test, vi } from 'vitest'
 import { serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import type { Observation } from '../../../talos-fleet/contact.ts'
+import { shardCount } from '../../../talos-fleet/leases.ts'
+import type { Reading } from '../../../talos-fleet/reading.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../testing.ts'
 
@@ -193,4 +196,87 @@ test('changes of transactions that commit out of order are not missed', async ()
   await slow
   expect(await names()).toContain('slow-one-001')
   expect(quick).not.toBe(id)
+})
+
+/** The statements about servers that are sent during `act`, with `begin` and `commit`, by their first word. */
+async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
+  const query = vi.spyOn(Client.prototype, 'query')
+  try {
+    await act()
+    const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
+    // Streams of events and notifications are read by timers of their own.
+    return texts.filter((text) => !/"event"|"publication"|"outbox"|listen/.test(text)).map((text) => text.split(' ', 1)[0]!)
+  } finally {
+    query.mockRestore()
+  }
+}
+
+const reading = (disk: string): Reading => ({
+  status: { stage: 'maintenance', ready: true, unmet: [], version: 'v1.13.9', schematic: undefined, hostname: '', systemDisk: undefined },
+  inventory: {
+    node_addresses: ['10.0.0.1'],
+    processors: [],
+    memory: [],
+    disks: [
+      {
+        id: disk,
+        size: 1e12,
+        io_size: 512,
+        pretty_size: '1 TB',
+        type: 'NVME',
+        model: 'M',
+        serial: '',
+        wwid: '',
+        transport: 'nvme',
+        readonly: false,
+        content: 'empty',
+      },
+    ],
+    interfaces: [],
+    linkAddresses: {},
+    routes: [],
+    truncated: [],
+  },
+  secureBoot: null,
+})
+
+test('all contacts of a second are written with one statement, and contacts without an answer with none', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
+  const all = () => servers.observe(ids.map((id) => seen(id)))
+  await all()
+  await viewer.call(serverList)
+  expect(await statementsOf(all)).toEqual(['insert'])
+  expect(await statementsOf(() => servers.observe(ids.map((id) => missed(id, false))))).toEqual([])
+  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual(['insert'])
+})
+
+test('hardware that was read again without a change is compared with the database once, and then with its digest', async () => {
+  const id = await build()
+  const read = (disk: string) => servers.observe([{ ...seen(id), reading: reading(disk) } as Observation])
+  await read('nvme0n1')
+  await viewer.call(serverList)
+  expect(await statementsOf(() => read('nvme0n1'))).toContain('begin')
+  const { version } = await get(id)
+  expect(await statementsOf(() => read('nvme0n1'))).toEqual(['insert'])
+  await read('nvme1n1')
+  expect(await get(id)).toMatchObject({ version: version + 1, resources: { disks: [{ id: 'nvme1n1' }] } })
+  // Back to the first hardware: the digest belonged to the row before the change.
+  await read('nvme0n1')
+  expect(await get(id)).toMatchObject({ version: version + 2, resources: { disks: [{ id: 'nvme0n1' }] } })
+})
+
+test('contacts leave the roster as it is, and a change makes a new object only for the changed server', async () => {
+  const shards = new Set(Array.from({ length: shardCount }, (_, i) => i))
+  const [first, second] = [await build(), await build()]
+  await servers.observe([seen(first), seen(second)])
+  const before = await servers.roster(shards)
+  backend.clock.advance(1000)
+  await servers.observe([seen(first), seen(second)])
+  expect(await servers.roster(shards)).toBe(before)
+  await servers.observe([seen(first, 'running')])
+  const after = await servers.roster(shards)
+  const of = (roster: typeof after, id: string) => roster.find((one) => one.id === id)
+  expect(of(after, first)).toMatchObject({ stage: 'running', lastContactAt: expect.any(Number) })
+  expect(of(after, second)).toBe(of(before, second))
+  expect(await servers.roster(new Set())).toEqual([])
 })

@@ -2,12 +2,15 @@
  * Input and results of contacts: the servers to query, and their answers, which are written to the database in one transaction per second.
  * A contact alone changes no version and makes no event.
  */
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Inventory, MachineStatus } from '#talos/client/inventory.ts'
 import type { Hardware } from '../../../db/columns.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Observation, Watched } from '../../../talos-fleet/contact.ts'
+import { shardOf } from '../../../talos-fleet/leases.ts'
 import type { Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
@@ -65,21 +68,25 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
 })
 
 /**
- * Lists the servers to keep contact with: those that aren't removed and that this process owns. Runs twice a second over all servers, because changes of
- * `live` servers have to be noticed within seconds. So objects of unchanged servers are reused.
+ * Servers to keep contact with: those that aren't removed and that are in this process's shards. This is asked twice a second, because changes of `live`
+ * servers have to be noticed within seconds. As long as neither the catalogue's revision nor the shards change, the answer is the same array, and a server's
+ * object stays the same until its row changes.
  */
 export function rosters() {
-  const made = new WeakMap<Entry, { readonly row: Entry['row']; readonly contact: Date | null; readonly watched: Watched }>()
-  return (entries: Iterable<Entry>, owns: (id: string) => boolean): Watched[] => {
-    const roster: Watched[] = []
+  let made = new Map<Entry['row'], Watched>()
+  let last: { readonly revision: number; readonly shards: ReadonlySet<number>; readonly roster: Watched[] } | undefined
+  return (entries: Iterable<Entry>, revision: number, shards: ReadonlySet<number>): Watched[] => {
+    if (last?.revision === revision && last.shards === shards) return last.roster
+    const before = made
+    made = new Map()
     for (const entry of entries) {
       const { row, contact } = entry
-      if (row.status === 'deleted' || !owns(row.id)) continue
-      let known = made.get(entry)
-      if (known?.row !== row || known.contact !== contact) made.set(entry, (known = { row, contact, watched: watchedOf(entry) }))
-      roster.push(known.watched)
+      if (row.status === 'deleted' || !shards.has(shardOf(row.id))) continue
+      const known = before.get(row)
+      made.set(row, known && (known.lastContactAt === null) === (contact === null) ? known : watchedOf(entry))
     }
-    return roster
+    last = { revision, shards, roster: [...made.values()] }
+    return last.roster
   }
 }
 
@@ -87,11 +94,15 @@ export function rosters() {
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
   ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
 
+const hardwareText = ({ inventory }: Reading): string => JSON.stringify(hardwareOf(inventory))
+const digestOf = (text: string): string => hash('sha256', text, 'base64')
+
 /** Column values of a hardware reading. */
-export function readingColumns({ status, inventory, secureBoot }: Reading, at: Date) {
+export function readingColumns(reading: Reading, at: Date) {
+  const { status, secureBoot } = reading
   return {
     ...answeringColumns(status),
-    hardware: JSON.stringify(hardwareOf(inventory)),
+    hardware: hardwareText(reading),
     hardware_at: at,
     talos_version: status.version || null,
     schematic: status.schematic ?? null,
@@ -144,30 +155,37 @@ function isOutdated(row: store.ServerRow, seen: Observation): boolean {
 const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
   `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
 
-function isSame(known: unknown, value: unknown): boolean {
-  if (known instanceof Date || value instanceof Date) return known instanceof Date && value instanceof Date && known.getTime() === value.getTime()
-  // JSON columns are written as text but read as objects whose keys PostgreSQL has reordered, so both are compared in canonical form.
-  return typeof known === 'object' && known !== null && typeof value === 'string' ? canonical(known) === canonical(JSON.parse(value)) : known === value
-}
-
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, v: unknown) =>
-    typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v,
-  )
+/** Compares a column with its new value. JSON columns are written as text but read as objects whose keys PostgreSQL has reordered. */
+const isSame = (known: unknown, value: unknown): boolean =>
+  isDeepStrictEqual(known, typeof known === 'object' && known !== null && typeof value === 'string' ? JSON.parse(value) : value)
 
 /** @param parts `known`: the last read row of a server */
 export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
   const untold = new Map<string, string>()
   let toldAt = 0
+  /** Digests of the hardware that the database has for a row in memory. A change of the server makes another row. */
+  const stored = new WeakMap<store.ListedRow, string>()
+
+  const isChanged = (seen: Observation): boolean => {
+    const row = known(seen.serverId)?.row
+    if (!row) return true
+    const { hardware, hardware_at: _, ...others } = changeOf(row, seen)
+    return Object.keys(others).length > 0 || (typeof hardware === 'string' && digestOf(hardware) !== stored.get(row))
+  }
 
   const applyChanges = async (tx: Tx, changed: readonly Observation[]): Promise<void> => {
+    if (changed.length === 0) return
     const rows = await store.lock(tx, [...new Set(changed.map((o) => o.serverId))])
     const current = new Map(rows.map((r) => [r.id, r]))
     for (const seen of changed) {
       const row = current.get(seen.serverId)
       if (!row || isOutdated(row, seen)) continue
       const change = changeOf(row, seen)
-      if (Object.keys(change).length === 0) continue
+      if (Object.keys(change).length === 0) {
+        const inMemory = known(row.id)?.row
+        if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(hardwareText(seen.reading)))
+        continue
+      }
       const after = await store.update(tx, row.id, change, new Date(clock.now()))
       current.set(row.id, after)
       await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
@@ -176,21 +194,18 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
 
   return async (batch: readonly Observation[]): Promise<void> => {
     // Unchanged servers need no lock and no write.
-    const changed = batch.filter((o) => {
-      const entry = known(o.serverId)
-      return !entry || Object.keys(changeOf(entry.row, o)).length > 0
-    })
-    const contacts = new Map(batch.filter((o) => o.kind === 'seen').map((o) => [o.serverId, new Date(o.at)]))
-    for (const [id, at] of contacts) untold.set(id, at.toISOString())
+    const changed = batch.filter(isChanged)
+    const latest = new Map(batch.filter((o) => o.kind === 'seen').map(({ serverId: id, at }) => [id, { id, at: new Date(at) }]))
+    const contacts = [...latest.values()]
+    for (const { id, at } of contacts) untold.set(id, at.toISOString())
     const now = clock.now()
     const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
+    // Most seconds have nothing but contacts: a single statement, without a transaction around it.
+    if (changed.length === 0 && !isDue) return store.writeContacts(db, contacts)
     const told = Object.fromEntries(untold)
     await inTransaction(db, async (tx) => {
       await applyChanges(tx, changed)
-      await store.writeContacts(
-        tx,
-        [...contacts].map(([id, at]) => ({ id, at })),
-      )
+      await store.writeContacts(tx, contacts)
       if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
     })
     if (!isDue) return

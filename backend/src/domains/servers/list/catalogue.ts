@@ -32,6 +32,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const results = new Map<string, Kept[]>()
   const pages = new Map<string, Buffer>()
   let pageBytes = 0
+  let revision = 0
 
   const forgetPages = (): void => {
     pages.clear()
@@ -42,6 +43,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     const made = digested(row, contact)
     const entry: Kept = old ? Object.assign(old, made) : { ...made, slot: kept.size }
     kept.set(row.id, entry)
+    revision++
     index.set(entry.slot, entry.text)
     for (const order of orders.values()) {
       if (!old) order.entries.push(entry)
@@ -53,6 +55,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const contacted = (id: string, at: Date): void => {
     const entry = kept.get(id)
     if (!entry || entry.contact?.getTime() === at.getTime()) return
+    if (entry.contact === null) revision++
     noteContact(entry, at)
     forgetPages()
     for (const key of ['contact', '-contact']) if (orders.delete(key)) results.clear()
@@ -179,6 +182,8 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       await refresh()
       return kept.values()
     },
+    /** Grows with every change of a server and with a server's first contact, but not with further contacts. */
+    revision: (): number => revision,
     /** The server with an address, if it isn't removed. */
     async atAddress(address: string): Promise<store.ListedRow | undefined> {
       await refresh()

@@ -1,0 +1,108 @@
+/** Counts what contacts with a large fleet do, with the test's clock and without connections. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { TalosClient } from '#talos/client/client.ts'
+import { testClock } from '../testing/clock.ts'
+import { budget } from './budget.ts'
+import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
+import type { Fleet } from './fleet.ts'
+import { readEverything } from './reading.ts'
+
+const hourMs = 3_600_000
+
+/** Runs the contacts with `count` servers that answer at once, and were last contacted an hour ago. */
+function sweep(count: number, roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers) {
+  const clock = testClock()
+  const servers = Array.from({ length: count }, (_, i): Watched => ({
+    id: `${i}`,
+    name: `server-${i}`,
+    address: '127.20.0.1',
+    uuid: null,
+    serial: null,
+    clusterId: null,
+    live: false,
+    reachable: true,
+    lastContactAt: clock.now() - hourMs,
+    fingerprint: 'f',
+    hasHardware: true,
+    stage: 'maintenance',
+  }))
+  /** Numbers of contacts by second. */
+  const perSecond: number[] = []
+  const fleet = {
+    budget: budget(),
+    connection: ({ id }: Watched) => ({
+      maintenance: async () => {
+        const second = Math.floor((clock.monotonic() - 1) / 1_000)
+        perSecond[second] = (perSecond[second] ?? 0) + 1
+        return { kind: 'seen', serverId: id, at: clock.now(), reading: null } as Observation
+      },
+    }),
+  } as unknown as Fleet
+  let [drawn, stored] = [0, 0]
+  const parts: ContactParts = {
+    fleet,
+    clock,
+    // Numbers that are spread evenly, so that the test always sees the same.
+    random: () => (++drawn * 0.618_033_988_75) % 1,
+    roster: async () => roster(servers),
+    credentials: async () => null,
+    sink: async (batch) => void (stored += batch.length),
+    onError: (error) => {
+      throw error
+    },
+  }
+  const stop = new AbortController()
+  const running = contacts(parts).run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort(new Error('the test has ended'))
+    await running
+  })
+  const pass = async (seconds: number) => {
+    for (let half = 0; half < 2 * seconds; half++) {
+      clock.advance(500)
+      await nextTurn()
+      await nextTurn()
+    }
+  }
+  return { perSecond, pass, stored: () => stored }
+}
+
+test('after a start, ten thousand overdue servers are contacted at about a hundred a second', async () => {
+  const { perSecond, pass, stored } = sweep(10_000)
+  await pass(103)
+  expect(stored()).toBe(10_000)
+  expect(Math.max(...perSecond)).toBeLessThanOrEqual(160)
+  for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
+})
+
+test('after a start, a small fleet is contacted within five seconds', async () => {
+  const { perSecond, pass, stored } = sweep(100)
+  await pass(8)
+  expect(stored()).toBe(100)
+  expect(Math.max(...perSecond)).toBeLessThanOrEqual(40)
+})
+
+test('the contacts look at the servers of the roster only if it has changed', async () => {
+  let reads = 0
+  const counted = new WeakMap<readonly Watched[], readonly Watched[]>()
+  const { pass } = sweep(50, (servers) => {
+    const proxy = counted.get(servers) ?? new Proxy(servers, { get: (all, key) => ((reads += key === Symbol.iterator ? 1 : 0), Reflect.get(all, key)) })
+    counted.set(servers, proxy)
+    return proxy
+  })
+  await pass(60)
+  expect(reads).toBe(1)
+})
+
+test('a full reading after the stage asks for each resource once', async () => {
+  const asked: string[] = []
+  const note = (kind: { type: string }, id = '') => void asked.push(`${kind.type} ${id}`)
+  const client = {
+    get: async (kind: { type: string }, id: string) => note(kind, id),
+    list: async (kind: { type: string }) => (note(kind), { items: [], truncated: false }),
+  } as unknown as TalosClient
+  await readEverything(client, { stage: 'maintenance', ready: true, unmet: [] })
+  expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted())
+  expect(asked.filter((one) => one.startsWith('MachineStatuses'))).toEqual([])
+})
