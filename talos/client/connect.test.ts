@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
-import { describe, expect, test } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
 import { issueCertificate, mintTalosClient } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
@@ -55,6 +56,17 @@ describe('maintenance', () => {
       })
     }
     expect(calls).toBe(0)
+  })
+
+  test('a closed client keeps nothing alive by a timer', async () => {
+    const { client } = await maintenance(version)
+    await client.version()
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    client.close()
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    expect(timers).not.toHaveBeenCalled()
+    timers.mockRestore()
+    await expect(client.version()).rejects.toMatchObject({ kind: 'cancelled', message: 'the client was closed' })
   })
 
   test('a machine is accepted even if its clock is years off', async () => {

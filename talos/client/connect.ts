@@ -40,7 +40,7 @@ const maintenanceName = 'maintenance-service.talos.dev'
 export type ReadCertificate = ReturnType<typeof shownBy>
 
 /** TLS options that accept any certificate. Shared, because creating a secure context costs more than a handshake. */
-const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion }) }
+const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion, ca: [] }) }
 
 /** Reads the certificate of a server without verifying it. Throws TalosError. */
 export async function readCertificate(
@@ -194,6 +194,9 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
   })
 }
 
+/** Shared, because a contact closes its client every time, and a new error records a stack. */
+const closedByUs = new TalosError('cancelled', 'the client was closed')
+
 /** One HTTP/2 session on a connected socket. The session isn't reopened: after its end, calls fail. `refusal` explains an end before the first response. */
 function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
@@ -213,6 +216,7 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     setImmediate(() => socket.destroy())
   }
   const end = () => {
+    if (ended.signal.aborted) return
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
     // Leaves time to read a response that arrived just before the end, as when a configured machine answers and then restarts its API.
@@ -243,8 +247,8 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     /** Aborted when the connection has ended. */
     ended: ended.signal,
     close: () => {
-      fail(new TalosError('cancelled', 'the client was closed'))
-      ended.abort(failure)
+      fail(closedByUs)
+      ended.abort(closedByUs)
       tearDown()
     },
   }

@@ -87,7 +87,7 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
   const heavy = shares(limits.heavy)
   const unread = new Map<string, number>()
   const writes = bucket({ perSecond: limits.writesPerSecond, burst: limits.writeBurst, clock })
-  const delay = monitorEventLoopDelay({ resolution: 20 })
+  const delay = monitorEventLoopDelay({ resolution: 100 })
   delay.enable()
   let lagging = false
   const look = setInterval(() => {

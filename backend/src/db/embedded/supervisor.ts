@@ -37,6 +37,8 @@ const startTimeoutMs = 90_000
 /** How often to check that the server answers, and that its process exists. */
 const checkMs = 1_000
 const lifeCheckMs = 100
+/** How often to ask a living server for an answer, over a new connection. A dead one is noticed at the next `lifeCheckMs`. */
+const probeMs = 5_000
 /** How often to check whether a starting server answers. PostgreSQL starts a process for each check. */
 const answerCheckMs = 40
 /** How long to wait for a fast shutdown before requesting an immediate one. The checkpoint takes long on a busy disk. */
@@ -209,7 +211,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       await sleep(lifeCheckMs)
       if (stopping) return
       const isDead = !isAlive(machine, serving)
-      if (!isDead && looks % (checkMs / lifeCheckMs) !== 0) continue
+      if (!isDead && looks % (probeMs / lifeCheckMs) !== 0) continue
       try {
         // A living server that doesn't answer may be busy, so it is probed twice. PostgreSQL's own lock prevents a second server.
         if (!isDead && ((await answers()) || (await answersSoon()))) continue

@@ -2,7 +2,7 @@
  * Numbers events after their commit and publishes them; also adds audit entries to the hash chain. An advisory lock allows one publisher at a time.
  * Numbers assigned at insert would become visible out of order, and a resuming reader would miss late events with smaller numbers.
  */
-import { type Insertable, sql } from 'kysely'
+import type { Insertable } from 'kysely'
 import { inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
@@ -87,8 +87,7 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
 
   const publish = async (): Promise<number> => {
     // Most polls find nothing, and a transaction takes four round trips.
-    const { rows } = await sql<{ waits: boolean }>`select exists (select from outbox) as waits`.execute(db)
-    if (!rows[0]!.waits) return 0
+    if (!(await db.selectFrom('outbox').select('id').limit(1).executeTakeFirst())) return 0
     for (let all = 0; ;) {
       const count = await inTransaction(db, publishBatch)
       all += count

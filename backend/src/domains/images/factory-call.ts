@@ -2,6 +2,8 @@
  * A call to the image factory, limited in time, size and attempts, with a message for every failure. The response
  * comes from an external program, so its length, characters and format are not trusted.
  */
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
@@ -60,34 +62,23 @@ class TryAgain extends Error {
 }
 
 const untrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/
-const passing = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  'UND_ERR_SOCKET',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
+const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
 
 /** `Retry-After` in seconds; a date or an invalid value counts as absent. */
-const retryAfterMs = (answer: Response): number => {
-  const header = answer.headers.get('retry-after') ?? ''
+const retryAfterMs = ({ headers }: IncomingMessage): number => {
+  const header = headers['retry-after'] ?? ''
   return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
 }
 
-async function bytesOf(answer: Response, most: number): Promise<Uint8Array | undefined> {
+async function bytesOf(answer: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = []
   let length = 0
-  if (answer.body === null) return new Uint8Array()
-  for await (const part of answer.body) {
-    length += (part as Uint8Array).length
+  for await (const part of answer as AsyncIterable<Uint8Array>) {
+    length += part.length
     // Leaving the loop closes the connection: the rest of the response is never read.
     if (length > most) return undefined
-    parts.push(part as Uint8Array)
+    parts.push(part)
   }
   return Buffer.concat(parts)
 }
@@ -100,48 +91,47 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
   const place = `The image factory at ${url}`
   const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
 
-  const failure = (error: unknown, overall: AbortSignal): Error => {
+  const failure = (error: unknown, late: AbortSignal, overall: AbortSignal): Error => {
     if (overall.aborted) return unreachable(`did not answer within ${seconds(limits.overallMs)}`)
-    if (error instanceof Error && error.name === 'TimeoutError') return unreachable(`did not answer within ${seconds(limits.callMs)}`)
+    if (late.aborted) return unreachable(`did not answer within ${seconds(limits.callMs)}`)
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     const code = codeOf(cause)
     if (code === 'ECONNREFUSED') return new TryAgain(unreachable('refuses connections'))
     if (code === 'ENOTFOUND') return unreachable('cannot be found: its name has no address')
     if (untrusted.test(code)) return unreachable(`shows a certificate that is not trusted (${words(code)})`)
-    if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return unreachable('sent an invalid response: not HTTP')
+    if (code.startsWith('HPE_')) return unreachable('sent an invalid response: not HTTP')
     const reached = unreachable(`cannot be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`)
     return passing.has(code) ? new TryAgain(reached) : reached
   }
 
   const once = async ({ path, body, status, mostBytes }: Question, overall: AbortSignal): Promise<Answered> => {
-    let answer: Response
+    const late = AbortSignal.timeout(limits.callMs)
+    let answer: IncomingMessage
     let bytes: Uint8Array | undefined
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) }
+    const options = { method: body === undefined ? 'GET' : 'POST', headers, signal: AbortSignal.any([late, overall]) }
+    const request = url.startsWith('https:') ? requestHttps : requestHttp
     try {
-      answer = await fetch(`${url}${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) },
-        ...(body !== undefined && { body }),
-        // Redirects aren't followed, because they could lead the schematic to another server.
-        redirect: 'manual',
-        signal: AbortSignal.any([AbortSignal.timeout(limits.callMs), overall]),
-      })
+      // Not with `fetch`, which takes 5 MB and follows redirects: they could lead the schematic to another server.
+      answer = await new Promise((resolve, reject) => request(`${url}${path}`, options, resolve).on('error', reject).end(body))
       bytes = await bytesOf(answer, mostBytes)
     } catch (error) {
-      throw failure(error, overall)
+      throw failure(error, late, overall)
     }
-    if (answer.status >= 300 && answer.status < 400) {
-      const to = words(answer.headers.get('location') ?? 'nowhere')
+    const code = answer.statusCode ?? 0
+    if (code >= 300 && code < 400) {
+      const to = words(answer.headers.location ?? 'nowhere')
       throw unreachable(`redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the final address`)
     }
     const said = bytes === undefined ? '' : words(new TextDecoder().decode(bytes.subarray(0, 4096)))
-    if (answer.status === 429) throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
-    if (answer.status >= 500) throw new TryAgain(unreachable(`failed with ${answer.status}${said === '' ? '' : `: ${said}`}`), retryAfterMs(answer))
-    if (answer.status >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(answer.status)}`)
-    if (answer.status !== status) throw unreachable(`sent an invalid response: status ${answer.status}`)
+    if (code === 429) throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
+    if (code >= 500) throw new TryAgain(unreachable(`failed with ${code}${said === '' ? '' : `: ${said}`}`), retryAfterMs(answer))
+    if (code >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(code)}`)
+    if (code !== status) throw unreachable(`sent an invalid response: status ${code}`)
     if (bytes === undefined) throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
     try {
       const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-      return { json, simulated: (answer.headers.get('x-simulated') ?? '') !== '' }
+      return { json, simulated: (answer.headers['x-simulated'] ?? '') !== '' }
     } catch {
       throw unreachable('sent an invalid response: not JSON')
     }

@@ -23,7 +23,7 @@ test('an unreachable factory is shown with the reason and the versions that Stee
   const other = await startBackend()
   const { answer } = await (await other.signIn()).call(imageFactoryGet)
   expect(answer).toMatchObject({ url: 'http://127.0.0.1:9', reachable: false, versions: ['v1.13.9', 'v1.12.11'] })
-  expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 cannot be reached')
+  expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 refuses connections')
 })
 
 test('extensions are listed for a version, searched by name and description, and paged', async () => {

@@ -121,16 +121,18 @@ export async function snapshot(db: Db): Promise<string> {
   return rows[0]!.now
 }
 
+const changed = (table: string): string =>
+  `${table}.change >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(${table}.change, $1::pg_snapshot)`
+const askServers = `select server.*, datacenter.code as datacenter_code from server left join datacenter on datacenter.id = server.datacenter_id where ${changed('server')}`
+const askContacts = `select server_id, at from server_contact where ${changed('server_contact')}`
 /**
  * Servers and contacts written by transactions that the snapshot `seen` doesn't include, in any order of commits. Read the next snapshot before calling
  * this function: a commit in between is then reported twice instead of never.
  */
 export async function changesSince(db: Db, seen: string) {
-  const isNew = (change: string) =>
-    sql<boolean>`${sql.ref(change)} >= pg_snapshot_xmin(${seen}::pg_snapshot) and not pg_visible_in_snapshot(${sql.ref(change)}, ${seen}::pg_snapshot)`
-  const [rows, contacts] = await Promise.all([
-    servers(db).where(isNew('server.change')).execute(),
-    db.selectFrom('server_contact').select(['server_id', 'at']).where(isNew('server_contact.change')).execute(),
+  const [{ rows }, { rows: contacts }] = await Promise.all([
+    db.executeQuery<ServerRow>(CompiledQuery.raw(askServers, [seen])),
+    db.executeQuery<{ server_id: string; at: Date }>(CompiledQuery.raw(askContacts, [seen])),
   ])
   return { rows, contacts }
 }

@@ -22,7 +22,7 @@ const inventory: Found['reading']['inventory'] = {
 }
 const found = (): Found => ({
   identity: { uuid: randomUUID(), serial: 'S1', manufacturer: 'Maker', product: 'Product' },
-  pin: { pem: '', fingerprint: 'f' },
+  pin: { sha256: '', fingerprint: 'f' },
   reading: {
     status: { stage: 'maintenance', ready: true, unmet: [], version: 'v1.13.9', schematic: undefined, hostname: '', systemDisk: undefined },
     inventory,
