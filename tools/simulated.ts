@@ -18,11 +18,6 @@ interface SimulatedServer {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-interface Place {
-  id: string
-  servers: SimulatedServer[]
-}
-
 /** Maximum number of attempts: on a machine that is busy with a thousand servers, some servers may not answer in time, and those are added again. */
 const rounds = 4
 /** Maximum number of addresses that one call adds. */
@@ -31,21 +26,20 @@ const mostAddresses = 1000
 /** All servers that pass the filters, without their disks and interfaces. */
 export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}): Promise<Server[]> {
   const found: Server[] = []
-  for (let page = 1, total = 1; found.length < total; page++) {
-    const listed = await call(serverList, { query: { ...filters, fields: 'summary', page } })
-    found.push(...listed.items)
-    total = listed.items.length === 0 ? 0 : listed.total
+  for (let page = 1; ; page++) {
+    const { items, total } = await call(serverList, { query: { ...filters, fields: 'summary', page } })
+    found.push(...items)
+    if (items.length === 0 || found.length >= total) return found
   }
-  return found
 }
 
-/** Adds the servers that the program doesn't have yet. Returns how many were missing. */
-async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
+/** Adds the servers that the program doesn't have yet. `places`: servers by the id of their datacenter. Returns how many were missing. */
+async function addMissing(call: Caller, places: ReadonlyMap<string, readonly SimulatedServer[]>): Promise<number> {
   const known = new Set((await everyServer(call)).map(({ identity }) => identity.uuid))
-  const parts = places.flatMap(({ id, servers }) => {
+  const parts = [...places].flatMap(([datacenter_id, servers]) => {
     const missing = servers.filter((s) => !known.has(s.uuid)).map((s) => s.address)
     return Array.from({ length: Math.ceil(missing.length / mostAddresses) }, (_, i) => ({
-      datacenter_id: id,
+      datacenter_id,
       addresses: missing.slice(i * mostAddresses, (i + 1) * mostAddresses),
     }))
   })
@@ -69,12 +63,15 @@ async function addMissing(call: Caller, places: readonly Place[]): Promise<numbe
 export async function addSimulated(call: Caller, socketPath: string): Promise<SimulatedServer[]> {
   const { servers } = await control<{ servers: SimulatedServer[] }>(socketPath, '/servers')
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
-  const places: Place[] = []
+  const places = new Map<string, SimulatedServer[]>()
   for (const there of Map.groupBy(servers, ({ datacenter }) => `${datacenter.countryCode}-${datacenter.cityCode}`).values()) {
     const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = there[0]!.datacenter
     const known = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
     const { id } = known ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } }))
-    places.push({ id, servers: there.filter(({ power, booted }) => power === 'on' && !booted) })
+    places.set(
+      id,
+      there.filter(({ power, booted }) => power === 'on' && !booted),
+    )
   }
   for (let round = 1; round <= rounds; round++) if ((await addMissing(call, places)) === 0) break
   return servers

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
-import { type CallBounds, callEach, callOnce, callStream, type OpenStream } from './grpc.ts'
+import { callEach, callStream, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
@@ -39,29 +39,32 @@ export interface CallContext {
   ended: AbortSignal
 }
 
+/** Passes each message of a short response to `receive`, until it returns false. */
+export async function each<I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  options: CallOptions,
+  method: DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+  receive: (message: MessageShape<O>) => boolean,
+): Promise<void> {
+  try {
+    await callEach(context.open, method, request, { timeoutMs: options.deadlineMs ?? context.deadlineMs, signals: signalsOf(context, options) }, receive)
+  } catch (error) {
+    throw await failureOf(error, context, options)
+  }
+}
+
 /** Makes one call with a single response. */
-export const unary = <I extends DescMessage, O extends DescMessage>(
+export async function unary<I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   options: CallOptions,
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-): Promise<MessageShape<O>> => bounded(context, options, (bounds) => callOnce(context.open, method, request, bounds))
-
-/** Passes each message of a short stream to `receive`, until it returns false. */
-export const each = <I extends DescMessage, O extends DescMessage>(
-  context: CallContext,
-  options: CallOptions,
-  method: DescMethodServerStreaming<I, O>,
-  request: MessageInitShape<I>,
-  receive: (message: MessageShape<O>) => boolean,
-): Promise<void> => bounded(context, options, (bounds) => callEach(context.open, method, request, bounds, receive))
-
-async function bounded<T>(context: CallContext, options: CallOptions, call: (bounds: CallBounds) => Promise<T>): Promise<T> {
-  try {
-    return await call({ timeoutMs: options.deadlineMs ?? context.deadlineMs, signals: signalsOf(context, options) })
-  } catch (error) {
-    throw await failureOf(error, context, options)
-  }
+): Promise<MessageShape<O>> {
+  const answers: MessageShape<O>[] = []
+  await each(context, options, method, request, (message) => answers.push(message) === 1)
+  if (answers.length !== 1) throw new TalosError('invalid_data', `server sent invalid data (${answers.length} messages)`)
+  return answers[0]!
 }
 
 export interface StreamBounds {

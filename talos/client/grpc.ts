@@ -24,7 +24,7 @@ import { GrpcStatus, TalosError, tooLate } from './errors.ts'
 /** Opens a stream with the headers of a request. @throws the reason why the connection has ended, if it has */
 export type OpenStream = (headers: OutgoingHttpHeaders) => ClientHttp2Stream
 
-export interface CallBounds {
+interface CallBounds {
   /** Milliseconds until the call must have ended; undefined: no limit. */
   readonly timeoutMs: number | undefined
   /** Aborting any of these signals ends the call. */
@@ -204,23 +204,6 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
       end: (error) => (error === undefined || isEnough ? resolve() : reject(error)),
     })
   })
-}
-
-/** The only message of the response. Rejects like `callEach`. */
-export async function callOnce<I extends DescMessage, O extends DescMessage>(
-  open: OpenStream,
-  method: DescMethodUnary<I, O>,
-  request: MessageInitShape<I>,
-  bounds: CallBounds,
-): Promise<MessageShape<O>> {
-  let answer: MessageShape<O> | undefined
-  await callEach(open, method, request, bounds, (message) => {
-    if (answer !== undefined) throw invalid('a second message')
-    answer = message
-    return true
-  })
-  if (answer === undefined) throw invalid('no message')
-  return answer
 }
 
 /** The messages of the response. Leaving the loop over them ends the call; a slow reader slows the server down. Throws like `callEach`. */

@@ -169,7 +169,7 @@ export const extensionsOf = (version: string) => {
 
 /** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos version lacks one of them */
 export const resolveExtensions = (names: readonly string[], version: string) => {
-  const known = extensionsOf(version)
+  const known = names.length === 0 ? [] : extensionsOf(version)
   return names.map((name) => {
     const short = name.replace(/^siderolabs\//, '')
     const found = known.find((extension) => extension.name === name || extension.name === `siderolabs/${ALIASES[short]}`)

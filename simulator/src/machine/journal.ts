@@ -21,7 +21,6 @@ const MAX_LINES = 500
 
 let counter = randomBytes(3).readUIntBE(0, 3)
 const MACHINE_BYTES = randomBytes(5)
-const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
 /** A 20-character id that sorts by time, like github.com/rs/xid, which Talos uses for events. */
 const xid = (now: number): string => {
@@ -30,23 +29,12 @@ const xid = (now: number): string => {
   MACHINE_BYTES.copy(bytes, 4)
   counter = (counter + 1) & 0xff_ff_ff
   bytes.writeUIntBE(counter, 9, 3)
-  let bits = 0n
-  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte)
-  bits <<= 4n
-  return Array.from({ length: 20 }, (_, index) => ALPHABET.charAt(Number((bits >> BigInt(95 - index * 5)) & 31n))).join('')
+  // 12 bytes are 96 bits: twenty digits of five bits, the last with four zeros.
+  return (BigInt(`0x${bytes.toString('hex')}`) << 4n).toString(32).padStart(20, '0')
 }
 
 /** `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter: Go's log.LstdFlags with microseconds). */
-const goTime = (now: number): string => {
-  const ms = Math.floor(now)
-  if (ms !== lastTime.ms) {
-    const [day = '', time = ''] = new Date(ms).toISOString().split('T')
-    lastTime = { ms, text: `${day.replaceAll('-', '/')} ${time.slice(0, 12)}000` }
-  }
-  return lastTime.text
-}
-/** The last result of `goTime`: a fleet writes many lines in one millisecond. */
-let lastTime = { ms: Number.NaN, text: '' }
+const goTime = (now: number): string => `${new Date(now).toISOString().slice(0, 23).replace('T', ' ').replaceAll('-', '/')}000`
 
 /** A ring buffer of entries, numbered since the machine started. */
 export class Ring<T> {

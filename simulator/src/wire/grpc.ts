@@ -7,33 +7,14 @@
  * RST_STREAM(NO_ERROR) follows the trailers (grpc-go: internal/transport/http2_server.go, finishStream with `rst`).
  */
 import { once } from 'node:events'
-import {
-  constants,
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type SecureServerOptions,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  fromBinary,
-  type Message,
-  type MessageInitShape,
-  toBinary,
-} from '@bufbuild/protobuf'
+import { constants, createSecureServer, type IncomingHttpHeaders, type SecureServerOptions, type ServerHttp2Stream } from 'node:http2'
+import { create, type DescMessage, fromBinary, type Message, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, createContextValues, type HandlerContext, type MethodImplSpec, type ServiceImplSpec } from '@connectrpc/connect'
-import { holdBack, letThrough } from './hold-back.ts'
 import { PEER, type Peer } from './peer.ts'
 
 export interface Call {
-  readonly method: DescMethodUnary | DescMethodServerStreaming
+  readonly method: Extract<MethodImplSpec, { kind: 'unary' | 'server_streaming' }>['method']
   readonly header: IncomingHttpHeaders
   readonly message: Message
   readonly peer: Peer
@@ -49,6 +30,7 @@ export type Act = (call: Call) => Promise<Answer>
 const PREFIX_BYTES = 5
 /** Largest message of Talos (constants.GRPCMaxMessageSize). */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+const WINDOW_BYTES = 65_535
 /** Why the signal of a call is aborted. */
 const over = new ConnectError('the call has ended', Code.Canceled)
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' }
@@ -62,7 +44,10 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
     services.flatMap(({ service, methods: specs }) => Object.values(specs).map((spec) => [`/${service.typeName}/${spec.method.name}`, spec] as const)),
   )
 
-  /** `isHeldBack`: a call whose request is always empty is answered before the request arrives. */
+  /**
+   * `isHeldBack`: the client may send only the headers of a call until the server has answered (the fault `early-answer`). A call whose request is always empty
+   * is answered before the request arrives.
+   */
   const answer = async (stream: ServerHttp2Stream, header: IncomingHttpHeaders, peer: Peer, isHeldBack: boolean): Promise<void> => {
     let isWhole = false
     let ended: AbortController | undefined
@@ -94,14 +79,14 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
     })
   }
 
-  return (tls: SecureServerOptions, peerOf: (session: ServerHttp2Session) => Peer | null): Http2SecureServer => {
+  return (tls: SecureServerOptions, peerOf: (session: Peer['session']) => Peer | null) => {
     const server = createSecureServer(tls)
-    server.on('session', (session: ServerHttp2Session) => {
+    server.on('session', (session) => {
       session.on('error', () => undefined)
       const peer = peerOf(session)
       if (!peer) return session.destroy()
       const isHeldBack = peer.machine.disk.state.faults.some(({ kind }) => kind === 'early-answer')
-      if (isHeldBack) holdBack(session)
+      if (isHeldBack) session.settings({ initialWindowSize: 0 })
       session.on('stream', (stream, header) => void answer(stream, header, peer, isHeldBack))
     })
     for (const failure of ['sessionError', 'tlsClientError']) server.on(failure, () => undefined)
@@ -127,7 +112,7 @@ const unknown = (path: string, services: readonly ServiceImplSpec[]): ConnectErr
   return new ConnectError(isKnown ? `unknown method ${method} for service ${service}` : `unknown service ${service}`, Code.Unimplemented)
 }
 
-const statusOf = (error: unknown): OutgoingHttpHeaders => {
+const statusOf = (error: unknown): Record<string, string> => {
   const { code, rawMessage } = error instanceof ConnectError ? error : new ConnectError('internal error', Code.Internal)
   return { 'grpc-status': String(code), 'grpc-message': encodeURIComponent(rawMessage) }
 }
@@ -148,7 +133,7 @@ const send = async (stream: ServerHttp2Stream, message: Uint8Array): Promise<voi
 }
 
 /** Ends the response. The status is in the headers if there was no message. `reset` is called later, because it discards everything that isn't sent yet. */
-const end = (stream: ServerHttp2Stream, status: OutgoingHttpHeaders, reset: () => void): void => {
+const end = (stream: ServerHttp2Stream, status: Record<string, string>, reset: () => void): void => {
   if (stream.destroyed || stream.closed) return
   if (!stream.headersSent) {
     stream.respond({ ...HEADERS, ...status }, { endStream: true })
@@ -160,6 +145,13 @@ const end = (stream: ServerHttp2Stream, status: OutgoingHttpHeaders, reset: () =
     setImmediate(reset)
   })
   stream.end()
+}
+
+/** Lets the request of one call through on a connection that holds requests back. */
+const letThrough = (stream: ServerHttp2Stream): void => {
+  const { session } = stream
+  session?.settings({ initialWindowSize: WINDOW_BYTES })
+  stream.once('end', () => void (session?.destroyed === false && session.settings({ initialWindowSize: 0 })))
 }
 
 /** The bytes of the first message of a request. Later bytes are discarded. Rejects if the request ends before. */

@@ -65,6 +65,15 @@ test('adding servers by address reads their hardware and returns one result per 
   }
 })
 
+test('a registration makes fifteen calls to the machine, and none of them fails', async () => {
+  const log = fleet.servers[5]!.journal.logLines('machined')!
+  const before = log.total
+  await add({ addresses: [addressOf(5)] })
+  const calls = log.since(before).filter((line) => line.includes('[/'))
+  expect(calls.filter((line) => line.includes(' OK [/cosi.resource.State/'))).toHaveLength(15)
+  expect(calls).toHaveLength(15)
+})
+
 test('adding the same servers again recognises them and creates no duplicates', async () => {
   await addTwo()
   const operation = await add({ addresses: [addressOf(0)] })

@@ -20,7 +20,9 @@ const contactedEveryMs = 10_000
 
 /** Drops zeros and empty texts, which firmware reports for unknown values. */
 function known<T extends { id: string }>(part: T): T {
-  return Object.fromEntries(Object.entries<unknown>({ ...part }).filter(([, value]) => value !== '' && value !== 0)) as T
+  const kept: Partial<T> = {}
+  for (const key in part) if (part[key] !== '' && part[key] !== 0) kept[key] = part[key]
+  return kept as T
 }
 
 const loopback = 'lo'
