@@ -12,21 +12,21 @@ const known = [
   '0xde709f2102306220921060314715629080e2fb77',
 ]
 
-test.each(known)('the address %s gets the checksum case of EIP-55', (address) => {
-  expect(checksummed(address.toLowerCase())).toBe(address)
+test.each(known)('the address %s gets the checksum case of EIP-55', async (address) => {
+  expect(await checksummed(address.toLowerCase())).toBe(address)
 })
 
-test('the address derived from an example private key is correct', () => {
+test('the address derived from an example private key is correct', async () => {
   const key = Buffer.from('4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318', 'hex')
-  expect(addressOf(key)).toBe('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
+  expect(await addressOf(key)).toBe('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
 })
 
-test('each generated private key has 32 bytes and a different, valid address', () => {
-  const keys = Array.from({ length: 20 }, () => makeChainKey())
+test('each generated private key has 32 bytes and a different, valid address', async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, makeChainKey))
   expect(new Set(keys.map((k) => k.address)).size).toBe(20)
   for (const key of keys) {
     expect(key.privateKey).toHaveLength(32)
     expect(key.address).toMatch(addressPattern)
-    expect(checksummed(key.address)).toBe(key.address)
+    expect(await checksummed(key.address)).toBe(key.address)
   }
 })

@@ -62,7 +62,7 @@ test('no response contains the cluster key', async () => {
   const { data } = stored.body as unknown as { data: Record<string, string> }
   const privateKey = Buffer.from(data['private-key']!, 'base64').toString()
   expect(Buffer.from(data['address']!, 'base64').toString()).toBe(cluster!.chainAddress)
-  expect(addressOf(Buffer.from(privateKey, 'hex'))).toBe(cluster!.chainAddress)
+  expect(await addressOf(Buffer.from(privateKey, 'hex'))).toBe(cluster!.chainAddress)
 
   const folder = path.join(backend.config.dataFolder, 'escrow')
   expect(readdirSync(folder)).toContain(`${cluster!.id}.bin`)

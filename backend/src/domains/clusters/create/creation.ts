@@ -58,7 +58,7 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewClus
   const resolved = judgement.resolved!
   const now = new Date(clock.now())
   const id = randomUUID()
-  const key = makeChainKey()
+  const key = await makeChainKey()
   const { servers: chosen, ...columns } = resolved
   await store.insert(tx, {
     id,

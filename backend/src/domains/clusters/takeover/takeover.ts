@@ -145,7 +145,7 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, 
   const id = randomUUID()
   const { name, servers: _servers, checks: _checks, seen: _seen, ...choices } = takeover
   const cluster = { id, name }
-  const key = makeChainKey()
+  const key = await makeChainKey()
   const operation = await operations.done(tx, caller, 'clusterImport', cluster)
   await store.insert(tx, {
     ...cluster,
