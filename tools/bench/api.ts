@@ -2,6 +2,7 @@
 import autocannon from 'autocannon'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { serverConfirm, serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
@@ -17,10 +18,21 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
 
-/** Requests per second over ten connections. Each connection requests all `paths` in turn, starting with a different path. */
-async function requestsPerSecond(url: string, headers: Headers = {}, paths?: readonly string[]): Promise<number> {
+/** Requests per second of ten connections, and the processor time that the server's process takes for one, in microseconds. */
+interface Load {
+  perSecond: number
+  cpuMicros: number
+}
+
+/** Loads a server for some seconds. Of several paths each connection starts at another one. `idle`: the process's share of a core without requests. */
+async function load(
+  url: string,
+  pid: number,
+  { headers = {}, paths, idle = 0 }: { headers?: Headers; paths?: readonly string[]; idle?: number } = {},
+): Promise<Load> {
   let clients = 0
-  const { requests, non2xx } = await autocannon({
+  const before = usage(pid)
+  const { requests, duration, non2xx } = await autocannon({
     url,
     headers,
     connections: 10,
@@ -33,23 +45,45 @@ async function requestsPerSecond(url: string, headers: Headers = {}, paths?: rea
     }),
   })
   if (non2xx > 0) throw new Error(`${url} answered ${non2xx} requests with an error`)
-  return requests.average
+  const cpuSeconds = usage(pid).cpuSeconds - before.cpuSeconds - idle * duration
+  return { perSecond: requests.total / duration, cpuMicros: (cpuSeconds / requests.total) * 1e6 }
 }
 
-/** Prints the request rate of a list as a share of the rate of plain Node.js with a response of the same size. */
-async function share(say: Say, what: string, { url, headers, bar = '', paths }: { url: string; headers: Headers; bar?: string; paths?: readonly string[] }) {
-  const { length } = await bytesOf(url, headers)
+/** Processor time that a process takes for its own work, such as contacts, as a share of a core. */
+async function idleShare(pid: number): Promise<number> {
+  const before = usage(pid)
+  await pause(5_000)
+  return (usage(pid).cpuSeconds - before.cpuSeconds) / 5
+}
+
+/** A list as a share of what plain Node sends of as many bytes to the same client: in requests per second, and in the server's processor time per request. */
+async function share(
+  say: Say,
+  what: string,
+  { url, pid, headers, bar = '', paths }: { url: string; pid: number; headers: Headers; bar?: string; paths?: readonly string[] },
+) {
+  let bytes = 0
+  const sampled = paths?.filter((_, i) => i % 10 === 0) ?? [url]
+  for (const one of sampled) bytes += (await bytesOf(new URL(one, url).href, headers)).length / sampled.length
   const port = await freePort()
-  const plain = await run(process.execPath, ['tools/bench/plain-server.ts', String(port), String(length)], /^ready/)
-  const shares: number[] = []
+  const plain = await run(nodeOf('.'), ['tools/bench/plain-server.ts', String(port), bytes.toFixed(0)], /^ready/)
+  const pairs: [bare: Load, ours: Load][] = []
   for (let round = 0; round < rounds; round++) {
-    const bare = await requestsPerSecond(`http://127.0.0.1:${port}/`)
-    const ours = await requestsPerSecond(url, headers, paths)
-    shares.push(ours / bare)
-    say(`    ${(length / 1024).toFixed(0)} KiB: plain Node / ours, requests per second`, `${bare.toFixed(0)} / ${ours.toFixed(0)}`)
+    const bare = await load(`http://127.0.0.1:${port}/`, plain.child.pid!)
+    pairs.push([bare, await load(url, pid, { headers, ...(paths && { paths }), idle: await idleShare(pid) })])
   }
   await plain.stop()
-  say(`  ${what}, share of plain Node`, median(shares).toFixed(2), bar)
+  const show = (read: (one: Load) => number) => pairs.map(([bare, ours]) => `${read(bare).toFixed(0)}/${read(ours).toFixed(0)}`).join(' ')
+  say(`  ${what}, share of plain Node in requests per second`, median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond)).toFixed(2), bar)
+  say(`  ${what}, share of plain Node in processor time`, median(pairs.map(([bare, ours]) => bare.cpuMicros / ours.cpuMicros)).toFixed(2), bar)
+  say(
+    `    ${(bytes / 1000).toFixed(0)} kB, plain Node/ours: requests per second`,
+    show((one) => one.perSecond),
+  )
+  say(
+    '    plain Node/ours: microseconds of processor time per request',
+    show((one) => one.cpuMicros),
+  )
 }
 
 /** Different searches that each find many servers: three hexadecimal digits, which occur in MAC addresses and ids. */
@@ -121,14 +155,15 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       say('  warm start: ready, first list of 100', `${seconds(program.readyAfterMs)}, ${(performance.now() - asked).toFixed(0)} ms`, '0.7 s, 50 ms')
 
       const hundred = `${url}/v1/nodes?per_page=100`
-      await share(say, 'list of 100', { url: hundred, headers, bar: 'at least 0.85' })
-      await share(say, 'list of 100 with a search', { url: `${hundred}&q=a`, headers, bar: 'at least 0.70' })
+      const pid = program.child.pid!
+      await share(say, 'list of 100', { url: hundred, pid, headers, bar: 'at least 0.85' })
+      await share(say, 'list of 100 with a search', { url: `${hundred}&q=a`, pid, headers, bar: 'at least 0.70' })
       const paths = searches.map((q) => `/v1/nodes?per_page=100&q=${q}`)
-      await share(say, 'list of 100 with 1,000 different searches', { url: `${hundred}&q=${searches[0]}`, headers, paths })
-      await share(say, 'list of 1000', { url: `${url}/v1/nodes?per_page=1000`, headers, bar: 'at least 0.90' })
+      await share(say, 'list of 100 with 1,000 different searches', { url: hundred, pid, headers, paths, bar: 'at least 0.70' })
+      await share(say, 'list of 1000', { url: `${url}/v1/nodes?per_page=1000`, pid, headers, bar: 'at least 0.90' })
       await wholeList(say, `${url}/v1/nodes?per_page=1000`, headers.authorization)
       const { items } = await apiClient(url, accessToken).call(serverList, { query: { per_page: 1 } })
-      say('  one server, requests per second', (await requestsPerSecond(`${url}/v1/nodes/${items[0]!.id}`, headers)).toFixed(0))
+      say('  one server, requests per second', (await load(`${url}/v1/nodes/${items[0]!.id}`, pid, { headers })).perSecond.toFixed(0))
 
       const { uuid, serial } = items[0]!.identity
       await callerOf(url, admin)(serverConfirm, { params: { id: items[0]!.id }, body: { uuid: uuid!, serial: serial! } })

@@ -142,10 +142,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const page = request.method === 'GET' || request.method === 'HEAD'
     return page && !/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path) ? undefined : new Problem('not_found', 'There is no such path')
   }
-  app.addHook('onRequest', async (request, reply) => {
-    const problem = request.is404 ? nothingThere(request, reply) : undefined
-    if (problem) throw problem
-  })
+  app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingThere(request, reply) : undefined))
   limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
   guard(app, parts)
   app.addHook('onResponse', async (request, reply) => {

@@ -18,12 +18,6 @@ function refuse(reply: FastifyReply, sentence: string): never {
   throw new Problem('bad_request', sentence)
 }
 
-function hosts(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.toLowerCase() === 'host') count++
-  return count
-}
-
 export function refuseAmbiguous(app: FastifyInstance): void {
   // Unknown `Expect` headers are ignored, as RFC 9110 §10.1.1 allows. Node.js would respond to them by itself, without the usual headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -32,7 +26,7 @@ export function refuseAmbiguous(app: FastifyInstance): void {
 
   app.addHook('onRequest', async (request, reply) => {
     const { raw, url } = request
-    const named = hosts(raw.rawHeaders)
+    const named = raw.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
     // RFC 9112 §3.2. HTTP/1.0 doesn't require a Host header.
     if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must have exactly one Host header')
     const coding = raw.headers['transfer-encoding']

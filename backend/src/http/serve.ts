@@ -9,7 +9,7 @@ import { accepts } from './console.ts'
 import type { Answered, Idempotency } from './idempotency.ts'
 import { stalledMs } from './load/sockets.ts'
 import { sendStream, type StreamPart } from './streams.ts'
-import { hasTag, packed, tagOf, versionsOf, worthPacking } from './tags.ts'
+import { hasTag, packed, versionsOf, worthPacking } from './tags.ts'
 
 /** What a handler gets in addition to the parsed input. */
 export type CallContext = ReturnType<typeof contextOf>
@@ -74,17 +74,16 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
   return { params: params.data, query: query.data, body: body.data } as Input<O>
 }
 
-function contextOf(request: FastifyRequest, reply: FastifyReply) {
+function contextOf(operation: Operation, request: FastifyRequest, reply: FastifyReply) {
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort(new Problem('bad_request', 'The client has disconnected'))
   })
-  const { operation } = request.routeOptions.config
   const lastEventId = String(request.headers['last-event-id'])
   return {
     caller: request.caller,
     /** From `If-Match`: the versions that the caller read. Compare them with `checkVersion`. Parsed only for calls that compare versions. */
-    ifMatch: operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined,
+    ifMatch: operation.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined,
     /** From `Last-Event-ID`: the stream continues after it. An invalid id counts as missing: the stream starts now. */
     lastEventId: /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined,
     ip: request.ip,
@@ -107,7 +106,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply) {
 
 const media = (operation: Operation): string => `${operation.media}; charset=utf-8`
 
-/** An object's ETag is its `version`; that of a cached list is computed from its text. */
+/** An object's ETag is its `version`. */
 function etag(answer: unknown): string | undefined {
   const version = typeof answer === 'object' && answer !== null && 'version' in answer ? answer.version : undefined
   return typeof version === 'number' ? `"${version}"` : undefined
@@ -129,16 +128,17 @@ export const serve =
       config: { operation, ...options },
       ...(largestBody !== undefined && { bodyLimit: largestBody }),
       handler: async (request, reply) => {
-        const payload = await app.inPlace(request, reply, async () => {
+        // The payload is returned, because `reply` is a thenable that would watch the response until its end.
+        return app.inPlace(request, reply, async () => {
           const input = read(operation, request)
-          const context = contextOf(request, reply)
+          const context = contextOf(operation, request, reply)
           const answer = await app.idempotency.run(request, operation, input.body, {
             act: async (caller) => answerOf(operation, await handler({ ...input, ...context, caller })),
             answerOf: (result) => (isAnswer(operation, result) ? answerOf(operation, result) : undefined),
           })
+          if (answer.onSent) reply.raw.once('close', answer.onSent)
           return payloadOf(operation, answer, request, reply, isVolatile)
         })
-        return reply.send(payload)
       },
     })
   }
@@ -169,8 +169,8 @@ async function payloadOf(
 }
 
 function answerOf(operation: Operation, result: unknown): Answered {
-  const body = present(operation, result)
-  return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
+  const ready = typeof result === 'object' && result !== null && preSerialised in result ? (result[preSerialised] as Omit<Answered, 'status'>) : undefined
+  return { status: operation.status, ...(ready ?? { body: present(operation, result), etag: etag(result) }) }
 }
 
 /** Whether the result of a transaction is already the call's response. */
@@ -178,12 +178,9 @@ const isAnswer = (operation: Operation, result: unknown): boolean =>
   operation.status === 204 || (operation.media === 'application/json' && z.safeParse(operation.answer, result).success)
 
 /** Lists are checked by TypeScript, not at run time, because they may be long: their items come from `present` functions typed by the contract. */
-function present(operation: Operation, result: unknown): string | Uint8Array | null {
+function present(operation: Operation, result: unknown): string | null {
   if (operation.status === 204 || result === undefined) return null
-  if (operation.media !== 'application/json') return result as string
-  return typeof result === 'object' && result !== null && preSerialised in result
-    ? (result[preSerialised] as string | Uint8Array)
-    : JSON.stringify(z.parse(operation.answer, result))
+  return operation.media === 'application/json' ? JSON.stringify(z.parse(operation.answer, result)) : (result as string)
 }
 
 const preSerialised = Symbol('JSON text')
@@ -191,7 +188,8 @@ const preSerialised = Symbol('JSON text')
  * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
  * It is sent unchanged, so it must match the operation's schema.
  */
-export const asJson = (text: string | Uint8Array): never => ({ [preSerialised]: text }) as never
+export const asJson = (body: string | Uint8Array, { etag, onSent }: Partial<Omit<Answered, 'status' | 'body'>> = {}): never =>
+  ({ [preSerialised]: { body, etag, onSent } }) as never
 
 const stalledLogMs = 300_000
 
@@ -206,7 +204,7 @@ export const serveStream =
       exposeHeadRoute: false,
       handler: async (request, reply) => {
         const input = read(operation, request)
-        const context = contextOf(request, reply)
+        const context = contextOf(operation, request, reply)
         await sendStream({
           request,
           reply,

@@ -1,8 +1,7 @@
 /**
- * Entity tags (RFC 9110 §8.8.3, §13.1): which versions a caller has read, and whether the caller's copy is current. Tags and gzip of texts that are cached in
- * memory are computed once per text, and kept as long as the text.
+ * Entity tags (RFC 9110 §8.8.3, §13.1): which versions a caller has read, and whether the caller's copy is current. The gzip of a text that is cached in
+ * memory is computed once, and kept as long as the text.
  */
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Problem } from '#contract/errors.ts'
@@ -63,17 +62,7 @@ export function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
 export const worthPacking = 16_384
 
 const pack = promisify(gzip)
-const tags = new WeakMap<Uint8Array, string>()
 const packs = new WeakMap<Uint8Array, Promise<Buffer>>()
-
-/** A weak tag, because the compressed text has the same tag. */
-export function tagOf(text: Uint8Array): string {
-  const known = tags.get(text)
-  if (known) return known
-  const tag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-  tags.set(text, tag)
-  return tag
-}
 
 /** A list of 1,000 servers takes 19 ms on another thread and 430 kB; at the fastest level 12 ms and 530 kB. */
 const packLevel = 4

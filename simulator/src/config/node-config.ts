@@ -102,21 +102,11 @@ export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] => list(
  * Documents that configure a link. If there is any such document, Talos no longer runs DHCP on every physical link (Talos:
  * internal/app/machined/pkg/controllers/network/operator_config.go).
  */
-const LINK_KINDS = new Set([
-  'LinkConfig',
-  'VLANConfig',
-  'BondConfig',
-  'BridgeConfig',
-  'DummyLinkConfig',
-  'WireguardConfig',
-  'VRFConfig',
-  'DHCPv4Config',
-  'DHCPv6Config',
-])
+const LINK_KINDS = /^(?:Link|VLAN|Bond|Bridge|DummyLink|Wireguard|VRF|DHCPv4|DHCPv6)Config$/
 
 /** Whether a server with this configuration keeps its link's address, which the simulated network assigns by DHCP. */
 export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }, address: string): boolean => {
-  const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.has(kind))
+  const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.test(kind))
   const interfaces = interfacesOf(loaded)
   if (documents.length === 0 && interfaces.length === 0) return true
 

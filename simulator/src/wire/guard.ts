@@ -42,17 +42,11 @@ const RULES = new Map<string, readonly string[]>([
 /** `method` is the gRPC path without its first slash. */
 const mayCall = (roles: readonly string[], method: string): boolean => (RULES.get(method) ?? ['os:admin']).some((role) => roles.includes(role))
 
-const OLD_MAINTENANCE = new Set([
-  'machine.MachineService/ApplyConfiguration',
-  'storage.StorageService/Disks',
-  'storage.StorageService/BlockDeviceWipe',
-  'cosi.resource.State/Get',
-  'cosi.resource.State/List',
-  'cosi.resource.State/Watch',
-])
+const OLD_MAINTENANCE =
+  /^(?:machine\.MachineService\/ApplyConfiguration|storage\.StorageService\/(?:Disks|BlockDeviceWipe)|cosi\.resource\.State\/(?:Get|List|Watch))$/
 
 /** Whether a call exists in maintenance. Talos up to 1.12 has only a few calls, Talos 1.13 and newer the whole API. */
-const answersInMaintenance = (talosMinor: number, method: string): boolean => hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.has(method)
+const answersInMaintenance = (talosMinor: number, method: string): boolean => hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.test(method)
 
 /** Checks every call: mode, permission and route. Also applies the scenario's faults. */
 export const guard = async (asked: Call, next: Act): Promise<Answer> => {

@@ -36,7 +36,7 @@ export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
 
 function serverRoutes(app: FastifyInstance, servers: Servers): void {
   const on = serve(app)
-  on(serverList, async ({ query }) => asJson(await servers.list(query)))
+  on(serverList, ({ query }) => servers.list(query).then(({ bytes, ...page }) => asJson(bytes, page)))
   on(serverGet, ({ params }) => servers.get(params.id))
   on(serverAdd, ({ caller, body }) => servers.add(caller, body))
   on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))

@@ -56,7 +56,7 @@ export function servers(parts: ServerParts) {
     ...questions(parts),
 
     /** A page as JSON text. Each server is serialised once per change. */
-    list: (query: Input<typeof serverList>['query']): Promise<Buffer> => listed.page(query),
+    list: (query: Input<typeof serverList>['query']) => listed.page(query),
 
     /** @throws Problem not_found */
     async get(id: string): Promise<Server> {

@@ -171,7 +171,7 @@ test("two processes on one database see each other's changes at once", async () 
   const other = await startBackend({ beside: backend, clock: backend.clock })
   const id = await build()
   const there = async () =>
-    JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).toString()).items.find((s: { id: string }) => s.id === id)
+    JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).bytes.toString()).items.find((s: { id: string }) => s.id === id)
   expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
   await servers.observe([seen(id)])
   expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })

@@ -9,9 +9,9 @@ import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
-import { digested, joined, type Kept, noteContact, serverOf } from './kept.ts'
-import { needlesOf, isFound } from './search.ts'
-import { searchIndex } from './search-index.ts'
+import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
+import { needlesOf } from './search.ts'
+import { add, type Bits, has, searchIndex } from './search-index.ts'
 
 type Query = Input<typeof serverList>['query']
 
@@ -20,36 +20,43 @@ const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
 const mostPageBytes = 8 * 1024 ** 2
-const mostResults = 32
+const mostFiltered = 32
+const mostRecent = 64
 
 export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const kept = new Map<string, Kept>()
+  const bySlot: Kept[] = []
   const index = searchIndex()
   let seen: string | undefined
   /** All servers by sort order. They are sorted again after a change, which is quick if little has changed. */
-  const orders = new Map<string, { entries: Kept[]; isSorted: boolean }>()
-  /** The servers that a search and filters find, in order. */
-  const results = new Map<string, Kept[]>()
-  const pages = new Map<string, Buffer>()
+  const orders = new Map<string, { entries: Kept[]; slots: Uint32Array; isSorted: boolean }>()
+  /** The servers that pass filters, by filters. */
+  const filtered = new Map<string, Bits>()
+  const pages = new Map<string, ServerPage>()
   let pageBytes = 0
   let revision = 0
+  /** Pages that were asked for. */
+  const recent = new Set<string>()
 
   const forgetPages = (): void => {
+    recent.clear()
     pages.clear()
     pageBytes = 0
   }
   const put = (row: store.ServerRow, contact: Date | null): void => {
     const old = kept.get(row.id)
     const made = digested(row, contact)
-    const entry: Kept = old ? Object.assign(old, made) : { ...made, slot: kept.size }
+    const slot = old?.slot ?? kept.size
+    if (old?.text !== made.text) index.set(slot, made.text, old?.text)
+    const entry: Kept = old ? Object.assign(old, made) : { ...made, slot }
     kept.set(row.id, entry)
     revision++
-    index.set(entry.slot, entry.text)
+    bySlot[slot] = entry
     for (const order of orders.values()) {
       if (!old) order.entries.push(entry)
       order.isSorted = false
     }
-    results.clear()
+    filtered.clear()
     forgetPages()
   }
   const contacted = (id: string, at: Date): void => {
@@ -58,11 +65,11 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     if (entry.contact === null) revision++
     noteContact(entry, at)
     forgetPages()
-    for (const key of ['contact', '-contact']) if (orders.delete(key)) results.clear()
+    for (const key of ['contact', '-contact']) orders.delete(key)
   }
 
   /** The first page, if it is being read. */
-  let first: Promise<Buffer> | undefined
+  let first: Promise<ServerPage> | undefined
   let hasReadFirst = false
   const loadAll = async (): Promise<void> => {
     const contacts = await store.contactsOf(db)
@@ -109,44 +116,55 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     return next
   }
 
-  const ordered = (sort: Query['sort'] = serverList.list.order): Kept[] => {
-    const order = orders.get(sort) ?? { entries: [...kept.values()], isSorted: false }
+  /** The numbers of all servers in order, side by side in memory, because each page walks over them. */
+  const ordered = (sort: Query['sort'] = serverList.list.order): Uint32Array => {
+    const order = orders.get(sort) ?? { entries: [...kept.values()], slots: new Uint32Array(), isSorted: false }
     orders.set(sort, order)
-    if (!order.isSorted) order.entries.sort(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
-    order.isSorted = true
-    return order.entries
+    if (!order.isSorted) {
+      order.entries.sort(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
+      order.slots = Uint32Array.from(order.entries, ({ slot }) => slot)
+      order.isSorted = true
+    }
+    return order.slots
   }
 
-  const find = (query: Query, needles: readonly string[]): Kept[] => {
-    const { page: _page, per_page: _size, fields: _fields, ...narrowing } = query
-    const key = JSON.stringify(narrowing)
-    const known = results.get(key)
+  /** The servers that pass the query's filters. Removed servers pass only if the query asks for them. */
+  const passed = (query: Query): Bits => {
+    const key = JSON.stringify(filtersOf(serverList.list).map(([name]) => query[name]))
+    const known = filtered.get(key)
     if (known) return known
-    const mayContain = index.finder(needles)
     const passes = passing(serverList.list, filterReaders(clock.now()), query)
-    const found = ordered(query.sort).filter(
-      (entry) => mayContain(entry.slot) && (query.status !== undefined || entry.row.status !== 'deleted') && passes(entry) && isFound(entry.text, needles),
-    )
-    if (results.size >= mostResults) results.clear()
+    const found = new Uint32Array(Math.ceil(bySlot.length / 32))
+    for (const entry of bySlot) if ((query.status !== undefined || entry.row.status !== 'deleted') && passes(entry)) add(found, entry.slot)
+    if (filtered.size >= mostFiltered) filtered.clear()
     // With the filter `reachable` the result isn't cached, because the passage of time alone makes a silent server unreachable.
-    if (query.reachable === undefined) results.set(key, found)
+    if (query.reachable === undefined) filtered.set(key, found)
     return found
+  }
+  const pageOf = (query: Query, isKept: boolean): ServerPage => {
+    const { page, per_page } = query
+    const needles = needlesOf(query.q ?? '')
+    const allowed = passed(query)
+    const found = needles.length === 0 ? allowed : index.find(needles, (slot) => bySlot[slot]!.text).map((word, i) => word & (allowed[i] ?? 0))
+    const entries: Kept[] = []
+    let total = 0
+    for (const slot of ordered(query.sort)) if (has(found, slot) && total++ >= (page - 1) * per_page && entries.length < per_page) entries.push(bySlot[slot]!)
+    return joined(entries, { needles, isSummary: query.fields === 'summary', page, per_page, total }, isKept)
   }
 
   /** The first page of the list while the servers are still being read (about a second for ten thousand servers). */
-  const firstPage = async (query: Query): Promise<Buffer> => {
+  const firstPage = async (query: Query): Promise<ServerPage> => {
     const { rows, total } = await store.firstByName(db, query.per_page)
     const ids = rows.map((r) => r.id)
     const contacts = await store.contactsOf(db, ids)
     const entries = rows.map((row) => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 }))
-    return joined(entries, { needles: [], isSummary: query.fields === 'summary', page: 1, per_page: query.per_page, total })
+    return joined(entries, { needles: [], isSummary: query.fields === 'summary', page: 1, per_page: query.per_page, total }, true)
   }
   const isFirst = (query: Query): boolean =>
     query.page === 1 && !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined)
 
   return {
-    /** The page as JSON text. */
-    async page(query: Query): Promise<Buffer> {
+    async page(query: Query): Promise<ServerPage> {
       // The first page is read by itself only once, because each such query delays the reading of all servers.
       if (seen === undefined && !hasReadFirst && isFirst(query)) {
         hasReadFirst = true
@@ -160,15 +178,15 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       const key = JSON.stringify(query)
       const known = pages.get(key)
       if (known) return known
-      const needles = needlesOf(query.q ?? '')
-      const found = find(query, needles)
-      const { page, per_page } = query
-      const start = (page - 1) * per_page
-      const made = joined(found.slice(start, start + per_page), { needles, isSummary: query.fields === 'summary', page, per_page, total: found.length })
-      if (pageBytes + made.length > mostPageBytes) forgetPages()
-      if (query.reachable === undefined) {
+      // A page is kept from its second request on: most searches are asked for once.
+      const isKept = query.reachable === undefined && (!query.q || recent.has(key))
+      const made = pageOf(query, isKept)
+      if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
+      if (recent.size >= mostRecent) recent.clear()
+      recent.add(key)
+      if (isKept) {
         pages.set(key, made)
-        pageBytes += made.length
+        pageBytes += made.bytes.length
       }
       return made
     },

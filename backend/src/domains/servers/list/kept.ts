@@ -2,6 +2,7 @@
  * A server as the catalogue keeps it in memory: its JSON as bytes, and what lists are sorted, filtered and searched by. The hardware itself isn't kept,
  * because as objects it takes several times the memory of the JSON.
  */
+import { createHash, hash } from 'node:crypto'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Server } from '#contract/servers/server.ts'
 import { type Entry, present } from '../present.ts'
@@ -14,8 +15,13 @@ export interface Kept extends Entry, Searchable {
   facts: Entry['facts']
   /** The server's number in the search index. */
   readonly slot: number
+  /** Without the closing brace, because in search results another field follows. */
   json: Buffer
+  /** Hash of the JSON and the searched text; undefined until a page needs it. */
+  digest: string | undefined
 }
+
+export type ServerPage = ReturnType<typeof joined>
 
 const mark = (text: string) => Buffer.from(text)
 // A quote inside a JSON string is escaped, so these texts occur only as keys. `present` writes disks, interfaces and datacenter in this order.
@@ -23,7 +29,6 @@ const contactKey = mark('"last_contact_at":')
 const disksStart = mark('"disks":[')
 const disksEnd = mark('],"interfaces":[')
 const interfacesEnd = mark(']},"datacenter":')
-const comma = mark(',')
 
 /** The text's bytes in a Buffer that takes exactly their memory; other ways of creating a Buffer may take up to half more. */
 function bytesOf(text: string): Buffer {
@@ -49,7 +54,8 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
       computeUnits: hardware && computeUnits(hardware),
       isEligible: server.eligibility.every((e) => e.ok),
     },
-    json: bytesOf(JSON.stringify(server)),
+    json: bytesOf(JSON.stringify(server).slice(0, -1)),
+    digest: undefined,
     ...searchable(full),
   }
 }
@@ -61,6 +67,7 @@ export function noteContact(entry: Kept, at: Date): void {
   if (before.length === after.length) entry.json.write(after, start)
   else entry.json = bytesOf(`${entry.json.toString('utf8', 0, start)}${after}${entry.json.toString('utf8', start + before.length)}`)
   entry.contact = at
+  entry.digest = undefined
 }
 
 /** The parts of the kept JSON around the items of disks and interfaces, which are left out. */
@@ -71,20 +78,38 @@ function summaryOf({ json }: Kept): Buffer[] {
   return [json.subarray(0, disks), json.subarray(end, interfaces), json.subarray(json.indexOf(interfacesEnd, interfaces))]
 }
 
-/** Joins servers to a page as JSON text. `needles`: the search terms; each server then contains the value that matched. */
+const digestOf = (entry: Kept): string => (entry.digest ??= createHash('sha256').update(entry.json).update(entry.text).digest('base64url').slice(0, 22))
+
+/** Memory of pages that were sent. New memory for each page costs more than filling it, because V8 then collects garbage after every hundred pages. */
+const spare: Buffer[] = []
+const mostSpare = 16
+/** Longer pages get new memory. */
+const mostReused = 768 * 1024
+
+/** Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same tag. `needles`: the search terms; each server then contains the value that matched. `isKept`: the caller keeps the page. */
 export function joined(
   entries: readonly Kept[],
   { needles, isSummary, page, per_page, total }: { needles: readonly string[]; isSummary: boolean; page: number; per_page: number; total: number },
-): Buffer {
-  const parts: Buffer[] = [Buffer.from('{"items":[')]
+  isKept: boolean,
+) {
+  const parts: (Buffer | string)[] = ['{"items":[']
+  let digests = JSON.stringify([needles, isSummary, page, per_page, total])
   for (const [i, entry] of entries.entries()) {
-    if (i > 0) parts.push(comma)
-    parts.push(...(isSummary ? summaryOf(entry) : [entry.json]))
+    digests += digestOf(entry)
     const matched = matchOf(entry, needles)
-    if (matched) parts.push(parts.pop()!.subarray(0, -1), Buffer.from(`,"matched":${JSON.stringify(matched)}}`))
+    const end = `${matched ? `,"matched":${JSON.stringify(matched)}` : ''}${i === entries.length - 1 ? '}' : '},'}`
+    parts.push(...(isSummary ? summaryOf(entry) : [entry.json]), end)
   }
-  parts.push(Buffer.from(`],"page":${page},"per_page":${per_page},"total":${total}}`))
-  return Buffer.concat(parts)
+  parts.push(`],"page":${page},"per_page":${per_page},"total":${total}}`)
+  let length = 0
+  for (const part of parts) length += Buffer.byteLength(part)
+  const isReused = !isKept && length <= mostReused
+  const memory = (isReused && spare.pop()) || Buffer.allocUnsafeSlow(isReused ? mostReused : length)
+  const bytes = memory.subarray(0, length)
+  let at = 0
+  for (const part of parts) at += typeof part === 'string' ? bytes.write(part, at) : part.copy(bytes, at)
+  const etag = `W/"${hash('sha256', digests, 'base64url').slice(0, 22)}"`
+  return { bytes, etag, onSent: isReused ? () => void (spare.length < mostSpare && spare.push(memory)) : undefined }
 }
 
-export const serverOf = ({ json }: Kept): Server => JSON.parse(json.toString()) as Server
+export const serverOf = ({ json }: Kept): Server => JSON.parse(`${json.toString()}}`) as Server

@@ -76,14 +76,12 @@ export function needlesOf(q: string): string[] {
   return [...new Set([text, ...(mac === null ? [] : [mac]), ...(wwid.length < 6 ? [] : [wwid])])]
 }
 
-/** @param text of `searchable` */
-export const isFound = (text: string, needles: readonly string[]): boolean => needles.length === 0 || needles.some((n) => text.includes(n))
-
 /** The first matching value in the machine's own notation; undefined if the name matched or nothing did. */
 export function matchOf({ text, parts, exact }: Searchable, needles: readonly string[]): Server['matched'] {
   const at = Math.min(...needles.map((n) => text.indexOf(n)).filter((i) => i >= 0))
   if (at === Infinity) return undefined
-  const line = text.slice(0, at).split('\n').length - 1
+  let [line, start] = [0, 0]
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', start)) [line, start] = [line + 1, end + 1]
   const part = parts[line]
-  return part ? { what: part, value: exact[line] ?? text.split('\n', line + 1)[line]! } : undefined
+  return part ? { what: part, value: exact[line] ?? text.slice(start).split('\n', 1)[0]! } : undefined
 }

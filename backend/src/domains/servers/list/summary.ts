@@ -56,8 +56,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
     if (row.identity_state !== 'confirmed') servers.unconfirmed++
 
-    const known = byDatacenter.get(row.datacenter_id)
-    const sums = known ?? {
+    const sums = byDatacenter.get(row.datacenter_id) ?? {
       datacenter_id: row.datacenter_id,
       servers: 0,
       compute_units: nothing(),
@@ -66,7 +65,6 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       disk_bytes: nothing(),
       unknown_servers: 0,
     }
-    if (!known) byDatacenter.set(row.datacenter_id, sums)
     const { capacity, computeUnits: units } = facts
     const isKnown = capacity !== null && units !== null && capacity.cores !== null && capacity.memory_bytes !== null
     const add = (to: ReturnType<typeof nothing>, amount: number) => {
