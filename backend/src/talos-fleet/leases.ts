@@ -27,36 +27,17 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
     const asked = clock.monotonic()
     const lease = sql`${`${leaseMs} milliseconds`}::interval`
     const given = await inTransaction(db, async (tx) => {
-      await tx
-        .insertInto('fleet_member')
-        .values({ id: owner, beat_at: sql<Date>`now()` })
-        .onConflict((c) => c.column('id').doUpdateSet({ beat_at: sql<Date>`now()` }))
-        .execute()
-      await tx
-        .deleteFrom('fleet_member')
-        .where('beat_at', '<', sql<Date>`now() - ${lease}`)
-        .execute()
-      const { members } = await tx
-        .selectFrom('fleet_member')
-        .select(sql<number>`count(*)::int`.as('members'))
-        .executeTakeFirstOrThrow()
-      const fair = Math.ceil(shardCount / Math.max(1, members))
+      await sql`insert into fleet_member (id, beat_at) values (${owner}, now()) on conflict (id) do update set beat_at = now()`.execute(tx)
+      await sql`delete from fleet_member where beat_at < now() - ${lease}`.execute(tx)
+      const { rows: members } = await sql`select from fleet_member`.execute(tx)
+      const fair = Math.ceil(shardCount / Math.max(1, members.length))
       // Locked in a fixed order, so that concurrent processes wait for each other instead of deadlocking.
-      const shards = await tx
-        .selectFrom('fleet_shard')
-        .select(['shard', 'owner', sql<boolean>`coalesce(lease_until < now(), true)`.as('free')])
-        .orderBy('shard')
-        .forUpdate()
-        .execute()
+      const { rows: shards } = await sql<{ shard: number; owner: string | null; free: boolean }>`
+        select shard, owner, coalesce(lease_until < now(), true) as free from fleet_shard order by shard for update`.execute(tx)
       const mine = shards.filter((s) => s.owner === owner && !s.free).map((s) => s.shard)
       const free = shards.filter((s) => s.free || s.owner === null).map((s) => s.shard)
       const wanted = [...mine.slice(0, fair), ...free].slice(0, fair)
-      if (wanted.length > 0)
-        await tx
-          .updateTable('fleet_shard')
-          .set({ owner, lease_until: sql<Date>`now() + ${lease}` })
-          .where('shard', 'in', wanted)
-          .execute()
+      if (wanted.length > 0) await sql`update fleet_shard set owner = ${owner}, lease_until = now() + ${lease} where shard = any(${wanted})`.execute(tx)
       const surplus = mine.filter((s) => !wanted.includes(s))
       if (surplus.length > 0) await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('shard', 'in', surplus).execute()
       return new Set(wanted)

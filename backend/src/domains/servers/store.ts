@@ -5,8 +5,8 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
-/** A row without its hardware, as it is kept in memory. */
-export type ListedRow = Omit<ServerRow, 'hardware'>
+/** A row as it is kept in memory: without its hardware, and without times that no list shows. */
+export type ListedRow = Omit<ServerRow, 'hardware' | 'hardware_at' | 'identity_since' | 'updated_at'>
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 

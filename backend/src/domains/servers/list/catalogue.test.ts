@@ -2,7 +2,8 @@ import { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { startBackend } from '../../../testing/backend.ts'
-import { writeContacts } from '../store.ts'
+import { byId, writeContacts } from '../store.ts'
+import { digested } from './kept.ts'
 import { buildServer } from '../testing.ts'
 
 const backend = await startBackend()
@@ -138,4 +139,10 @@ test('the first page is the same while a process is still loading the list and a
   const second = await page()
   expect([second.body, second.headers['etag']]).toEqual([first.body, first.headers['etag']])
   expect(first.json<{ total: number }>().total).toBe(5)
+})
+
+test('a server is kept in memory without its hardware, and with no other time than its creation', async () => {
+  const { row } = digested((await byId(backend.platform.db, ids[0]!))!, new Date())
+  expect(row).not.toHaveProperty('hardware')
+  expect(Object.entries(row).flatMap(([column, value]) => (value instanceof Date ? [column] : []))).toEqual(['created_at'])
 })

@@ -37,11 +37,20 @@ function bytesOf(text: string): Buffer {
   return bytes
 }
 
+/** Columns whose values many servers share. Equal values are kept once, because the database's driver makes a new text for each. */
+const repeated = [
+  ...(['datacenter_id', 'datacenter_code', 'cluster_id', 'cluster_name', 'status', 'type', 'stage', 'identity_state'] as const),
+  ...(['manufacturer', 'product', 'talos_version', 'schematic', 'system_disk', 'reason'] as const),
+]
+const texts = new Map<string | null, string | null>()
+const once = (text: string | null): string | null => texts.get(text) ?? (texts.set(text, text), text)
+
 const contactText = (contact: Date | null): string => JSON.stringify(contact)
 
 /** What the catalogue keeps of a server, made from the server's row and the time of the last contact. */
 export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slot'> {
-  const { hardware, ...row } = full
+  const { hardware, hardware_at: _read, identity_since: _known, updated_at: _changed, ...row } = full
+  for (const column of repeated) Object.assign(row, { [column]: once(row[column]) })
   const server = present(full, contact)
   return {
     row,
