@@ -68,10 +68,8 @@ export async function addSimulated(call: Caller, socketPath: string): Promise<Si
     const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = there[0]!.datacenter
     const known = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
     const { id } = known ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } }))
-    places.set(
-      id,
-      there.filter(({ power, booted }) => power === 'on' && !booted),
-    )
+    const reachable = there.filter(({ power, booted }) => power === 'on' && !booted)
+    places.set(id, reachable)
   }
   for (let round = 1; round <= rounds; round++) if ((await addMissing(call, places)) === 0) break
   return servers

@@ -179,12 +179,8 @@ const disks = (machine: Machine): Item[] => [
   }),
 ]
 
-const snakeNames = new Map<string, string>()
-const snakeName = (key: string): string => {
-  const name = snakeNames.get(key) ?? key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`)
-  snakeNames.set(key, name)
-  return name
-}
+const snakeNames: Record<string, string> = {}
+const snakeName = (key: string): string => (snakeNames[key] ??= key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`))
 const snakeCased = (spec: object): object => Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
 
 const systemDisks = (machine: Machine): Item[] => {

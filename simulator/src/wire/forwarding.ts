@@ -66,8 +66,7 @@ export const forward = (machine: Machine, roles: readonly string[], call: Call, 
 const isSelf = (machine: Machine, node: string): boolean =>
   [machine.plan.address, ...machine.virtualAddresses, machine.hostname, machine.hostname.split('.')[0], '127.0.0.1', '::1', 'localhost'].includes(node)
 
-const passed = async (transport: Transport, node: string, { method, signalOf, message }: Call, header: Headers): Promise<Answer> => {
-  const signal = signalOf()
+const passed = async (transport: Transport, node: string, { method, signal, message }: Call, header: Headers): Promise<Answer> => {
   try {
     if (method.methodKind === 'unary') return (await transport.unary(method, signal, undefined, header, message)).message
     return (await transport.stream(method, signal, undefined, header, createAsyncIterable([message]))).message

@@ -18,8 +18,8 @@ export interface Call {
   readonly header: IncomingHttpHeaders
   readonly message: Message
   readonly peer: Peer
-  /** Makes the signal that is aborted when the stream of the call closes. Most calls need none. */
-  readonly signalOf: () => AbortSignal
+  /** Aborted when the stream of the call closes. */
+  readonly signal: AbortSignal
 }
 export type Fields = MessageInitShape<DescMessage>
 /** A message of the method's output type, or its fields; an iterable of them for a method that streams. */
@@ -50,15 +50,10 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
    */
   const answer = async (stream: ServerHttp2Stream, header: IncomingHttpHeaders, peer: Peer, isHeldBack: boolean): Promise<void> => {
     let isWhole = false
-    let ended: AbortController | undefined
+    const ended = new AbortController()
     stream.on('error', () => undefined)
     stream.once('end', () => (isWhole = true))
-    stream.once('close', () => ended?.abort(over))
-    const signalOf = (): AbortSignal => {
-      ended ??= new AbortController()
-      if (stream.closed) ended.abort(over)
-      return ended.signal
-    }
+    stream.once('close', () => ended.abort(over))
     const act = async (): Promise<void> => {
       const path = header[':path'] ?? ''
       const spec = methods.get(path)
@@ -68,7 +63,7 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
       if (isAnsweredAtOnce) stream.resume()
       else if (isHeldBack) letThrough(stream)
       const message = fromBinary(method.input, isAnsweredAtOnce ? new Uint8Array() : await firstMessage(stream))
-      const answer = await guard({ method, header, message, peer, signalOf }, async (call) => impl(call.message, contextOf(call)))
+      const answer = await guard({ method, header, message, peer, signal: ended.signal }, async (call) => impl(call.message, contextOf(call)))
       if (isStream(answer)) for await (const one of answer) await send(stream, toBinary(method.output, create(method.output, one)))
       else await send(stream, toBinary(method.output, create(method.output, answer)))
     }
@@ -95,13 +90,7 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
 }
 
 /** The part of the library's context that the services use. */
-const contextOf = ({ peer, signalOf }: Call): HandlerContext =>
-  ({
-    values: createContextValues().set(PEER, peer),
-    get signal() {
-      return signalOf()
-    },
-  }) as HandlerContext
+const contextOf = ({ peer, signal }: Call): HandlerContext => ({ values: createContextValues().set(PEER, peer), signal }) as HandlerContext
 
 const isStream = (answer: Answer): answer is AsyncIterable<Fields> => Symbol.asyncIterator in answer
 
