@@ -9,6 +9,7 @@ import { Search } from '../../ui/inputs/Search.tsx'
 import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { Alert, Badge, Problem } from '../../ui/feedback/Status.tsx'
 import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
+import { cx } from '../../ui/cx.ts'
 import { extensionsQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
 
@@ -109,7 +110,7 @@ function Row({ extension: e, on, full, onToggle }: { extension: Extension; on: b
                 </Badge>
               )}
             </span>
-            <span className={css['what']} title={e.description}>
+            <span className={cx(css['what'], 'fs12 t2')} title={e.description}>
               {e.description}
             </span>
           </>

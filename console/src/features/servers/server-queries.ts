@@ -87,6 +87,8 @@ export function serversQuery(search: ListSearch) {
     queryKey: [keyOf(serverList), asked],
     queryFn: ({ signal }) => call(serverList, asked, signal),
     placeholderData: keepPreviousData,
+    // Comparing a thousand servers with those of the last response would block the page; the table compares the rows that it shows.
+    structuralSharing: false,
   })
 }
 

@@ -81,6 +81,8 @@ export function NotFoundPage() {
 
 /** Whether an error may be temporary: no response, or a 5xx response. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
+/** Whether a file of the console could not be loaded, in the words of Chromium, Firefox, Safari, and Vite (for styles). */
+const isFileMissing = (error: unknown): boolean => error instanceof Error && /dynamically imported|module script|preload CSS/.test(error.message)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
 
@@ -92,6 +94,8 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
     await reload()
   }, [reset])
   const again = async () => {
+    // An update has renamed the console's files, and only a reload finds the new names. Without a server, the reload would lose the console.
+    if (isFileMissing(error) && (await fetch(paths.home, { method: 'HEAD' }).catch(() => null))?.ok) return location.reload()
     const { queryClient } = await import('../../api/query.ts')
     // Resets the failed queries in the cache, so that the page fetches the data again.
     await queryClient.resetQueries(failed)

@@ -1,31 +1,18 @@
-import {
-  type FocusEvent,
-  type KeyboardEvent,
-  type MouseEvent,
-  type PointerEvent,
-  type ReactNode,
-  useCallback,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { type CSSProperties, type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
 import type { Breakpoint } from '../../lib/breakpoints.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../actions.ts'
 import { BulkBar } from './BulkBar.tsx'
 import { cx } from '../cx.ts'
-import { DataRow, type Does } from './DataRow.tsx'
 import css from './DataTable.module.css'
 import { Checkbox } from '../inputs/Field.tsx'
-import { preloadMenu } from '../overlay/Menu.tsx'
+import { as } from './roles.ts'
 import { RowMenu, type RowMenuHandle } from './RowMenu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
+import { TableBody } from './TableBody.tsx'
 import { Head, isShown } from './TableHead.tsx'
-import { tellWhole } from './tell-whole.ts'
 import { useTip } from '../overlay/Tooltip.tsx'
-import { useWindow } from './use-window.ts'
 
 /** Whether the screen is at least as wide as a breakpoint. */
 export type WidthFrom = Readonly<Record<Breakpoint, boolean>>
@@ -53,10 +40,6 @@ export interface Column<Row> {
 
 /** Width in px of a column of names: fits the longest name, 25 characters. */
 export const nameWidth = 210
-
-const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
-/** The button or link with an icon that contains the target of an event. Its accessible name is also its tooltip. */
-const iconOf = (target: HTMLElement) => target.closest<HTMLElement>('button[aria-label],a[aria-label]')
 
 /** Returns the list unchanged. Only for type inference: declares columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
@@ -107,11 +90,12 @@ export interface DataTableProps<Row> {
 
 /** A table with sorting, selection, detail rows and actions. Keyboard: arrows, Enter to open, Space for the detail, x to select. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { rows, columns: all, rowKey, href, actions, detail, onSort, shown, selection, disabled, onOpened, grows = false } = props
+  const { columns: all, rowKey, href, actions, detail, onSort, shown, selection, disabled, grows = false } = props
+  const rendered = useDeferredValue(props.rows)
+  // New rows render in slices, so that the user can go on typing. An empty list has nothing to keep on the screen meanwhile.
+  const rows = rendered?.length && props.rows?.length ? rendered : props.rows
   const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
-  const open = props.opened ?? ownOpen
-  const [active, setActive] = useState(0)
-  const body = useRef<HTMLTableSectionElement>(null)
+  const { opened: open = ownOpen, onOpened: setOpen = setOwnOpen } = props
   const narrow = useMedia('below', 'sm')
   const [sm, md, lg, xl] = [useMedia('from', 'sm'), useMedia('from', 'md'), useMedia('from', 'lg'), useMedia('from', 'xl')]
   const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
@@ -121,29 +105,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
   const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
   const count = rows?.length ?? 0
-  const openRows = open.size === 0 ? [] : (rows ?? []).flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
-  const view = useWindow({ body, count, openRows })
   const menu = useRef<RowMenuHandle>(null)
   const tip = useTip()
 
-  // Stable props, so that rows don't re-render during scrolling.
-  const toggleOpen = useCallback(
-    (key: string) => {
-      const next = new Set(open)
-      if (!next.delete(key)) next.add(key)
-      if (onOpened) onOpened(next)
-      else setOwnOpen(next)
-    },
-    [open, onOpened],
-  )
   const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
-  // Set by an arrow key. The row gets the focus after rendering, because it may not have been rendered before.
-  const walk = useRef(false)
-  useLayoutEffect(() => {
-    if (!walk.current) return
-    walk.current = false
-    body.current?.querySelector<HTMLElement>(`[data-row="${active}"]`)?.focus()
-  }, [active])
 
   if (rows === undefined)
     return (
@@ -172,88 +137,28 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   // On narrow screens the row itself is the link.
   const arrow = href !== undefined && width.md
   const controls = [actions, arrow, detail].filter(Boolean).length
-  const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
   const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
+  const isElastic = cols.some((c) => widthOf(c) === undefined)
+  const track = (w: number | undefined) => (w === undefined ? 'minmax(0, 1fr)' : isElastic ? `${w}px` : `minmax(0, ${w}fr)`)
+  const tracks = [selection && '44px', ...cols.map((c) => track(widthOf(c))), controls > 0 && `${controls * 32 + 20}px`].filter(Boolean).join(' ')
   const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
-
-  /** The row that contains the event's target; null if the target is outside of rows or in a table inside a row's detail. */
-  const rowOf = (event: { target: EventTarget; currentTarget: EventTarget }) => {
-    const element = (event.target as Element).closest<HTMLElement>('tr[data-row]')
-    const row = rows[Number(element?.dataset['row'])]
-    return element?.parentElement === event.currentTarget && row !== undefined ? { element, row } : null
-  }
-
-  const onClick = (event: MouseEvent<HTMLTableSectionElement>) => {
-    const of = rowOf(event)
-    if (of === null) return
-    const target = event.target as HTMLElement
-    const control = target.closest<HTMLElement>('[data-does]')
-    const does = control?.dataset['does'] as Does | undefined
-    const link = href?.(of.row)
-    tip.hide()
-    if (control && does === 'menu') menu.current?.toggle(control, () => actions?.(of.row) ?? [])
-    else if (does === 'select') selection?.toggle(rowKey(of.row), event.shiftKey ? selectable : null)
-    else if (does === 'detail') toggleOpen(rowKey(of.row))
-    else if (target.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
-    else if (link === undefined) {
-      if (detail && event.button === 0) toggleOpen(rowKey(of.row))
-    } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
-    else if (event.button === 0) of.element.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
-  }
-  const onFocus = (event: FocusEvent<HTMLTableSectionElement>) => {
-    const target = event.target as HTMLElement
-    if (rowOf(event)?.element === target) setActive(Number(target.dataset['row']))
-    else if (target.dataset['does'] === 'menu') preloadMenu()
-    const named = iconOf(target)
-    if (named?.matches(':focus-visible')) tip.show(named, named.ariaLabel, 0)
-  }
-  const onPointerOver = (event: PointerEvent<HTMLTableSectionElement>) => {
-    tellWhole(event)
-    const named = iconOf(event.target as HTMLElement)
-    if (named?.dataset['does'] === 'menu') preloadMenu()
-    if (named && event.pointerType !== 'touch') tip.show(named, named.ariaLabel, 500)
-  }
-  const onPointerOut = (event: PointerEvent<HTMLTableSectionElement>) => {
-    const named = iconOf(event.target as HTMLElement)
-    if (named && !named.contains(event.relatedTarget as Node | null)) tip.hide()
-  }
-  const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
-    const target = event.target as HTMLElement
-    const of = rowOf(event)
-    if (of === null || event.metaKey || event.ctrlKey || event.altKey) return
-    if (target.dataset['does'] === 'menu' && event.key === 'ArrowDown') {
-      event.preventDefault()
-      return target.click()
-    }
-    if (of.element !== target) return
-    const { row } = of
-    const at = Number(target.dataset['row'])
-    const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: count - 1, PageDown: at + 10, PageUp: at - 10 }[event.key]
-    if (go !== undefined) {
-      const to = Math.max(0, Math.min(count - 1, go))
-      walk.current = true
-      view.reveal(to)
-      setActive(to)
-      if (to === active) target.focus()
-    } else if (event.key === 'Enter' && !href && detail) toggleOpen(rowKey(row))
-    else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
-    else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
-    else if ((event.key.toLowerCase() === 'x' || event.key === ' ') && selection && !disabled?.(row))
-      selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
-    else return
-    event.preventDefault()
-  }
 
   return (
     <section className={css['panel']}>
       {props.notice}
       <div className={cx(css['scroll'], grows && css['grows'])} data-tablescroll="">
-        <table className={css['tbl']} aria-label={props.label} aria-rowcount={count} style={narrow ? undefined : { minWidth }}>
-          <thead>
-            <tr>
+        <table
+          {...as.table}
+          className={css['tbl']}
+          aria-label={props.label}
+          aria-rowcount={count}
+          style={{ '--tracks': tracks, minWidth: narrow ? undefined : minWidth } as CSSProperties}
+        >
+          <thead {...as.group}>
+            <tr {...as.row}>
               {selection && (
-                <th className={css['sel']}>
+                <th {...as.head} className={css['sel']}>
                   <Checkbox
                     hideLabel
                     label="Select all on this page"
@@ -264,53 +169,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {cols.map((column) => (
-                <Head key={column.id} column={column} width={widthOf(column)} help={width.md} sort={props.sort} onSort={onSort} />
+                <Head key={column.id} column={column} help={width.md} sort={props.sort} onSort={onSort} />
               ))}
               {controls > 0 && (
-                <th style={{ width: controls * 32 + 20 }}>
+                <th {...as.head}>
                   <span className="sr">Actions</span>
                 </th>
               )}
             </tr>
           </thead>
-          {/* The handlers are for keys that move between rows, and for titles of cut text. */}
-          <tbody
-            ref={body}
-            onClick={onClick}
-            onAuxClick={onClick}
-            onKeyDown={onKeyDown}
-            onFocus={onFocus}
-            onBlur={tip.hide}
-            onPointerOver={onPointerOver}
-            onPointerOut={onPointerOut}
-          >
-            {view.before > 0 && <Space height={view.before} span={span} />}
-            {rows.slice(view.from, view.to).map((row, i) => {
-              const index = view.from + i
-              const id = rowKey(row)
-              return (
-                <DataRow
-                  key={id}
-                  id={id}
-                  row={row}
-                  index={index}
-                  cols={cols}
-                  width={width}
-                  name={props.rowName(row)}
-                  link={href?.(row)}
-                  arrow={arrow}
-                  hasMenu={actions !== undefined}
-                  isStop={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to))}
-                  isOpen={open.has(id)}
-                  isDisabled={(disabled?.(row) ?? null) !== null}
-                  selected={selection?.has(id)}
-                  detail={detail}
-                  measure={view.measure}
-                />
-              )
-            })}
-            {view.after > 0 && <Space height={view.after} span={span} />}
-          </tbody>
+          <TableBody {...props} {...{ rows, open, setOpen, cols, width, selectable, hasArrow: arrow, menu, tip }} />
         </table>
       </div>
       {actions && <RowMenu ref={menu} />}
@@ -320,9 +188,3 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     </section>
   )
 }
-
-const Space = ({ height, span }: { height: number; span: number }) => (
-  <tr aria-hidden="true" className={css['space']}>
-    <td colSpan={span} style={{ height }} />
-  </tr>
-)

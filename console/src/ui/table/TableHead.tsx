@@ -4,6 +4,7 @@ import type { Column } from './DataTable.tsx'
 import css from './DataTable.module.css'
 import { Icon } from '../pictures/Icon.tsx'
 import { Menu } from '../overlay/Menu.tsx'
+import { as } from './roles.ts'
 import { Tooltip } from '../overlay/Tooltip.tsx'
 
 /** Whether a column is shown. The user's choice decides; without a choice, all columns are shown that aren't `hidden`. */
@@ -12,7 +13,6 @@ export const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>
 
 interface HeadProps<Row> {
   column: Column<Row>
-  width: number | undefined
   /** Whether there is room for the help icon. */
   help: boolean
   sort: string | undefined
@@ -20,10 +20,10 @@ interface HeadProps<Row> {
 }
 
 /** The heading of a column. */
-export function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
+export function Head<Row>({ column, help, sort, onSort }: HeadProps<Row>) {
   const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
   return (
-    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width }}>
+    <th {...as.head} scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])}>
       <span className={css['head']} data-sorted={direction}>
         {column.sortable && onSort ? (
           <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>

@@ -1,83 +1,137 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { towards, visibleRows, type Window } from './virtual.ts'
+import { covers, nextRange, overscan, type Range, visibleRows, type Window, windowOf } from './virtual.ts'
 
 /** In px, until rows are measured. */
 const assumedRowHeight = 36
 /** Lists up to this length render completely. */
 const wholeUpTo = 200
-/** Time, in ms, that one frame may spend on rendering rows while the list scrolls. Other rows follow in the next frames, so that scrolling stays smooth. */
-const frameBudgetMs = 4
+/** Rows that one frame adds: in full while the list scrolls and while it rests, and as names. */
+const [fullInScroll, fullAtRest, namesAtOnce] = [4, 6, 16]
+/** A frame that adds rows delays scrolling if it takes longer than this, in ms. Then such frames are at most a tenth of the time while the list scrolls. */
+const smoothMs = 8
 
 interface WindowParts {
   body: RefObject<HTMLTableSectionElement | null>
   count: number
+  /** Key of the first row. When the key or the count changes, other rows are shown. */
+  first: string
   openRows: readonly number[]
 }
 
-/** Determines which rows of a table body to render while the page or any other element scrolls. */
-export function useWindow({ body, count, openRows }: WindowParts) {
+type Moment = 'now' | 'scroll' | 'rest'
+
+interface Drawn extends Window {
+  /** The rows that are rendered in full. The others show their name. */
+  full: Range
+  seen: Range
+}
+
+/** The rows that are seen, the first `most` of them in full. */
+function firstRows(count: number, rowHeight: number, seen: Range, most: number): Drawn {
+  const from = seen.from < count ? seen.from : 0
+  const to = Math.min(count, from + seen.to - seen.from)
+  return { from, to, before: from * rowHeight, after: (count - to) * rowHeight, seen: { from, to }, full: { from, to: Math.min(to, from + most) } }
+}
+
+/**
+ * The rows of a table body to render, whichever element scrolls. The visible rows are rendered in full and, while the list rests, the rows around them. All
+ * other rows are rendered as names, so that scrolling changes nothing on the page and stays smooth on a slow computer.
+ */
+export function useWindow({ body, count, first, openRows }: WindowParts) {
   const whole = count <= wholeUpTo
   const rowHeight = useRef(assumedRowHeight)
   const heights = useRef(new Map<number, number>())
-  const all = { from: 0, to: count, before: 0, after: 0 }
-  const [drawn, setDrawn] = useState<Window>({ ...all, to: 0 })
-  if (count > 0 && (drawn.to === 0 || drawn.from >= count)) {
-    // The first rows have arrived, or the rendered rows no longer exist. Until rows are measured, render as many as fit on the screen.
-    const to = Math.min(count, Math.ceil(innerHeight / assumedRowHeight))
-    setDrawn({ ...all, to, after: (count - to) * assumedRowHeight })
-  }
+  // Until rows are measured, as many as the screen can hold.
+  const [drawn, setDrawn] = useState(() => firstRows(count, assumedRowHeight, { from: 0, to: Math.ceil(innerHeight / assumedRowHeight) }, count))
   const latest = useRef(drawn)
   useLayoutEffect(() => {
     latest.current = drawn
   }, [drawn])
+  const [of, setOf] = useState({ first, count })
+  if (of.first !== first || of.count !== count) {
+    setOf({ first, count })
+    // Few rows of the new list in full, so that the change is quick. The others follow in the next frames.
+    setDrawn(firstRows(count, rowHeight.current, latest.current.seen, fullAtRest))
+  }
   const frame = useRef(0)
-  const msPerRow = useRef(0.5)
+  /** How long a frame that adds rows takes, with layout and painting, in ms; and when the last one ended. */
+  const cost = useRef({ ms: 0, endedAt: 0 })
   const opened = openRows.join(',')
 
-  /** Renders the rows in view. `most`: maximum number of rows added at each end. */
-  const update = useCallback(
-    (most = count) => {
-      const element = body.current
-      // Elements of a hidden page have no size to measure.
-      if (element === null || whole || element.offsetHeight === 0) return undefined
-      const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
-      const top = element.getBoundingClientRect().top
-      const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
-      const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
-      const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
-      const view = { count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top }
-      const wanted = visibleRows(view)
-      const next = towards(latest.current, wanted, most, view)
-      const { from, to, before, after } = latest.current
-      if (from === next.from && to === next.to && before === next.before && after === next.after) return undefined
-      latest.current = next
-      setDrawn(next)
-      return { isDone: next.from === wanted.from && next.to === wanted.to, added: Math.max(0, from - next.from) + Math.max(0, next.to - to) }
+  /** The visible part of the list; null if the list is hidden or whole. */
+  const look = useCallback(() => {
+    const element = body.current
+    // Elements of a hidden page have no size to measure.
+    if (element === null || whole || element.offsetHeight === 0) return null
+    const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
+    const top = element.getBoundingClientRect().top
+    const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
+    const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
+    const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
+    return { count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top }
+  }, [body, count, whole, opened])
+
+  const again = useRef<(moment: Moment) => void>(() => undefined)
+  /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
+  const step = useCallback(
+    (moment: Moment): void => {
+      const view = look()
+      if (view === null) return
+      const seen = visibleRows(view)
+      const { full: was, ...names } = latest.current
+      const { ms, endedAt } = cost.current
+      const isCheap = ms <= smoothMs || performance.now() - endedAt >= 10 * ms
+      const most = { now: undefined, scroll: isCheap ? fullInScroll : 0, rest: fullAtRest }[moment]
+      const wanted = nextRange(was, seen, count, overscan, most)
+      const full = covers(was, wanted) ? was : wanted
+      // Names follow when scrolling comes near their end and, while the list rests, after the rows in full.
+      const isNear = !covers(names, { from: Math.max(0, seen.from - overscan), to: Math.min(count, seen.to + overscan) })
+      const range = nextRange(names, seen, count, count, isNear || (moment === 'rest' && full === was) ? namesAtOnce : 0)
+      const touches = full.to >= range.from && full.from <= range.to
+      const shown = touches ? { from: Math.min(range.from, full.from), to: Math.max(range.to, full.to) } : full
+      const next: Drawn = { ...windowOf(shown, view), full, seen }
+      const isSame = full === was && next.from === names.from && next.to === names.to && next.before === names.before && next.after === names.after
+      latest.current = isSame ? { ...latest.current, seen } : next
+      if (!isSame && moment === 'now') setDrawn(next)
+      else if (!isSame) {
+        const began = performance.now()
+        flushSync(() => setDrawn(next))
+        // This timer runs after the frame.
+        setTimeout(() => {
+          const endedAt = performance.now()
+          cost.current = { ms: ms + (endedAt - began - ms) / 4, endedAt }
+        })
+      }
+      cancelAnimationFrame(frame.current)
+      if (isSame && moment === 'rest') return
+      // After a frame without scrolling the list rests.
+      const rest = () => again.current('rest')
+      frame.current = requestAnimationFrame(moment === 'scroll' ? () => (frame.current = requestAnimationFrame(rest)) : rest)
     },
-    [body, count, whole, opened],
+    [count, look],
   )
+
+  useLayoutEffect(() => {
+    again.current = step
+  }, [step])
 
   // Rows are measured here, and not while the list scrolls.
   const measureRows = useCallback(() => {
-    const height = body.current?.querySelector<HTMLElement>('[data-row]')?.offsetHeight ?? 0
+    if (whole) return
+    const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
     if (height > 0) rowHeight.current = height
-    update()
-  }, [body, update])
-  useLayoutEffect(measureRows, [measureRows])
+    cancelAnimationFrame(frame.current)
+    frame.current = requestAnimationFrame(() => again.current('rest'))
+  }, [body, whole])
+  useLayoutEffect(measureRows, [measureRows, step, first])
   useEffect(() => {
     if (whole) return undefined
     const ended = new AbortController()
     const { signal } = ended
     // The browser sends at most one scroll event per frame, before it lays the page out.
-    const onFrame = () => {
-      const began = performance.now()
-      const change = flushSync(() => update(Math.max(1, Math.floor(frameBudgetMs / msPerRow.current))))
-      if (change && change.added > 0) msPerRow.current += ((performance.now() - began) / change.added - msPerRow.current) / 4
-      cancelAnimationFrame(frame.current)
-      if (change?.isDone === false) frame.current = requestAnimationFrame(onFrame)
-    }
-    document.addEventListener('scroll', onFrame, { capture: true, passive: true, signal })
+    const onScroll = () => step('scroll')
+    document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal })
     window.addEventListener('resize', measureRows, { signal })
     // Also called when a page that was mounted while hidden becomes visible.
     const resized = new ResizeObserver(measureRows)
@@ -87,28 +141,29 @@ export function useWindow({ body, count, openRows }: WindowParts) {
       resized.disconnect()
       ended.abort()
     }
-  }, [body, update, measureRows, whole])
+  }, [body, step, measureRows, whole])
 
   /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback(
     (index: number, element: HTMLElement | null) => {
       if (element === null || heights.current.get(index) === element.offsetHeight) return
       heights.current.set(index, element.offsetHeight)
-      update()
+      measureRows()
     },
-    [update],
+    [measureRows],
   )
-  /** Scrolls a row into view. */
+  /** Scrolls a row into view, and renders it in full. */
   const reveal = useCallback(
     (index: number) => {
       const row = body.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)
-      if (row) return row.scrollIntoView({ block: 'nearest' })
       const scroller = body.current?.closest<HTMLElement>('[data-tablescroll]')
       const drawnBy = scroller !== null && scroller !== undefined && scroller.scrollHeight > scroller.clientHeight ? scroller : document.scrollingElement
-      drawnBy?.scrollTo({ top: index * rowHeight.current - drawnBy.clientHeight / 2 })
-      return void update()
+      if (row) row.scrollIntoView({ block: 'nearest' })
+      else drawnBy?.scrollTo({ top: index * rowHeight.current - drawnBy.clientHeight / 2 })
+      step('now')
     },
-    [body, update],
+    [body, step],
   )
-  return { ...(whole ? all : drawn), measure, reveal }
+  const all = { from: 0, to: count }
+  return { ...(whole ? { ...all, before: 0, after: 0, full: all } : drawn), rowHeight, measure, reveal }
 }

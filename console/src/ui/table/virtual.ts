@@ -34,28 +34,47 @@ function rowAt(y: number, rowHeight: number, extras: readonly (readonly [number,
 const heightUpTo = (row: number, rowHeight: number, extras: readonly (readonly [number, number])[]) =>
   row * rowHeight + extras.reduce((sum, [index, height]) => (index < row ? sum + height : sum), 0)
 
-/** Rows that are rendered above and below the visible ones. */
-export const overscan = 6
+/** Rows above and below the visible ones that are rendered in full. */
+export const overscan = 24
 
-/** The window from one row up to another, with the space around it. */
-function windowOf(from: number, to: number, { count, rowHeight, extra }: Viewport): Window {
+export type Range = Pick<Window, 'from' | 'to'>
+
+/** The range with the space around it. */
+export function windowOf({ from, to }: Range, { count, rowHeight, extra }: Viewport): Window {
   const extras = sorted(extra)
   const before = heightUpTo(from, rowHeight, extras)
   return { from, to, before, after: heightUpTo(count, rowHeight, extras) - heightUpTo(to, rowHeight, extras) }
 }
 
-export function visibleRows(view: Viewport): Window {
-  const { count, rowHeight, extra, top, bottom } = view
+/** The first visible row, and one past the last. */
+export function visibleRows({ count, rowHeight, extra, top, bottom }: Viewport): Range {
   const extras = sorted(extra)
   const clamp = (row: number) => Math.max(0, Math.min(count, row))
-  const from = Math.max(0, clamp(rowAt(Math.max(0, top), rowHeight, extras)) - overscan)
-  return windowOf(from, Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan)), view)
+  const from = clamp(rowAt(Math.max(0, top), rowHeight, extras))
+  return { from, to: Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1)) }
 }
 
-/** One step from the window `now` to `wanted`: adds at most `most` rows at each end. If they have no row in common, starts at the first visible row. */
-export function towards(now: Window, wanted: Window, most: number, view: Viewport): Window {
-  const stays = now.to > wanted.from && now.from < wanted.to
-  const start = Math.min(wanted.to, wanted.from + overscan)
-  const [from, to] = stays ? [now.from, now.to] : [start, start]
-  return windowOf(Math.max(wanted.from, from - most), Math.min(wanted.to, to + most), view)
+/**
+ * The range that follows `now`: at most `most` rows come, visible ones first, then up to `ahead` above and below them. Without `most`, all visible rows come
+ * and no others. Rows farther away than three times `ahead` go. If no row of `now` is near, the range begins anew at the first visible row.
+ */
+export function nextRange(now: Range, seen: Range, count: number, ahead: number, most?: number): Range {
+  const around = (rows: number): Range => ({ from: Math.max(0, seen.from - rows), to: Math.min(count, seen.to + rows) })
+  const [near, kept] = [around(overscan), around(3 * ahead)]
+  const stays = now.to >= near.from && now.from <= near.to
+  let from = stays ? Math.max(now.from, kept.from) : seen.from
+  let to = stays ? Math.min(now.to, kept.to) : seen.from
+  let left = most ?? count
+  const atMost = (rows: number) => {
+    const added = Math.max(0, Math.min(left, rows))
+    left -= added
+    return added
+  }
+  for (const goal of most === undefined ? [seen] : [seen, around(ahead)]) {
+    to += atMost(goal.to - to)
+    from -= atMost(from - goal.from)
+  }
+  return { from, to }
 }
+
+export const covers = (range: Range, other: Range): boolean => range.from <= other.from && range.to >= other.to

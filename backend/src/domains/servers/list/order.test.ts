@@ -7,8 +7,8 @@ import { digested } from './kept.ts'
 
 const since = new Date(0)
 const entry = (name: string, row: Partial<ServerRow>): Entry => {
-  const columns = { name, address: '10.0.0.1', hardware: null, unmet: [], patch_links: [], identity_since: since, created_at: since, updated_at: since, ...row }
-  return digested({ unreachable_since: null, node_since: null, drift_since: null, ...columns } as unknown as ServerRow, null)
+  const times = { identity_since: since, created_at: since, updated_at: since, unreachable_since: null, node_since: null, drift_since: null }
+  return digested({ name, address: '10.0.0.1', hardware: null, unmet: [], patch_links: [], ...times, ...row } as Partial<ServerRow> as ServerRow, null)
 }
 const ordered = (sort: SortKey<typeof serverList.list>, entries: Entry[], direction: '' | '-' = '') =>
   entries.toSorted(comparing<typeof serverList.list, Entry>(serverList.list, sortReaders, `${direction}${sort}`, [sortReaders.name])).map((e) => e.row.name)
@@ -28,7 +28,7 @@ test('versions and addresses are ordered as numbers', () => {
 
 test('unknown hardware and an empty manufacturer come last', () => {
   const cores = (n: number) => ({
-    hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [], links: [], interfaces: [], addresses: [] } as unknown as ServerRow['hardware'],
+    hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [], links: [], interfaces: [], addresses: [], routes: [] },
   })
   const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
   expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([

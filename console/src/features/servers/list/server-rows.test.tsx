@@ -1,56 +1,76 @@
 // @vitest-environment happy-dom
 import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Server } from '#contract/servers/servers.ts'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useSelection } from '../../../ui/table/selection.ts'
+import { overscan } from '../../../ui/table/virtual.ts'
 import { serverColumns } from './server-columns.tsx'
 
 const at = new Date().toISOString()
-const servers = Array.from({ length: 1000 }, (_, i) => ({
+const serverAt = (i: number): Server => ({
   id: `id-${i}`,
   name: `amber-falcon-${i}`,
   status: 'maintenance',
   type: 'worker',
   nodeAddresses: [`10.0.0.${i}`],
+  resources: { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] },
   datacenter: { id: 'd', code: 'PL-POZ-1' },
   cluster: null,
   capacity_commitment: null,
-  talos: { version: 'v1.13.9', stage: 'maintenance', reachable: true, last_contact_at: at, reason: null, unreachable_since: null },
-  identity: { state: 'confirmed', uuid: 'u', serial: 's' },
+  talos: {
+    version: 'v1.13.9',
+    schematic: null,
+    installed: null,
+    stage: 'maintenance',
+    reachable: true,
+    last_contact_at: at,
+    unreachable_since: null,
+    reason: null,
+  },
+  kubernetes: null,
+  identity: { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: at, note: null },
+  hardware: { maker: null, model: null, disk_bytes: null },
   eligibility: [],
   operation_id: null,
-  kubernetes: null,
-})) as unknown as Server[]
+  version: 1,
+  created_at: at,
+  updated_at: at,
+})
+const servers = Array.from({ length: 400 }, (_, i) => serverAt(i))
 
-const idOf = (s: Server) => s.id
-const nameOf = (s: Server) => s.name
-const hrefOf = (s: Server) => `/infra/servers/${s.id}`
-const detailOf = () => <p>Disks</p>
-
-function List({ actions, isLoading = false }: { actions: (s: Server) => { label: string }[]; isLoading?: boolean }) {
-  const selection = useSelection()
-  return (
-    <DataTable
-      label="Servers"
-      rows={isLoading ? undefined : servers}
-      columns={serverColumns}
-      rowKey={idOf}
-      rowName={nameOf}
-      href={hrefOf}
-      actions={actions}
-      detail={detailOf}
-      selection={selection}
-      empty={null}
-    />
-  )
+/** How often a cell of the column of names has been rendered, and the table's header. */
+const [cell, header] = [vi.fn<() => void>(), vi.fn<() => void>()]
+const columns = serverColumns.map((column) =>
+  column.id === 'name'
+    ? {
+        ...column,
+        cell: (s: Server) => (cell(), s.name),
+        width: () => (header(), 200),
+      }
+    : column,
+)
+const parts = {
+  label: 'Servers',
+  rowKey: (s: Server) => s.id,
+  rowName: (s: Server) => s.name,
+  href: (s: Server) => `/infra/servers/${s.id}`,
+  detail: () => <p>Disks</p>,
+  empty: null,
 }
+
+function List({ rows = servers, actions = () => [] }: { rows?: readonly Server[] | null; actions?: (s: Server) => { label: string }[] }) {
+  return <DataTable {...parts} rows={rows ?? undefined} columns={columns} actions={actions} selection={useSelection()} />
+}
+/** Indexes of the rows that are rendered in full, and the number of those of which only the name is. */
+const inFull = () => [...document.querySelectorAll<HTMLElement>('tbody tr[data-id]')].map((row) => Number(row.dataset['row']))
+const names = () => document.querySelectorAll('tbody tr[data-row]:not([data-id])').length
 
 afterEach(cleanup)
 
-test('of a thousand servers only those in view have rows, with at most 32 elements each', () => {
-  const { rerender } = render(<List isLoading actions={() => [{ label: 'Rename' }]} />)
-  rerender(<List actions={() => [{ label: 'Rename' }]} />)
+test('of many servers only those in view have rows, with at most 32 elements each', () => {
+  const { rerender } = render(<List rows={null} />)
+  rerender(<List />)
   const rows = [...document.querySelectorAll('tbody tr[data-row]')]
   expect(rows.length).toBe(Math.ceil(innerHeight / 36))
   for (const row of rows) expect(row.querySelectorAll('*').length).toBeLessThan(32)
@@ -70,11 +90,114 @@ test('the actions of a row are determined only when its menu is opened', async (
 test('one timer keeps the times of all rows', () => {
   vi.useFakeTimers({ now: Date.parse(at) })
   const timers = vi.getTimerCount()
-  render(<List actions={() => []} />)
+  render(<List rows={servers.slice(0, 100)} />)
   expect(vi.getTimerCount() - timers).toBeLessThanOrEqual(1)
   const time = document.querySelector('tbody time')
   expect(time?.textContent).toBe('just now')
   vi.advanceTimersByTime(30_000)
   expect(time?.textContent).toBe('30 s ago')
   vi.useRealTimers()
+})
+
+describe('a table that has a size', () => {
+  let scrolled = 0
+  const frames: FrameRequestCallback[] = []
+  const runFrame = () => {
+    for (const run of frames.splice(0)) run(performance.now())
+  }
+  const runFrames = () => {
+    while (frames.length > 0) runFrame()
+  }
+  const scrollTo = (px: number) => {
+    scrolled = px
+    document.dispatchEvent(new Event('scroll'))
+  }
+  beforeEach(() => {
+    scrolled = 0
+    frames.length = 0
+    vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
+    vi.stubGlobal('cancelAnimationFrame', () => frames.splice(0))
+    vi.spyOn(HTMLElement.prototype, 'offsetHeight', 'get').mockReturnValue(36)
+    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(function rect(this: Element) {
+      return this.tagName === 'TBODY' ? new DOMRect(0, -scrolled, 1000, 36_000) : new DOMRect(0, 0, 1000, 720)
+    })
+  })
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+  })
+
+  test('the rows around the visible ones follow a few in a frame, and all others as names of one cell each', () => {
+    render(<List />)
+    expect([inFull().length <= Math.ceil(innerHeight / 36), names()]).toEqual([true, 0])
+    for (let n = 0; frames.length > 0; n++) {
+      const before = [inFull().length, names()] as const
+      runFrame()
+      expect(inFull().length - before[0]).toBeLessThanOrEqual(6)
+      expect(names() - before[1]).toBeLessThanOrEqual(16)
+      expect(n).toBeLessThan(100)
+    }
+    expect([inFull().at(-1), names()]).toEqual([20 + overscan, 400 - 21 - overscan])
+    expect(document.querySelectorAll('tbody tr[data-row]:not([data-id]) *').length).toBe(names())
+  })
+
+  test('scrolling on a computer on which a frame with new rows is late changes nothing on the page until the list rests', async () => {
+    render(<List />)
+    runFrames()
+    // The frame that brings rows takes 400 ms.
+    const now = vi.spyOn(performance, 'now')
+    now.mockReturnValue(10_000)
+    scrollTo(36 * 100)
+    now.mockReturnValue(10_400)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    cell.mockClear()
+    header.mockClear()
+    for (let row = 101; row < 140; row++) scrollTo(36 * row)
+    expect(cell).not.toHaveBeenCalled()
+    expect([inFull().length + names(), names() > 300]).toEqual([400, true])
+    runFrames()
+    expect([inFull()[0]! <= 139, inFull().at(-1)]).toEqual([true, 139 + 20 + overscan])
+    expect(header).not.toHaveBeenCalled()
+  })
+
+  test('scrolling by a row on a computer that is fast enough renders one row and nothing else', () => {
+    render(<List />)
+    runFrames()
+    cell.mockClear()
+    header.mockClear()
+    scrollTo(36)
+    expect(inFull().at(-1)).toBe(1 + 20 + overscan)
+    expect(cell).toHaveBeenCalledTimes(1)
+    expect(header).not.toHaveBeenCalled()
+  })
+
+  test('after a jump the visible rows come first', () => {
+    render(<List />)
+    runFrames()
+    scrollTo(36 * 300)
+    while (inFull().at(-1)! < 320) runFrame()
+    expect(inFull()[0]).toBe(300)
+  })
+
+  test('another list shows its visible rows first, a few of them in full', () => {
+    const { rerender } = render(<List />)
+    runFrames()
+    cell.mockClear()
+    rerender(<List rows={servers.toReversed()} />)
+    expect(cell).toHaveBeenCalledTimes(6)
+    expect(names()).toBeLessThanOrEqual(Math.ceil(innerHeight / 36))
+    runFrames()
+    expect([inFull().length, names()]).toEqual([21 + overscan, 400 - 21 - overscan])
+  })
+
+  test('a fetched list renders only the rows whose servers have changed', () => {
+    const { rerender } = render(<List />)
+    runFrames()
+    cell.mockClear()
+    rerender(<List rows={structuredClone(servers)} />)
+    expect(cell).not.toHaveBeenCalled()
+    rerender(<List rows={servers.with(3, { ...serverAt(3), name: 'renamed' })} />)
+    expect(cell).toHaveBeenCalledTimes(1)
+    expect(screen.getByRole('link', { name: 'renamed' })).toBeTruthy()
+  })
 })
