@@ -37,21 +37,8 @@ export function withImages(document: Readonly<Record<string, unknown>>, images: 
  * Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes. They are imported with the cluster's secrets and never stored with
  * a server.
  */
-const secretPaths = [
-  'machine.token',
-  'machine.ca',
-  'machine.acceptedCAs',
-  'cluster.id',
-  'cluster.secret',
-  'cluster.token',
-  'cluster.ca',
-  'cluster.acceptedCAs',
-  'cluster.aggregatorCA',
-  'cluster.serviceAccount',
-  'cluster.etcd.ca',
-  'cluster.secretboxEncryptionSecret',
-  'cluster.aescbcEncryptionSecret',
-] as const
+const clusterKeys = 'id secret token ca acceptedCAs aggregatorCA serviceAccount etcd.ca secretboxEncryptionSecret aescbcEncryptionSecret'
+const secretPaths = ['machine.token', 'machine.ca', 'machine.acceptedCAs', ...clusterKeys.split(' ').map((key) => `cluster.${key}`)]
 
 type Read = ReturnType<typeof readOne>
 export type Compared = ReturnType<typeof compareConfigs>

@@ -20,8 +20,7 @@ const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
 const mostPageBytes = 8 * 1024 ** 2
-const mostFiltered = 32
-const mostRecent = 64
+const mostRemembered = 64
 
 export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const kept = new Map<string, Kept>()
@@ -102,9 +101,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       // The requests that have arrived together share a query.
       running = nextTurn()
         .then(load)
-        .finally(() => {
-          running = undefined
-        })
+        .finally(() => (running = undefined))
       return running
     }
     next ??= running
@@ -136,7 +133,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     const passes = passing(serverList.list, filterReaders(clock.now()), query)
     const found = new Uint32Array(Math.ceil(bySlot.length / 32))
     for (const entry of bySlot) if ((query.status !== undefined || entry.row.status !== 'deleted') && passes(entry)) add(found, entry.slot)
-    if (filtered.size >= mostFiltered) filtered.clear()
+    if (filtered.size >= mostRemembered) filtered.clear()
     // With the filter `reachable` the result isn't cached, because the passage of time alone makes a silent server unreachable.
     if (query.reachable === undefined) filtered.set(key, found)
     return found
@@ -182,7 +179,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
       const isKept = query.reachable === undefined && (!query.q || recent.has(key))
       const made = pageOf(query, isKept)
       if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
-      if (recent.size >= mostRecent) recent.clear()
+      if (recent.size >= mostRemembered) recent.clear()
       recent.add(key)
       if (isKept) {
         pages.set(key, made)

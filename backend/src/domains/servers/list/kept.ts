@@ -110,8 +110,7 @@ export function joined(
     parts.push(...(isSummary ? summaryOf(entry) : [entry.json]), end)
   }
   parts.push(`],"page":${page},"per_page":${per_page},"total":${total}}`)
-  let length = 0
-  for (const part of parts) length += Buffer.byteLength(part)
+  const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
   const isReused = !isKept && length <= mostReused
   const memory = (isReused && spare.pop()) || Buffer.allocUnsafeSlow(isReused ? mostReused : length)
   const bytes = memory.subarray(0, length)

@@ -13,15 +13,10 @@ export const add = (bits: Bits, slot: number): void => void (bits[slot >>> 5]! |
 const longest = 3
 /** A sequence of more servers than this is kept as a set, of less as a list. */
 const mostListed = 64
-/** Sets grow by this number of words. */
-const growth = 64
 /** Characters are numbered: 0 for the end of a line, 1 to 95 for printable ASCII, and one number for all other characters together. */
 const other = 96
 const base = other + 1
-function numberAt(text: string, i: number): number {
-  const code = text.charCodeAt(i)
-  return code > 31 && code < 127 ? code - 31 : code === 10 ? 0 : other
-}
+const numberOf = (code: number): number => (code > 31 && code < 127 ? code - 31 : code === 10 ? 0 : other)
 
 export function searchIndex() {
   let words = 0
@@ -48,7 +43,7 @@ export function searchIndex() {
   }
   const eachSequence = (text: string, slot: number, act: (sequence: number, slot: number) => void): void => {
     for (let i = 0, first = 0, second = 0; i < text.length; i++) {
-      const third = numberAt(text, i)
+      const third = numberOf(text.charCodeAt(i))
       if (third !== 0) act(third, slot)
       if (third !== 0 && second !== 0) act(second * base + third, slot)
       if (third !== 0 && second !== 0 && first !== 0) act((first * base + second) * base + third, slot)
@@ -62,7 +57,7 @@ export function searchIndex() {
     let all: Bits | undefined
     for (let end = width; end <= text.length; end++) {
       let sequence = 0
-      for (let i = end - width; i < end; i++) sequence = sequence * base + numberAt(text, i)
+      for (let i = end - width; i < end; i++) sequence = sequence * base + numberOf(text.charCodeAt(i))
       const slots = found[places[sequence]!]!
       const bits = all && !Array.isArray(slots) ? slots : setOf(slots)
       all = all?.map((word, i) => word & (bits[i] ?? 0)) ?? bits
@@ -73,7 +68,7 @@ export function searchIndex() {
   return {
     /** Replaces the text of the server with this number. Numbers are used from 0 up. */
     set(slot: number, text: string, before = ''): void {
-      while (slot >>> 5 >= words) words += growth
+      while (slot >>> 5 >= words) words += 64
       eachSequence(before, slot, remove)
       eachSequence(text, slot, insert)
     },
