@@ -38,10 +38,12 @@ async function serialised(act: () => Promise<unknown>): Promise<string[]> {
   }
 }
 
-test('an unchanged list takes one query, which concurrent requests share', async () => {
+test('a list of servers or one server takes one query if nothing has changed, and concurrent requests share it', async () => {
   await list()
   expect(await queriesOf(() => list())).toBe(1)
   expect(await queriesOf(() => list({ q: 'listed-3' }))).toBe(1)
+  expect(await queriesOf(() => list({ fields: 'summary', sort: '-contact', confirmed: 'true' }))).toBe(1)
+  expect(await queriesOf(() => call(serverGet, { params: { id: ids[0]! } }))).toBe(1)
   expect(await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list())))).toBeLessThanOrEqual(2)
 })
 
