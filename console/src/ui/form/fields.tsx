@@ -58,24 +58,22 @@ function useField(name: string) {
   return { form, value, error: form.errorOf(name), onBlur: () => (value === '' ? undefined : form.leave(name)) }
 }
 
+/** Splits the props of a component into those of the field and those of the control in it. */
+function split<P extends Look>({ label, hint, optional = false, note, fieldClass: className, ...control }: P) {
+  return { look: { label, hint, optional, note, className }, control }
+}
+
+type TextProps = Look & { name: string; eager?: boolean } & Omit<ComponentProps<typeof TextInput>, 'name' | 'value' | 'onValue' | 'onBlur'>
 /** One line of text. `eager`: shows errors while the user types. */
-function Text({
-  name,
-  label,
-  hint,
-  optional = false,
-  note,
-  fieldClass,
-  eager = false,
-  ...rest
-}: Look & { name: string; eager?: boolean } & Omit<ComponentProps<typeof TextInput>, 'name' | 'value' | 'onValue' | 'onBlur'>) {
+function Text({ name, eager = false, ...rest }: TextProps) {
   const { form, value, error, onBlur } = useField(name)
+  const { look, control } = split(rest)
   return (
-    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
+    <Field {...look} error={error}>
       <TextInput
         autoComplete="off"
         spellCheck={false}
-        {...rest}
+        {...control}
         name={name}
         value={value as string}
         onValue={(to) => {
@@ -89,19 +87,12 @@ function Text({
 }
 
 /** Several lines of text. */
-function Area({
-  name,
-  label,
-  hint,
-  optional = false,
-  note,
-  fieldClass,
-  ...rest
-}: Look & { name: string } & Omit<ComponentProps<typeof TextArea>, 'name' | 'value' | 'onValue' | 'onBlur'>) {
+function Area({ name, ...rest }: Look & { name: string } & Omit<ComponentProps<typeof TextArea>, 'name' | 'value' | 'onValue' | 'onBlur'>) {
   const { form, value, error, onBlur } = useField(name)
+  const { look, control } = split(rest)
   return (
-    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
-      <TextArea spellCheck={rest.mono !== true} {...rest} name={name} value={value as string} onValue={(to) => form.set({ [name]: to })} onBlur={onBlur} />
+    <Field {...look} error={error}>
+      <TextArea spellCheck={rest.mono !== true} {...control} name={name} value={value as string} onValue={(to) => form.set({ [name]: to })} onBlur={onBlur} />
     </Field>
   )
 }
@@ -112,11 +103,6 @@ const none = 'none'
 /** A select. `none`: label of the option whose value is ''. `onValue`: called instead of setting the value. */
 function Choose({
   name,
-  label,
-  hint,
-  optional = false,
-  note,
-  fieldClass,
   options,
   none: noneText,
   onValue,
@@ -131,11 +117,12 @@ function Choose({
   disabled?: boolean
 }) {
   const { form, value, error } = useField(name)
+  const { look, control } = split(rest)
   const set = (to: string) => (onValue === undefined ? form.set({ [name]: to }) : onValue(to))
   return (
-    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={error}>
+    <Field {...look} error={error}>
       <Select
-        {...rest}
+        {...control}
         name={name}
         value={noneText !== undefined && value === '' ? none : (value as string)}
         options={noneText === undefined ? options : [{ value: none, text: noneText }, ...options]}
@@ -152,9 +139,9 @@ function Check({ name, label }: { name: string; label: ReactNode }) {
 }
 
 /** A labelled field around a control that the form supplies. */
-function Custom({ name, label, hint, optional = false, note, fieldClass, children }: Look & { name: string; children: ReactNode }) {
+function Custom({ name, children, ...rest }: Look & { name: string; children: ReactNode }) {
   return (
-    <Field label={label} hint={hint} optional={optional} note={note} className={fieldClass} error={useFormFields().errorOf(name)}>
+    <Field {...split(rest).look} error={useFormFields().errorOf(name)}>
       {children}
     </Field>
   )
