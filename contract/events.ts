@@ -32,12 +32,9 @@ export type Event = z.infer<typeof Event>
 /** The stream sends a comment line after this long without an event, in ms. A client that receives nothing for much longer has lost the connection. */
 export const heartbeatMs = 2_000
 
-export const eventStream = operation({
-  name: 'eventStream',
+export const eventStream = operation('eventStream', 'GET /v1/events', 'signed_in', {
   summary:
     'Server-sent events of every change that the caller may see, and a comment line at least every 2 s; resumes after `Last-Event-ID`; ends when the access token expires.',
-  route: 'GET /v1/events',
-  scope: 'signed_in',
   answer: z.string(),
   media: 'text/event-stream',
 })

@@ -32,11 +32,8 @@ export const ImageFactory = z.object({
   /** Talos versions that the factory builds and Steelyard supports, newest first. If the factory does not respond, Steelyard's own list. */
   versions: z.array(z.string()),
 })
-export const imageFactoryGet = operation({
-  name: 'imageFactoryGet',
+export const imageFactoryGet = operation('imageFactoryGet', 'GET /v1/images/factory', 'servers:read', {
   summary: 'The image factory: its address, whether it answers, and the versions that it builds.',
-  route: 'GET /v1/images/factory',
-  scope: 'servers:read',
   answer: ImageFactory,
 })
 
@@ -169,11 +166,8 @@ export const imageCreate = calls.create({
   body: NewImage,
   errors: ['not_found', 'conflict', 'factory_refused'],
 })
-export const imageRegister = operation({
-  name: 'imageRegister',
+export const imageRegister = operation('imageRegister', 'POST /v1/images/{id}/register', 'servers:write', {
   summary: "Register an image's schematic with the factory again.",
-  route: 'POST /v1/images/{id}/register',
-  scope: 'servers:write',
   kept: true,
   answer: Image,
   errors: ['conflict', 'factory_refused', 'factory_unreachable'],

@@ -82,11 +82,8 @@ const joinTokens = list<JoinToken>()({
 const calls = callsOf('joinToken', '/v1/join-tokens', { read: 'servers:read', write: 'servers:write' }, JoinToken)
 export const joinTokenList = calls.list(joinTokens, 'Join tokens, newest first, with the number of uses of each. The tokens themselves are never returned.')
 export const joinTokenGet = calls.get('One join token.')
-export const joinTokenCreate = operation({
-  name: 'joinTokenCreate',
+export const joinTokenCreate = operation('joinTokenCreate', 'POST /v1/join-tokens', 'servers:write', {
   summary: 'Create a join token. Only this response contains the token itself; images prepared with the join token carry it too.',
-  route: 'POST /v1/join-tokens',
-  scope: 'servers:write',
   body: NewJoinToken,
   answer: z.extend(JoinToken, {
     token: z.string(),
@@ -96,11 +93,8 @@ export const joinTokenCreate = operation({
   status: 201,
   errors: ['not_found', 'name_taken'],
 })
-export const joinTokenRevoke = operation({
-  name: 'joinTokenRevoke',
+export const joinTokenRevoke = operation('joinTokenRevoke', 'DELETE /v1/join-tokens/{id}', 'servers:write', {
   summary: 'Revoke a join token: no server can announce itself with it any more. Servers that have joined stay.',
-  route: 'DELETE /v1/join-tokens/{id}',
-  scope: 'servers:write',
   errors: ['stale', 'conflict'],
 })
 

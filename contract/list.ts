@@ -152,9 +152,9 @@ type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> & Partial
 export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M extends Shape = None, P extends z.core.$ZodType = z.ZodMiniObject>(
   of: L,
   item: A,
-  { more, path, ...declared }: Declared & { more?: M; params?: P },
+  { name, path, scope, more, ...declared }: Declared & { more?: M; params?: P },
 ): Operation<P, z.ZodMiniObject<QueryShape<L> & M, z.core.$strict>, z.ZodMiniUndefined, ReturnType<typeof pageOf<A>>> & { readonly list: L } => ({
-  ...operation({ ...declared, route: `GET ${path}`, query: z.strictObject({ ...queryOf(of), ...(more as M) }), answer: pageOf(item) }),
+  ...operation(name, `GET ${path}`, scope, { ...declared, query: z.strictObject({ ...queryOf(of), ...(more as M) }), answer: pageOf(item) }),
   meanings: Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`])),
   list: of,
 })

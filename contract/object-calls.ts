@@ -20,12 +20,9 @@ export function callsOf<S extends Schema>(kind: string, path: `/v1/${string}`, {
   const one = `${path}/{id}` as const
   return {
     list: <L extends AnyList>(list: L, summary: string) => listOperation(list, object, { name: `${kind}List`, summary, path, scope: read }),
-    get: (summary: string) => operation({ name: `${kind}Get`, summary, route: `GET ${one}`, scope: read, params: byId, answer: object }),
-    create: <B extends Schema>(declared: Written<B>) =>
-      operation({ name: `${kind}Create`, route: `POST ${path}`, scope: write, answer: object, status: 201, ...declared }),
-    update: <B extends Schema>(declared: Written<B>) =>
-      operation({ name: `${kind}Update`, route: `PATCH ${one}`, scope: write, params: byId, answer: object, ...declared }),
-    remove: (summary: string, errors: readonly ErrorCode[]) =>
-      operation({ name: `${kind}Remove`, summary, route: `DELETE ${one}`, scope: write, params: byId, errors }),
+    get: (summary: string) => operation(`${kind}Get`, `GET ${one}`, read, { summary, params: byId, answer: object }),
+    create: <B extends Schema>(declared: Written<B>) => operation(`${kind}Create`, `POST ${path}`, write, { answer: object, status: 201, ...declared }),
+    update: <B extends Schema>(declared: Written<B>) => operation(`${kind}Update`, `PATCH ${one}`, write, { params: byId, answer: object, ...declared }),
+    remove: (summary: string, errors: readonly ErrorCode[]) => operation(`${kind}Remove`, `DELETE ${one}`, write, { summary, params: byId, errors }),
   }
 }

@@ -66,10 +66,8 @@ type None = typeof none
 const noBody = z.undefined()
 type NoBody = typeof noBody
 
-interface Declared<R extends Route, P extends Schema, Q extends Schema, B extends Schema, A extends Schema>
-  extends Pick<Operation, 'name' | 'summary' | 'scope'>, Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> {
-  /** Method and path: `GET /v1/clusters/{id}`. */
-  readonly route: R
+interface Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema>
+  extends Pick<Operation, 'summary'>, Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
@@ -84,19 +82,19 @@ function statusOf(answer: Schema | undefined): Operation['status'] {
   return answersWith('operation', answer) ? 202 : 200
 }
 
-/** Declares a call. */
+/** Declares a call. `route`: method and path, such as `GET /v1/clusters/{id}`. */
 export function operation<
   const R extends Route,
   P extends Schema = z.ZodMiniObject<Ids<R>, z.core.$strict>,
   Q extends Schema = None,
   B extends Schema = NoBody,
   A extends Schema = NoBody,
->({ route, ...declared }: Declared<R, P, Q, B, A>): Operation<P, Q, B, A> {
+>(name: string, route: R, scope: Operation['scope'], declared: Declared<P, Q, B, A>): Operation<P, Q, B, A> {
   const [method, path] = route.split(' ') as [Operation['method'], Operation['path']]
   const defaults = { params: idsIn(route), query: none, body: noBody, answer: noBody, media: 'application/json', errors: [] } as const
-  const { scope, status = statusOf(declared.answer) } = declared
+  const { status = statusOf(declared.answer) } = declared
   const kept = scope !== null && (status === 201 || status === 202 || method === 'DELETE')
-  return { ...defaults, status, kept, ...declared, method, path } as Operation<P, Q, B, A>
+  return { ...defaults, name, scope, status, kept, ...declared, method, path } as Operation<P, Q, B, A>
 }
 
 const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'

@@ -183,30 +183,21 @@ const operations = list<Operation>()({
 const calls = callsOf('operation', '/v1/operations', { read: 'signed_in', write: 'signed_in' }, Operation)
 export const operationList = calls.list(operations, 'Operations on objects that the caller may see, newest first.')
 export const operationGet = calls.get('One operation with its steps.')
-export const operationCancel = operation({
-  name: 'operationCancel',
+export const operationCancel = operation('operationCancel', 'POST /v1/operations/{id}/cancel', 'signed_in', {
   summary: 'Ask an operation to stop at the next safe point.',
-  route: 'POST /v1/operations/{id}/cancel',
-  scope: 'signed_in',
   kept: true,
   answer: Operation,
   errors: ['operation_ended'],
 })
-export const operationRetry = operation({
-  name: 'operationRetry',
+export const operationRetry = operation('operationRetry', 'POST /v1/operations/{id}/retry', 'signed_in', {
   summary: 'Retry a failed operation from the step that failed.',
-  route: 'POST /v1/operations/{id}/retry',
-  scope: 'signed_in',
   kept: true,
   /** The user's confirmations to wipe disks whose current content wasn't confirmed before. */
   body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
   answer: Operation,
   errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],
 })
-export const operationRetryDisks = operation({
-  name: 'operationRetryDisks',
+export const operationRetryDisks = operation('operationRetryDisks', 'GET /v1/operations/{id}/retry', 'signed_in', {
   summary: 'Disks that a retry would wipe and whose current content is not confirmed yet. To confirm a disk, add its `by` to `confirmed_disks`.',
-  route: 'GET /v1/operations/{id}/retry',
-  scope: 'signed_in',
   answer: z.object({ items: z.array(DiskToConfirm) }),
 })

@@ -76,11 +76,8 @@ export const Overview = z.object({
 })
 export type Overview = z.infer<typeof Overview>
 
-export const overviewGet = operation({
-  name: 'overviewGet',
+export const overviewGet = operation('overviewGet', 'GET /v1/overview', 'signed_in', {
   summary:
     'Counts of servers and clusters, capacity, running and failed operations, and what needs attention now; parts that the caller may not read are empty.',
-  route: 'GET /v1/overview',
-  scope: 'signed_in',
   answer: Overview,
 })

@@ -61,48 +61,33 @@ const patches = list<Patch>()({
 
 /** Returned as a whole, because a server has only few patches; clients sort them. */
 export const patchList = {
-  ...operation({
-    name: 'patchList',
+  ...operation('patchList', 'GET /v1/nodes/{id}/patches', 'servers:read', {
     summary: 'The layers of a server in the order in which they are merged.',
-    route: 'GET /v1/nodes/{id}/patches',
-    scope: 'servers:read',
     answer: pageOf(Patch),
   }),
   list: patches,
 }
-export const patchGet = operation({
-  name: 'patchGet',
+export const patchGet = operation('patchGet', 'GET /v1/nodes/{id}/patches/{patchId}', 'servers:read', {
   summary: 'One patch.',
-  route: 'GET /v1/nodes/{id}/patches/{patchId}',
-  scope: 'servers:read',
   params: ofPatch,
   answer: Patch,
 })
-export const patchCreate = operation({
-  name: 'patchCreate',
+export const patchCreate = operation('patchCreate', 'POST /v1/nodes/{id}/patches', 'servers:write', {
   summary: 'Add a patch to a server. If the server is in a cluster, the patch is applied at once.',
-  route: 'POST /v1/nodes/{id}/patches',
-  scope: 'servers:write',
   body: NewPatch,
   answer: Patch,
   status: 201,
   errors: ['name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
-export const patchUpdate = operation({
-  name: 'patchUpdate',
+export const patchUpdate = operation('patchUpdate', 'PATCH /v1/nodes/{id}/patches/{patchId}', 'servers:write', {
   summary: 'Change a patch.',
-  route: 'PATCH /v1/nodes/{id}/patches/{patchId}',
-  scope: 'servers:write',
   params: ofPatch,
   body: z.strictObject({ name: z.optional(nameOf('Patch')), weight: z.optional(weight), labels: z.optional(labels), body: z.optional(body) }),
   answer: Patch,
   errors: ['name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
-export const patchRemove = operation({
-  name: 'patchRemove',
+export const patchRemove = operation('patchRemove', 'DELETE /v1/nodes/{id}/patches/{patchId}', 'servers:write', {
   summary: 'Remove a patch.',
-  route: 'DELETE /v1/nodes/{id}/patches/{patchId}',
-  scope: 'servers:write',
   params: ofPatch,
   errors: ['patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
@@ -139,11 +124,8 @@ export const Preview = z.object({
 })
 export type Preview = z.infer<typeof Preview>
 
-export const patchPreview = operation({
-  name: 'patchPreview',
+export const patchPreview = operation('patchPreview', 'POST /v1/nodes/{id}/patches/preview', 'servers:read', {
   summary: 'What a patch would do, without saving it.',
-  route: 'POST /v1/nodes/{id}/patches/preview',
-  scope: 'servers:read',
   body: z.strictObject({
     /** Id of the patch that is edited. The merge replaces it. */
     patch_id: z.optional(z.string().check(z.maxLength(64))),
@@ -155,11 +137,8 @@ export const patchPreview = operation({
   answer: Preview,
 })
 
-export const patchSchema = operation({
-  name: 'patchSchema',
+export const patchSchema = operation('patchSchema', 'GET /v1/nodes/patches', 'servers:read', {
   summary: 'JSON Schema of a patch body, the Talos versions that it applies to, and the limits.',
-  route: 'GET /v1/nodes/patches',
-  scope: 'servers:read',
   answer: z.object({ schema: z.record(z.string(), z.unknown()), versions: z.array(z.string()), limits: z.record(z.string(), z.unknown()) }),
 })
 

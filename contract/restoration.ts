@@ -36,26 +36,17 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
   )
 }
 
-export const restorationGet = operation({
-  name: 'restorationGet',
+export const restorationGet = operation('restorationGet', 'GET /v1/restoration', 'signed_in', {
   summary: 'The clusters and operations that the caller may see and that have been held since a restore.',
-  route: 'GET /v1/restoration',
-  scope: 'signed_in',
   answer: Restoration,
 })
-export const clusterResume = operation({
-  name: 'clusterResume',
+export const clusterResume = operation('clusterResume', 'POST /v1/clusters/{id}/resume', 'clusters:write', {
   summary: 'Resume a cluster that has been held since a restore, with the operations on the cluster and its servers.',
-  route: 'POST /v1/clusters/{id}/resume',
-  scope: 'clusters:write',
   answer: z.object({ operations: z.array(Operation) }),
   errors: ['transition_refused'],
 })
-export const operationResume = operation({
-  name: 'operationResume',
+export const operationResume = operation('operationResume', 'POST /v1/operations/{id}/resume', 'signed_in', {
   summary: 'Resume an operation that has been held since a restore. If the operation is on a cluster or one of its servers, the whole cluster is resumed.',
-  route: 'POST /v1/operations/{id}/resume',
-  scope: 'signed_in',
   answer: z.object({ operations: z.array(Operation) }),
   errors: ['transition_refused'],
 })

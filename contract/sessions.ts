@@ -42,39 +42,27 @@ export const Credentials = z.strictObject({
   email,
   password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')),
 })
-export const authorize = operation({
-  name: 'authorize',
+export const authorize = operation('authorize', 'POST /v1/authorize', null, {
   summary: 'Sign in with email and password.',
-  route: 'POST /v1/authorize',
-  scope: null,
   body: Credentials,
   answer: z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() }),
   errors: ['invalid_credentials', 'throttled'],
 })
 
-export const authorizeRefresh = operation({
-  name: 'authorizeRefresh',
+export const authorizeRefresh = operation('authorizeRefresh', 'POST /v1/authorize/refresh', null, {
   summary: 'Get a new access token; with `rotate`, also a new refresh token that replaces the old one.',
-  route: 'POST /v1/authorize/refresh',
-  scope: null,
   body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)), rotate: z.optional(z.boolean()) }),
   answer: z.object({ access_token: z.string(), refresh_token: z.optional(z.string()) }),
   errors: ['session_expired'],
 })
 
-export const authorizeLogout = operation({
-  name: 'authorizeLogout',
+export const authorizeLogout = operation('authorizeLogout', 'POST /v1/authorize/logout', null, {
   summary: 'End the session of a refresh token. Safe to repeat.',
-  route: 'POST /v1/authorize/logout',
-  scope: null,
   body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)) }),
 })
 
-export const sessionGet = operation({
-  name: 'sessionGet',
+export const sessionGet = operation('sessionGet', 'GET /v1/session', 'signed_in', {
   summary: 'The signed-in user, the scopes, and when the access token expires.',
-  route: 'GET /v1/session',
-  scope: 'signed_in',
   answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
 })
 
@@ -100,27 +88,18 @@ export const Preferences = z.strictObject({
 })
 export type Preferences = z.infer<typeof Preferences>
 
-export const preferencesGet = operation({
-  name: 'preferencesGet',
+export const preferencesGet = operation('preferencesGet', 'GET /v1/session/preferences', 'signed_in', {
   summary: "The user's preferences.",
-  route: 'GET /v1/session/preferences',
-  scope: 'signed_in',
   answer: Preferences,
 })
-export const preferencesPut = operation({
-  name: 'preferencesPut',
+export const preferencesPut = operation('preferencesPut', 'PUT /v1/session/preferences', 'signed_in', {
   summary: "Replace the user's preferences.",
-  route: 'PUT /v1/session/preferences',
-  scope: 'signed_in',
   body: Preferences,
   answer: Preferences,
 })
 
-export const passwordChange = operation({
-  name: 'passwordChange',
+export const passwordChange = operation('passwordChange', 'POST /v1/session/password', 'signed_in', {
   summary: "Change the caller's own password. All other sessions of the caller end.",
-  route: 'POST /v1/session/password',
-  scope: 'signed_in',
   body: z.strictObject({ password: oldPassword, new_password: newPassword }),
 })
 
@@ -160,30 +139,21 @@ export const sessionList = listOperation(sessions, Session, {
   scope: 'signed_in',
   more: { user_id: z.optional(z.union([z.literal('all'), z.uuid()])) },
 })
-export const sessionEnd = operation({
-  name: 'sessionEnd',
+export const sessionEnd = operation('sessionEnd', 'DELETE /v1/sessions/{id}', 'signed_in', {
   summary: "End a session: one of the caller's own, or with `users:manage` any user's.",
-  route: 'DELETE /v1/sessions/{id}',
-  scope: 'signed_in',
 })
 
 /** Token of a link to set a password. */
 const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
-export const passwordResetLook = operation({
-  name: 'passwordResetLook',
+export const passwordResetLook = operation('passwordResetLook', 'POST /v1/password-reset/look', null, {
   summary: 'The user whose password a reset link sets, and when the link expires.',
-  route: 'POST /v1/password-reset/look',
-  scope: null,
   body: z.strictObject({ token: resetToken }),
   answer: z.object({ email: z.string(), expires_at: time }),
   errors: ['link_over'],
 })
 export const PasswordReset = z.strictObject({ token: resetToken, new_password: newPassword })
-export const passwordReset = operation({
-  name: 'passwordReset',
+export const passwordReset = operation('passwordReset', 'POST /v1/password-reset', null, {
   summary: 'Set a password with the token of a reset link, which works once. All sessions of the user end.',
-  route: 'POST /v1/password-reset',
-  scope: null,
   body: PasswordReset,
   errors: ['link_over'],
 })

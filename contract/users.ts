@@ -59,19 +59,13 @@ export const userUpdate = calls.update({
 export const userRemove = calls.remove('Remove a user. All their sessions end; what they did stays in the audit log.', ['last_admin'])
 /** Life of a link to set a password. */
 export const resetLinkHours = 24
-export const userResetPassword = operation({
-  name: 'userResetPassword',
+export const userResetPassword = operation('userResetPassword', 'POST /v1/users/{id}/reset-password', 'users:manage', {
   summary:
     'Create a link with which the user can set a new password once, within 24 h. It replaces any earlier link. The old password works until the new one is set.',
-  route: 'POST /v1/users/{id}/reset-password',
-  scope: 'users:manage',
   answer: z.object({ url: z.string(), expires_at: time }),
 })
-export const userUnlock = operation({
-  name: 'userUnlock',
+export const userUnlock = operation('userUnlock', 'POST /v1/users/{id}/unlock', 'users:manage', {
   summary: 'Clear the failed sign-ins of an account, so that its next sign-in does not have to wait.',
-  route: 'POST /v1/users/{id}/unlock',
-  scope: 'users:manage',
   answer: z.object({ failures_cleared: z.int() }),
 })
 
@@ -81,11 +75,8 @@ export const WaitlistRequest = z.strictObject({
   company: z.string().check(z.trim(), z.maxLength(80), seen()),
   email,
 })
-export const waitlistJoin = operation({
-  name: 'waitlistJoin',
+export const waitlistJoin = operation('waitlistJoin', 'POST /v1/waitlist', null, {
   summary: 'Ask to join the waitlist. The response does not reveal whether the email is already known.',
-  route: 'POST /v1/waitlist',
-  scope: null,
   body: WaitlistRequest,
   errors: ['throttled'],
 })
@@ -109,11 +100,8 @@ export const waitlistList = listOperation(waitlist, WaitlistEntry, {
 })
 
 /** What the console needs before sign-in. */
-export const installationGet = operation({
-  name: 'installationGet',
+export const installationGet = operation('installationGet', 'GET /v1/installation', null, {
   summary: 'Version of this installation, and which of its parts are simulated.',
-  route: 'GET /v1/installation',
-  scope: null,
   answer: z.object({
     version: z.string(),
     /** True if the servers are simulated; every screen then shows a note. */

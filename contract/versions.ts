@@ -31,11 +31,8 @@ export const OfferedTalos = z.object({
 })
 export type OfferedTalos = z.infer<typeof OfferedTalos>
 
-export const versionList = operation({
-  name: 'versionList',
+export const versionList = operation('versionList', 'GET /v1/images/versions', 'signed_in', {
   summary: 'Talos versions for new clusters, newest first, each with the Kubernetes versions that it supports. The first version of each list is the default.',
-  route: 'GET /v1/images/versions',
-  scope: 'signed_in',
   query: z.strictObject({ prereleases: z.optional(z.enum(['true', 'false'])) }),
   answer: z.object({
     items: z.array(OfferedTalos),

@@ -175,20 +175,14 @@ const clusters = list<Cluster>()({
 const calls = callsOf('cluster', '/v1/clusters', { read: 'clusters:read', write: 'clusters:write' }, Cluster)
 export const clusterList = calls.list(clusters, 'Clusters.')
 export const clusterGet = calls.get('One cluster.')
-export const clusterCreate = operation({
-  name: 'clusterCreate',
+export const clusterCreate = operation('clusterCreate', 'POST /v1/clusters', 'clusters:write', {
   summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
-  route: 'POST /v1/clusters',
-  scope: 'clusters:write',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
   errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
 })
-export const clusterPreview = operation({
-  name: 'clusterPreview',
+export const clusterPreview = operation('clusterPreview', 'POST /v1/clusters/preview', 'clusters:write', {
   summary: 'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
-  route: 'POST /v1/clusters/preview',
-  scope: 'clusters:write',
   body: NewCluster,
   answer: z.object({
     servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), config: z.string(), warnings: z.array(z.string()) })),
@@ -197,57 +191,39 @@ export const clusterPreview = operation({
   }),
   errors: ['not_found'],
 })
-export const clusterDelete = operation({
-  name: 'clusterDelete',
+export const clusterDelete = operation('clusterDelete', 'DELETE /v1/clusters/{id}', 'clusters:write', {
   summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, Steelyard forgets the servers without resetting them.',
-  route: 'DELETE /v1/clusters/{id}',
-  scope: 'clusters:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   errors: ['operation_running', 'stale'],
 })
-export const clusterServerReplace = operation({
-  name: 'clusterServerReplace',
+export const clusterServerReplace = operation('clusterServerReplace', 'POST /v1/clusters/{id}/servers/{node_id}/replace', 'clusters:write', {
   summary: 'Replace a server that failed while its cluster was created. The body names the new server.',
-  route: 'POST /v1/clusters/{id}/servers/{node_id}/replace',
-  scope: 'clusters:write',
   body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
   answer: begun,
   errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
 /** Talos loses its log at a restart. Steelyard keeps the last lines of a failed server, and only this call returns them. */
-export const clusterServerFailure = operation({
-  name: 'clusterServerFailure',
+export const clusterServerFailure = operation('clusterServerFailure', 'GET /v1/clusters/{id}/servers/{node_id}/failure', 'servers:read', {
   summary: 'Why a server of the cluster failed last, with the last log lines of that boot; no lines if the log could not be read.',
-  route: 'GET /v1/clusters/{id}/servers/{node_id}/failure',
-  scope: 'servers:read',
   answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),
 })
-export const clusterKubeconfig = operation({
-  name: 'clusterKubeconfig',
+export const clusterKubeconfig = operation('clusterKubeconfig', 'GET /v1/clusters/{id}/kubeconfig', 'secrets:read', {
   summary: 'A kubeconfig, created for this download and valid for 24 h.',
-  route: 'GET /v1/clusters/{id}/kubeconfig',
-  scope: 'secrets:read',
   answer: z.string(),
   media: 'application/yaml',
   errors: ['cluster_not_ready'],
 })
-export const clusterTalosconfig = operation({
-  name: 'clusterTalosconfig',
+export const clusterTalosconfig = operation('clusterTalosconfig', 'GET /v1/clusters/{id}/talosconfig', 'secrets:read', {
   summary: 'A talosconfig, created for this download and valid for 24 h.',
-  route: 'GET /v1/clusters/{id}/talosconfig',
-  scope: 'secrets:read',
   answer: z.string(),
   media: 'application/yaml',
   errors: ['cluster_not_ready'],
 })
 
 export const ClusterEvent = z.object({ id: z.string(), at: time, type: z.string(), message: z.string(), by: z.nullable(z.string()) })
-export const clusterEvents = operation({
-  name: 'clusterEvents',
+export const clusterEvents = operation('clusterEvents', 'GET /v1/clusters/{id}/events', 'clusters:read', {
   summary: 'What was done to a cluster and by whom, newest first.',
-  route: 'GET /v1/clusters/{id}/events',
-  scope: 'clusters:read',
   answer: z.object({ items: z.array(ClusterEvent) }),
 })
 

@@ -67,31 +67,22 @@ export const Takeover = z.object({
 })
 export type Takeover = z.infer<typeof Takeover>
 
-export const clusterImportPreview = operation({
-  name: 'clusterImportPreview',
+export const clusterImportPreview = operation('clusterImportPreview', 'POST /v1/clusters/import/preview', 'clusters:write', {
   summary: 'Inspects a cluster that was created without Steelyard and returns what taking it over would do. Only reads from the machines; changes nothing.',
-  route: 'POST /v1/clusters/import/preview',
-  scope: 'clusters:write',
   body: z.strictObject(ImportedCluster).check(oneProof),
   answer: Takeover,
   errors: ['not_found', 'dial_refused', 'server_unreachable'],
 })
-export const clusterImport = operation({
-  name: 'clusterImport',
+export const clusterImport = operation('clusterImport', 'POST /v1/clusters/import', 'clusters:write', {
   summary: 'Takes over a cluster that was created without Steelyard, as previewed. The cluster is ready at once; nothing is sent to its machines.',
-  route: 'POST /v1/clusters/import',
-  scope: 'clusters:write',
   body: z
     .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the preview that you looked at')) })
     .check(oneProof),
   answer: z.object({ cluster: Cluster, operation: Operation }),
   errors: ['not_found', 'dial_refused', 'server_unreachable', 'name_taken', 'server_taken', 'not_eligible', 'stale'],
 })
-export const clusterSecretsImport = operation({
-  name: 'clusterSecretsImport',
+export const clusterSecretsImport = operation('clusterSecretsImport', 'POST /v1/clusters/{id}/secrets', 'clusters:write', {
   summary: 'Imports the new secrets of a cluster whose certificate authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`.',
-  route: 'POST /v1/clusters/{id}/secrets',
-  scope: 'clusters:write',
   body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(oneProof),
   answer: Cluster,
   errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],

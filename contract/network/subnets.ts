@@ -120,20 +120,14 @@ export const AddressRun = z.object({
   node_id: z.nullable(z.uuid()),
 })
 export type AddressRun = z.infer<typeof AddressRun>
-export const subnetAddresses = operation({
-  name: 'subnetAddresses',
+export const subnetAddresses = operation('subnetAddresses', 'GET /v1/subnets/{id}/addresses', 'network:read', {
   summary: 'The address map of a subnet: all its addresses in order, as ranges of addresses in the same state.',
-  route: 'GET /v1/subnets/{id}/addresses',
-  scope: 'network:read',
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
 })
 
 /** For clients that draw the map. Used addresses are sent as text: compared with runs, a quarter of the bytes and a fifth of the parsing time. */
-export const subnetMap = operation({
-  name: 'subnetMap',
+export const subnetMap = operation('subnetMap', 'GET /v1/subnets/{id}/map', 'network:read', {
   summary: 'The address map in parts: ranges that the subnet itself defines, addresses used by clusters (as text), and servers with addresses in the subnet.',
-  route: 'GET /v1/subnets/{id}/map',
-  scope: 'network:read',
   answer: z.object({
     cidr: z.string(),
     observed_at: z.nullable(time),
@@ -149,11 +143,8 @@ export type SubnetMap = Answer<typeof subnetMap>
 
 export const csvColumns = ['id', 'version', 'name', 'cidr', 'gateway', 'vlan', 'exclude', 'first_and_last', 'purpose', 'datacenter', 'cluster'] as const
 export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
-export const subnetExport = operation({
-  name: 'subnetExport',
+export const subnetExport = operation('subnetExport', 'GET /v1/subnets/export', 'network:read', {
   summary: 'The subnets of a list as CSV. Importing the file unchanged changes nothing.',
-  route: 'GET /v1/subnets/export',
-  scope: 'network:read',
   query: z.strictObject(narrowingOf(subnets)),
   answer: z.string(),
   media: 'text/csv',
@@ -161,12 +152,9 @@ export const subnetExport = operation({
 /** Line of the text, counted from 1 including the header. A null column means the whole row. */
 const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
 const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
-export const subnetImport = operation({
-  name: 'subnetImport',
+export const subnetImport = operation('subnetImport', 'POST /v1/subnets/import', 'network:write', {
   summary:
     'Add and change subnets from CSV. Every row is checked and all problems are reported; rows are written only if there are no problems. `dry_run` writes nothing.',
-  route: 'POST /v1/subnets/import',
-  scope: 'network:write',
   kept: true,
   body: z.strictObject({
     csv: z.string().check(z.minLength(1, 'The file is empty'), z.maxLength(importLimits.bytes, 'A file is at most 1 MiB')),
@@ -188,27 +176,18 @@ export const PoolChange = z.object({
 export type PoolChange = z.infer<typeof PoolChange>
 
 const wanted = { subnet_ids: z.array(z.uuid()).check(z.maxLength(200)) }
-export const clusterSubnets = operation({
-  name: 'clusterSubnets',
+export const clusterSubnets = operation('clusterSubnets', 'GET /v1/clusters/{id}/subnets', 'network:read', {
   summary: 'The subnets of a cluster, and the manifest for its load balancer.',
-  route: 'GET /v1/clusters/{id}/subnets',
-  scope: 'network:read',
   answer: z.object({ items: z.array(Subnet), provider: z.nullable(z.enum(poolProviders)), manifest: z.string() }),
 })
-export const clusterSubnetsPreview = operation({
-  name: 'clusterSubnetsPreview',
+export const clusterSubnetsPreview = operation('clusterSubnetsPreview', 'POST /v1/clusters/{id}/subnets/preview', 'network:write', {
   summary: 'What clusterSubnetsAssign would change in the cluster.',
-  route: 'POST /v1/clusters/{id}/subnets/preview',
-  scope: 'network:write',
   body: z.strictObject(wanted),
   answer: PoolChange,
   errors: ['subnet_assigned', 'conflict'],
 })
-export const clusterSubnetsAssign = operation({
-  name: 'clusterSubnetsAssign',
+export const clusterSubnetsAssign = operation('clusterSubnetsAssign', 'PUT /v1/clusters/{id}/subnets', 'network:write', {
   summary: 'Assign exactly these subnets to a cluster. Subnets that are unassigned are drained first; with `force`, Services lose their addresses at once.',
-  route: 'PUT /v1/clusters/{id}/subnets',
-  scope: 'network:write',
   body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
   answer: begun,
   errors: ['subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],

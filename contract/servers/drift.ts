@@ -34,29 +34,20 @@ export type Drift = z.infer<typeof Drift>
 
 const Chosen = z.strictObject({ seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the drift that you looked at')) })
 
-export const serverDrift = operation({
-  name: 'serverDrift',
+export const serverDrift = operation('serverDrift', 'GET /v1/nodes/{id}/drift', 'servers:read', {
   summary: 'Reads the configuration of a server in a cluster and compares it with the one that Steelyard sent last.',
-  route: 'GET /v1/nodes/{id}/drift',
-  scope: 'servers:read',
   answer: Drift,
   errors: ['server_not_in_cluster'],
 })
-export const serverDriftKeep = operation({
-  name: 'serverDriftKeep',
+export const serverDriftKeep = operation('serverDriftKeep', 'POST /v1/nodes/{id}/drift/keep', 'servers:write', {
   summary:
     "Keeps changes made outside of Steelyard to a server's configuration: they become a patch, or the whole configuration becomes the base of the server's patches. Nothing is sent.",
-  route: 'POST /v1/nodes/{id}/drift/keep',
-  scope: 'servers:write',
   body: Chosen,
   answer: Drift,
   errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
 })
-export const serverDriftOverwrite = operation({
-  name: 'serverDriftOverwrite',
+export const serverDriftOverwrite = operation('serverDriftOverwrite', 'POST /v1/nodes/{id}/drift/overwrite', 'servers:write', {
   summary: "Overwrites changes made outside of Steelyard to a server's configuration, if the configuration is still the one that `seen` names.",
-  route: 'POST /v1/nodes/{id}/drift/overwrite',
-  scope: 'servers:write',
   body: Chosen,
   answer: Drift,
   errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],

@@ -23,11 +23,8 @@ export const addressesAtOnce = 1024
 /** Maximum number of entries of the list of addresses. Every list in a request body has this limit. */
 export const addressesListed = 1000
 
-export const serverAdd = operation({
-  name: 'serverAdd',
+export const serverAdd = operation('serverAdd', 'POST /v1/nodes', 'servers:write', {
   summary: 'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
-  route: 'POST /v1/nodes',
-  scope: 'servers:write',
   body: z
     .strictObject({
       addresses: z.optional(
@@ -52,33 +49,24 @@ export const serverUpdate = calls.update({
   errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
 })
 
-export const serverConfirm = operation({
-  name: 'serverConfirm',
+export const serverConfirm = operation('serverConfirm', 'POST /v1/nodes/{id}/confirm', 'servers:write', {
   summary: 'Confirm that the hardware shown belongs to this machine. Also ends an identity alarm.',
-  route: 'POST /v1/nodes/{id}/confirm',
-  scope: 'servers:write',
   body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
   answer: Server,
   errors: ['identity_changed', 'conflict', 'stale'],
 })
 
-export const serverRemove = operation({
-  name: 'serverRemove',
+export const serverRemove = operation('serverRemove', 'DELETE /v1/nodes/{id}', 'servers:write', {
   summary:
     'Remove a server that is in no cluster; with `force`, also a server of a cluster, if the server does not answer. Wipes nothing and keeps the history. The operation is already done when the response arrives.',
-  route: 'DELETE /v1/nodes/{id}',
-  scope: 'servers:write',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   errors: ['server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
 const commandCall = (kind: MachineCommand) =>
-  operation({
-    name: kind,
+  operation(kind, `POST /v1/nodes/{id}/${machineCommands[kind].verb}`, 'servers:write', {
     summary: machineCommands[kind].summary,
-    route: `POST /v1/nodes/{id}/${machineCommands[kind].verb}`,
-    scope: 'servers:write',
     answer: begun,
     errors: ['server_not_in_cluster', 'operation_running'],
   })
@@ -88,38 +76,26 @@ export const serverCommands = Object.fromEntries(machineCommandKinds.map((kind) 
   ReturnType<typeof commandCall>
 >
 /** Wipes STATE, EPHEMERAL and, unless they are to be kept, the workload disks. Talos stays installed. */
-export const serverReset = operation({
-  name: 'serverReset',
+export const serverReset = operation('serverReset', 'POST /v1/nodes/{id}/reset', 'servers:write', {
   summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
-  route: 'POST /v1/nodes/{id}/reset',
-  scope: 'servers:write',
   body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
   answer: begun,
   errors: ['server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
-export const serverTalosconfig = operation({
-  name: 'serverTalosconfig',
+export const serverTalosconfig = operation('serverTalosconfig', 'GET /v1/nodes/{id}/talosconfig', 'secrets:read', {
   summary: 'A talosconfig for this server, created for this download and valid for 24 h.',
-  route: 'GET /v1/nodes/{id}/talosconfig',
-  scope: 'secrets:read',
   answer: z.string(),
   media: 'application/yaml',
   errors: ['server_not_in_cluster'],
 })
-export const serverConfig = operation({
-  name: 'serverConfig',
+export const serverConfig = operation('serverConfig', 'GET /v1/nodes/{id}/config', 'servers:read', {
   summary: 'The merged machine configuration, secrets masked.',
-  route: 'GET /v1/nodes/{id}/config',
-  scope: 'servers:read',
   answer: z.string(),
   media: 'application/yaml',
 })
-export const serverLogs = operation({
-  name: 'serverLogs',
+export const serverLogs = operation('serverLogs', 'GET /v1/nodes/{id}/logs', 'servers:read', {
   summary: "A service's log; with `follow`, streamed until the client disconnects.",
-  route: 'GET /v1/nodes/{id}/logs',
-  scope: 'servers:read',
   query: z.strictObject({
     service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
     follow: z.optional(z.enum(['true', 'false'])),
@@ -139,19 +115,13 @@ export const ServerEvent = z.object({
   message: z.string(),
   by: z.nullable(z.string()),
 })
-export const serverEvents = operation({
-  name: 'serverEvents',
+export const serverEvents = operation('serverEvents', 'GET /v1/nodes/{id}/events', 'servers:read', {
   summary: "Events of a server: Steelyard's, and Talos's own while the server answers.",
-  route: 'GET /v1/nodes/{id}/events',
-  scope: 'servers:read',
   answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
 })
 /** The Talos services of a server, for the log view's list. */
-export const serverServices = operation({
-  name: 'serverServices',
+export const serverServices = operation('serverServices', 'GET /v1/nodes/{id}/services', 'servers:read', {
   summary: 'Talos services of a server and their state, read from the server now.',
-  route: 'GET /v1/nodes/{id}/services',
-  scope: 'servers:read',
   answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
   errors: ['server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
