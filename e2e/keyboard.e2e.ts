@@ -102,12 +102,23 @@ describe('by keyboard alone', () => {
   })
 
   test('a patch is written, and Tab leaves the editor', async () => {
+    const loading = Promise.withResolvers<void>()
+    const code = /\/CodeEditorView[^/]*\.js$/
+    await page.route(code, async (route) => {
+      await loading.promise
+      await route.continue()
+    })
     await tabTo(page.getByRole('link', { name: 'Create patch' }))
     await key('Enter')
     await focused(page.getByRole('textbox', { name: 'Name' }))
     await type('kernel-tuning')
-    const editor = page.getByRole('textbox', { name: 'Patch body, YAML' })
-    await tabTo(editor)
+    const body = page.getByRole('textbox', { name: 'Patch body, YAML' })
+    // The focus is visible in the plain text area, which is shown until the editor's code has loaded.
+    await tabTo(body.and(page.locator('textarea')))
+    loading.resolve()
+    const editor = body.and(page.locator('[contenteditable]'))
+    await focused(editor)
+    await page.unroute(code)
     // The editor indents the line below a key.
     await type('machine:\nsysctls:\nnet.core.somaxconn: "4096')
     await expect.poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n')).toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
