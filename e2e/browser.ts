@@ -61,7 +61,7 @@ export async function signIn(page: Page, who = admin): Promise<void> {
  * blocks.
  */
 export async function write(page: Page, text: string): Promise<void> {
-  // Until the editor's code has loaded, a plain text area has its place.
+  // Until the editor's code has loaded, a plain text area is shown in its place.
   await page.getByRole('textbox', { name: 'Patch body, YAML' }).and(page.locator('[contenteditable]')).click()
   await page.keyboard.press('ControlOrMeta+a')
   await page.keyboard.press('Delete')

@@ -101,7 +101,7 @@ describe('by keyboard alone', () => {
     await focused(more)
   })
 
-  test('a patch is written, and Tab leaves the editor', async () => {
+  test('a patch is written, the focus is visible while the editor loads, and Tab leaves the editor', async () => {
     const loading = Promise.withResolvers<void>()
     const code = /\/CodeEditorView[^/]*\.js$/
     await page.route(code, async (route) => {
@@ -113,7 +113,7 @@ describe('by keyboard alone', () => {
     await focused(page.getByRole('textbox', { name: 'Name' }))
     await type('kernel-tuning')
     const body = page.getByRole('textbox', { name: 'Patch body, YAML' })
-    // The focus is visible in the plain text area, which is shown until the editor's code has loaded.
+    // Until the editor's code has loaded, a plain text area has the focus. `tabTo` checks that the focus is visible.
     await tabTo(body.and(page.locator('textarea')))
     loading.resolve()
     const editor = body.and(page.locator('[contenteditable]'))
