@@ -10,6 +10,12 @@ import type { Operation } from './operation.ts'
 import * as operations from './operations.ts'
 import * as overview from './overview.ts'
 import * as patches from './patches.ts'
+import * as apiTokens from './people/api-tokens.ts'
+import * as invitations from './people/invitations.ts'
+import * as passkeys from './people/passkeys.ts'
+import * as profile from './people/profile.ts'
+import * as secondFactor from './people/second-factor.ts'
+import * as signIn from './people/sign-in.ts'
 import * as restoration from './restoration.ts'
 import * as servers from './servers/servers.ts'
 import * as sessions from './sessions.ts'
@@ -23,7 +29,13 @@ const isOperation = (value: unknown): value is Operation =>
 
 export const allOperations: readonly Operation[] = [
   sessions,
+  signIn,
+  profile,
+  secondFactor,
+  passkeys,
+  apiTokens,
   users,
+  invitations,
   datacenters,
   servers,
   servers.serverCommands,

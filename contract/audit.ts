@@ -61,10 +61,13 @@ type Unshown =
   | `join_token.${'created' | 'revoked'}`
   | `join.${'refused' | 'failed'}`
   | `operation.${'cancel_requested' | 'retried' | 'resumed' | 'cancelled' | 'failed' | 'done'}`
-  | `session.${'started' | 'ended' | 'refused' | 'refresh_reuse'}`
+  | `session.${'started' | 'ended' | 'refused' | 'refresh_reuse' | 'proved'}`
   | `user.${'unlocked' | 'password_changed' | 'password_reset' | 'password_reset_offered'}`
+  | `user.${'second_factor_added' | 'second_factor_removed' | 'second_factor_reset' | 'recovery_codes_renewed' | 'recovery_code_used' | 'provider_linked'}`
+  | `api_token.${'created' | 'revoked'}`
+  | `invitation.${'created' | 'removed' | 'accepted'}`
   | `installation.${'backed_up' | 'restored'}`
-  | 'waitlist.joined'
+  | `waitlist.${'joined' | 'removed'}`
   | 'audit.keyed'
 export type AuditAction = keyof typeof sentences | Unshown
 
@@ -89,6 +92,10 @@ export const AuditEntry = z.object({
   seq: z.int(),
   at: time,
   actor: z.nullable(z.string()),
+  /** Id of the session or API token that was used; null for actions of Steelyard itself. */
+  session_id: z.nullable(z.string()),
+  /** Whether an API token was used. */
+  by_token: z.boolean(),
   ip: z.nullable(z.string()),
   action: z.string(),
   target: z.nullable(z.object({ kind: z.string(), id: z.nullable(z.string()), name: z.nullable(z.string()) })),

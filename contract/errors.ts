@@ -1,9 +1,13 @@
 /** Every error code of the API, with its HTTP status and meaning. The use-case that throws the error writes the sentence for the user. */
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text cannot be read.' },
-  invalid_credentials: { status: 401, means: 'Unknown email or wrong password; the response does not say which.' },
+  invalid_credentials: {
+    status: 401,
+    means: 'Unknown email or wrong password; the response does not say which. Or a wrong code or passkey of a known account.',
+  },
   session_expired: { status: 401, means: 'No session, or the session has ended. Refresh the session once; if that fails, sign in.' },
   forbidden: { status: 403, means: 'The caller lacks the scope.' },
+  second_factor_required: { status: 403, means: "The user's role requires a second factor. Add one, then refresh the session." },
   not_found: { status: 404, means: 'No such object, or the caller is not allowed to see it.' },
   method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },
   conflict: { status: 409, means: 'The request conflicts with the current state of the object.' },
@@ -26,7 +30,15 @@ export const errors = {
   subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
   subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
   last_admin: { status: 409, means: 'The last admin who can sign in must remain an admin.' },
-  link_over: { status: 409, means: 'A link to set a password was used already, has expired, or was replaced.' },
+  link_over: { status: 409, means: 'A link to set a password or to accept an invitation was used already, has expired, or was replaced.' },
+  proof_needed: {
+    status: 409,
+    means:
+      'The last proof of identity (password, passkey, identity provider) is older than 15 minutes. Prove it again with `sessionProve`, then repeat the call.',
+  },
+  second_factor_needed: { status: 409, means: 'The password is right. Send it again with `code`, or sign in with a passkey.' },
+  challenge_over: { status: 409, means: 'The challenge of a passkey, or the sign-in at the identity provider, was used already or has expired. Start again.' },
+  provider_refused: { status: 409, means: 'The identity provider refused the sign-in, or its answer is not valid or lacks something.' },
   user_exists: { status: 409, means: 'A user with this email exists.' },
   idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },
   stale: { status: 412, means: 'The object has changed since the caller read it (`If-Match`).' },
@@ -38,6 +50,7 @@ export const errors = {
   dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
   throttled: { status: 429, means: 'Too many attempts; `Retry-After` says when to retry.' },
   internal: { status: 500, means: 'An internal error. The log has details under the request id.' },
+  provider_unreachable: { status: 503, means: 'The identity provider did not answer, or its answer could not be read.' },
   factory_unreachable: { status: 503, means: 'The image factory did not answer, or its response was invalid.' },
   server_unreachable: { status: 503, means: 'The server did not answer, so the requested information is unknown.' },
   unavailable: { status: 503, means: 'The database is unavailable or the load is too high; `Retry-After` says when to retry.' },

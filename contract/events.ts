@@ -15,6 +15,8 @@ export const eventKinds = {
   join_token: 'servers:read',
   operation: 'signed_in',
   user: 'users:manage',
+  invitation: 'users:manage',
+  waitlist: 'users:manage',
 } as const satisfies Record<string, Scope | 'signed_in'>
 export type EventKind = keyof typeof eventKinds
 const eventVerbs = ['created', 'updated', 'removed'] as const

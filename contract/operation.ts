@@ -32,6 +32,10 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
    * create (201), start (202) or remove something (DELETE), and those that set it explicitly.
    */
   readonly kept: boolean
+  /** The call is about the session itself, or makes a credential, so an API token may not make it. */
+  readonly session?: true
+  /** The caller's last proof of identity must not be older than `proofMinutes`; else 409 `proof_needed`. API tokens are exempt. */
+  readonly proof?: true
   /** Descriptions of query parameters for the documentation, if their meaning is specific to this call. */
   readonly meanings?: Readonly<Record<string, string>>
   /** Error codes in addition to those of every call (400, 401, 403, 422, 429, 503), and to 404 for an object in the path. */
@@ -67,7 +71,7 @@ const noBody = z.undefined()
 type NoBody = typeof noBody
 
 interface Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema>
-  extends Pick<Operation, 'summary'>, Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> {
+  extends Pick<Operation, 'summary'>, Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept' | 'session' | 'proof'>> {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
@@ -97,9 +101,18 @@ export function operation<
   return { ...defaults, name, scope, status, kept, ...declared, method, path } as Operation<P, Q, B, A>
 }
 
+/** The same call, for which the caller's last proof of identity must be recent. */
+export const withProof = <O extends Operation>(declared: O): O => ({ ...declared, proof: true })
+
 const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'
 /** Whether the call takes a body. */
 export const takesBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success
+
+/**
+ * Whether a session without a second factor may make the call although the user's role requires one: only calls about the user's own account,
+ * with which the user adds a second factor.
+ */
+export const mayLackSecondFactor = ({ path }: Pick<Operation, 'path'>): boolean => /^\/v1\/session(?:\/|$)/.test(path)
 
 /** All error codes of a call: those of every call, those that follow from its session, its body and the objects in its path, and its own `errors`. */
 export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
@@ -116,6 +129,8 @@ export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
     ...(signedIn && !isRead(operation) ? (['conflict'] as const) : []),
     ...(operation.path.includes('{') ? (['not_found'] as const) : []),
     ...(operation.kept ? (['idempotency_running', 'idempotency_mismatch'] as const) : []),
+    ...(operation.proof ? (['proof_needed'] as const) : []),
+    ...(signedIn && !mayLackSecondFactor(operation) ? (['second_factor_required'] as const) : []),
     ...operation.errors,
   ])
 }

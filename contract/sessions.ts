@@ -4,7 +4,8 @@ import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
-import { Scope } from './permissions.ts'
+import { code } from './people/second-factor.ts'
+import { Role, Scope } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 export const User = z.object({ id: z.uuid(), email: z.string(), name: z.string() })
@@ -12,7 +13,7 @@ export type User = z.infer<typeof User>
 
 /** Longest life of a session from sign-in, in seconds. */
 export const sessionLifetimeSeconds = 86_400
-/** The only cookie, sent to `/v1/authorize`. It marks a device from which the account has signed in before, and authenticates nobody. */
+/** A cookie that is sent to `/v1/authorize`. It marks a device from which the account has signed in before, and authenticates nobody. */
 export const deviceCookie = 'steelyard_device'
 /** Life of an access token, in seconds. */
 export const accessTokenLifetimeSeconds = 600
@@ -20,6 +21,8 @@ export const accessTokenLifetimeSeconds = 600
 export const email = z
   .string()
   .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'), seen())
+/** Displayed name of a user. */
+export const displayName = z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
 /** A password is never trimmed: every character counts. */
 export const newPassword = z
   .string()
@@ -36,17 +39,21 @@ export function mayBePassword(password: string, email: string): Verdict {
     : yes
 }
 
-const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
+/** The password that the user has. */
+export const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
 
 export const Credentials = z.strictObject({
   email,
   password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')),
+  /** Of an account with a second factor: a code of the authenticator app, or a recovery code. */
+  code: z.optional(code),
 })
+export const SignedIn = z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() })
 export const authorize = operation('authorize', 'POST /v1/authorize', null, {
-  summary: 'Sign in with email and password.',
+  summary: 'Sign in with email and password, and with a code if the account has a second factor.',
   body: Credentials,
-  answer: z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() }),
-  errors: ['invalid_credentials', 'throttled'],
+  answer: SignedIn,
+  errors: ['invalid_credentials', 'second_factor_needed', 'forbidden', 'throttled'],
 })
 
 export const authorizeRefresh = operation('authorizeRefresh', 'POST /v1/authorize/refresh', null, {
@@ -62,8 +69,15 @@ export const authorizeLogout = operation('authorizeLogout', 'POST /v1/authorize/
 })
 
 export const sessionGet = operation('sessionGet', 'GET /v1/session', 'signed_in', {
-  summary: 'The signed-in user, the scopes, and when the access token expires.',
-  answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
+  summary: 'The signed-in user, the role, the scopes, and when the access token or API token expires.',
+  answer: z.object({
+    user: User,
+    role: Role,
+    scopes: z.array(Scope),
+    expiresAt: time,
+    /** True: the role requires a second factor, which this session lacks. Until one is added, only calls below `/v1/session` are accepted. */
+    second_factor_missing: z.boolean(),
+  }),
 })
 
 /** Limits of saved views per table. */
@@ -100,13 +114,20 @@ export const preferencesPut = operation('preferencesPut', 'PUT /v1/session/prefe
 
 export const passwordChange = operation('passwordChange', 'POST /v1/session/password', 'signed_in', {
   summary: "Change the caller's own password. All other sessions of the caller end.",
+  session: true,
   body: z.strictObject({ password: oldPassword, new_password: newPassword }),
 })
+
+export const signInMethods = ['password', 'passkey', 'provider'] as const
+/** How a session was signed in. provider: through the OpenID Connect provider. */
+export const SignInMethod = z.enum(signInMethods)
+export type SignInMethod = z.infer<typeof SignInMethod>
 
 /** An active session: a signed-in device. */
 export const Session = z.object({
   id: z.uuid(),
   user: User,
+  method: SignInMethod,
   created_at: time,
   last_used_at: time,
   /** The latest time at which the session ends. An idle session ends earlier. */
@@ -127,6 +148,7 @@ const sessions = list<Session>()({
     last_used_at: { label: 'Last used', kind: 'time', sort: true, value: (s: Session) => s.last_used_at },
     created_at: { label: 'Signed in', kind: 'time', sort: true, hidden: true, value: (s: Session) => s.created_at },
     expires_at: { label: 'Ends', kind: 'time', value: (s: Session) => s.expires_at },
+    method: { label: 'By', kind: 'word', hidden: true, value: (s: Session) => s.method },
     program: { label: 'Program', value: (s: Session) => s.user_agent },
   },
   order: '-last_used_at',
@@ -141,6 +163,13 @@ export const sessionList = listOperation(sessions, Session, {
 })
 export const sessionEnd = operation('sessionEnd', 'DELETE /v1/sessions/{id}', 'signed_in', {
   summary: "End a session: one of the caller's own, or with `users:manage` any user's.",
+})
+
+export const sessionEndAll = operation('sessionEndAll', 'DELETE /v1/sessions', 'signed_in', {
+  summary: "End all sessions of the caller except the caller's own; with `users:manage` and `user_id`, all sessions of another user.",
+  query: z.strictObject({ user_id: z.optional(z.uuid()) }),
+  answer: z.object({ ended: z.int() }),
+  errors: ['not_found'],
 })
 
 /** Token of a link to set a password. */

@@ -1,13 +1,12 @@
 /** Users of this installation. */
 import * as z from 'zod/mini'
-import { list, listOperation } from './list.ts'
-import { seen } from './names.ts'
+import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
+import { operation, withProof } from './operation.ts'
 import { time } from './page.ts'
-import { Role } from './permissions.ts'
+import { Role, roles } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { email, newPassword } from './sessions.ts'
+import { displayName, email, newPassword } from './sessions.ts'
 
 export const Person = z.object({
   id: z.uuid(),
@@ -18,13 +17,22 @@ export const Person = z.object({
   last_sign_in_at: z.nullable(time),
   /** Time since which the user can't sign in. */
   disabled_at: z.nullable(time),
+  /** Whether the user can sign in with a password. */
+  has_password: z.boolean(),
+  /** Whether the user has signed in through the identity provider. */
+  has_provider: z.boolean(),
+  /** Whether the user has an authenticator app or a passkey. */
+  has_second_factor: z.boolean(),
   version: z.int(),
 })
 export type Person = z.infer<typeof Person>
 
-const name = z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
+/** Without a password, the user signs in through the identity provider, or sets a password with a link. */
+export const NewUser = z.strictObject({ email, name: displayName, role: Role, password: z.optional(newPassword) })
 
-export const NewUser = z.strictObject({ email, name, role: Role, password: newPassword })
+export const userStatuses = ['active', 'disabled'] as const
+export const statusOf = ({ disabled_at }: Pick<Person, 'disabled_at'>): (typeof userStatuses)[number] => (disabled_at === null ? 'active' : 'disabled')
+const yesOrNo = { yes: 'Yes', no: 'No' } as const
 
 const users = list<Person>()({
   nouns: ['user', 'users'],
@@ -32,71 +40,52 @@ const users = list<Person>()({
     email: { label: 'Email', sort: true, value: (u: Person) => u.email },
     name: { label: 'Name', sort: true, value: (u: Person) => u.name },
     role: { label: 'Role', sort: true, value: (u: Person) => u.role },
-    status: { label: 'Status', value: (u: Person) => (u.disabled_at === null ? 'active' : 'disabled') },
+    status: { label: 'Status', value: statusOf },
+    second_factor: { label: 'Second factor', value: (u: Person) => (u.has_second_factor ? yesOrNo.yes : yesOrNo.no) },
     last_sign_in: { label: 'Last sign-in', kind: 'time', value: (u: Person) => u.last_sign_in_at },
     created_at: { label: 'Added', kind: 'time', sort: true, value: (u: Person) => u.created_at },
+  },
+  filters: {
+    role: { label: 'Role', help: 'Only users with this role', choices: roles },
+    status: { label: 'Status', help: 'Only users with this status', choices: userStatuses },
+    second_factor: { label: 'Second factor', help: 'Only users with or without a second factor', choices: yesOrNo },
   },
   order: 'email',
 })
 
 const calls = callsOf('user', '/v1/users', { read: 'users:manage', write: 'users:manage' }, Person)
 export const userList = calls.list(users, 'The users of this installation.')
-export const userCreate = calls.create({
-  summary: 'Add a user.',
-  body: NewUser,
-  errors: ['user_exists'],
-})
+export const userCreate = withProof(calls.create({ summary: 'Add a user.', body: NewUser, errors: ['user_exists'] }))
 
 /** Whether an admin may be removed, disabled or given another role. @param admins number of all admins who can sign in, including this user */
 export const mayStopBeingAdmin = (admins: number): Verdict =>
   admins > 1 ? yes : no('This is the last admin who can sign in: make somebody else an admin first')
 
-export const userUpdate = calls.update({
-  summary: 'Change the name or role of a user, or disable or enable the user. The change takes effect within 5 s.',
-  body: z.strictObject({ name: z.optional(name), role: z.optional(Role), disabled: z.optional(z.boolean()) }),
-  errors: ['last_admin', 'stale'],
-})
-export const userRemove = calls.remove('Remove a user. All their sessions end; what they did stays in the audit log.', ['last_admin'])
+export const UserChange = z.strictObject({ name: z.optional(displayName), role: z.optional(Role), disabled: z.optional(z.boolean()) })
+export const userUpdate = withProof(
+  calls.update({
+    summary: 'Change the name or role of a user, or disable or enable the user. The change takes effect within 5 s.',
+    body: UserChange,
+    errors: ['last_admin', 'stale'],
+  }),
+)
+export const userRemove = withProof(calls.remove('Remove a user. All their sessions and API tokens end; what they did stays in the audit log.', ['last_admin']))
 /** Life of a link to set a password. */
 export const resetLinkHours = 24
 export const userResetPassword = operation('userResetPassword', 'POST /v1/users/{id}/reset-password', 'users:manage', {
   summary:
     'Create a link with which the user can set a new password once, within 24 h. It replaces any earlier link. The old password works until the new one is set.',
+  proof: true,
   answer: z.object({ url: z.string(), expires_at: time }),
 })
 export const userUnlock = operation('userUnlock', 'POST /v1/users/{id}/unlock', 'users:manage', {
   summary: 'Clear the failed sign-ins of an account, so that its next sign-in does not have to wait.',
+  proof: true,
   answer: z.object({ failures_cleared: z.int() }),
 })
-
-/** A visitor's request to join the waitlist. */
-export const WaitlistRequest = z.strictObject({
-  name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
-  company: z.string().check(z.trim(), z.maxLength(80), seen()),
-  email,
-})
-export const waitlistJoin = operation('waitlistJoin', 'POST /v1/waitlist', null, {
-  summary: 'Ask to join the waitlist. The response does not reveal whether the email is already known.',
-  body: WaitlistRequest,
-  errors: ['throttled'],
-})
-
-export const WaitlistEntry = z.object({ name: z.string(), company: z.string(), email: z.string(), created_at: time, invited_at: z.nullable(time) })
-type WaitlistEntry = z.infer<typeof WaitlistEntry>
-const waitlist = list<WaitlistEntry>()({
-  nouns: ['entry', 'entries'],
-  columns: {
-    created_at: { label: 'Asked', kind: 'time', sort: true, value: (e: WaitlistEntry) => e.created_at },
-    email: { label: 'Email', sort: true, value: (e: WaitlistEntry) => e.email },
-  },
-  order: 'created_at',
-})
-
-export const waitlistList = listOperation(waitlist, WaitlistEntry, {
-  name: 'waitlistList',
-  summary: 'The people on the waitlist.',
-  path: '/v1/waitlist',
-  scope: 'users:manage',
+export const userResetSecondFactor = operation('userResetSecondFactor', 'POST /v1/users/{id}/reset-second-factor', 'users:manage', {
+  summary: 'Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them. All sessions of the user end.',
+  proof: true,
 })
 
 /** What the console needs before sign-in. */
@@ -107,5 +96,13 @@ export const installationGet = operation('installationGet', 'GET /v1/installatio
     /** True if the servers are simulated; every screen then shows a note. */
     simulated: z.boolean(),
     waitlist_url: z.nullable(z.string()),
+    /** The ways to sign in. */
+    sign_in: z.object({
+      password: z.boolean(),
+      /** Host name to which passkeys are bound; null: there are none, for the `reason`. */
+      passkeys: z.object({ rp_id: z.nullable(z.string()), reason: z.nullable(z.string()) }),
+      /** Name of the OpenID Connect provider, for the button. */
+      provider: z.nullable(z.string()),
+    }),
   }),
 })

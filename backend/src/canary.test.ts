@@ -14,10 +14,15 @@ import { imageCreate, imageRegister } from '#contract/images.ts'
 import { joinArgument, joinTokenCreate } from '#contract/join-tokens.ts'
 import type { Operation } from '#contract/operation.ts'
 import { patchCreate, patchPreview, patchUpdate } from '#contract/patches.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { invitationCreate } from '#contract/people/invitations.ts'
+import { sessionProve } from '#contract/people/profile.ts'
+import { totpBegin, totpConfirm } from '#contract/people/second-factor.ts'
 import { serverAdd, serverList, serverTalosconfig } from '#contract/servers/servers.ts'
 import { authorize, authorizeLogout, authorizeRefresh } from '#contract/sessions.ts'
 import { userCreate } from '#contract/users.ts'
 import { clusterWorld } from './domains/clusters/testing/world.ts'
+import { codeOf } from './domains/sessions/testing/authenticator.ts'
 import { logger } from './log.ts'
 
 const lines: string[] = []
@@ -189,6 +194,24 @@ test('the test creates one secret of each kind', async () => {
   const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
   plant('join token', join.token)
   plant('join token without its beginning', join.token.slice('sy-join-'.length))
+  const api = (await admin.call(apiTokenCreate, { body: { name: 'canary', scopes: ['servers:read'] } }, { idempotencyKey })).answer!
+  plant('API token', api.token)
+  plant('API token without its beginning', api.token.slice('sy-api-'.length))
+  const used = await backend.call(serverList, {}, { headers: { authorization: `Bearer ${api.token}` } })
+  keep('serverList with an API token', used, 200)
+  const invited = await admin.call(invitationCreate, { body: { email: 'invited@example.com', name: 'I', role: 'viewer' } }, { idempotencyKey })
+  plant('link of an invitation', invited.answer!.url.split('#')[1]!)
+  const app = (await admin.call(totpBegin)).answer!
+  plant('secret of an authenticator app', app.secret)
+  const recovery = (await admin.call(totpConfirm, { body: { code: codeOf(app.secret, backend.clock.now()) } })).answer!.recovery_codes!
+  for (const [i, code] of recovery.entries()) {
+    plant(`recovery code ${i}`, code)
+    plant(`recovery code ${i} without hyphens`, code.replaceAll('-', ''))
+  }
+  const wrongProof = plant('wrong password of a proof', 'a wrong proof typed by canary')
+  keep('sessionProve with a wrong password', await admin.call(sessionProve, { body: { password: wrongProof } }), 422)
+  const wrongCode = plant('wrong recovery code', 'abcdabcdabcdabcd')
+  keep('authorize with a wrong code', await backend.call(authorize, { body: { email: admin.email, password: admin.password, code: wrongCode } }), 401)
   // The image factory doesn't answer, so an error message is stored with the image.
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)

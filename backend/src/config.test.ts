@@ -119,3 +119,52 @@ test('the settings of the CLI and of the scripts in docs/ are accepted, and an u
   expect(problems({ STEELYARD_URL: 'x', STEELYARD_TOKEN: 'x', STEELYARD_EMAIL: 'x', STEELYARD_PASSWORD: 'x' })).toEqual([])
   expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual(['STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all'])
 })
+
+test('the settings of an identity provider are read, with the roles of its groups', () => {
+  const { provider, localSignIn, secondFactorRoles } = read({
+    STEELYARD_OIDC_ISSUER: 'https://id.example.com/realms/ops',
+    STEELYARD_OIDC_CLIENT_ID: 'steelyard',
+    STEELYARD_OIDC_ROLES: 'ops=operator, platform admins = admin ,*=viewer',
+    STEELYARD_SECOND_FACTOR_ROLES: 'admin, operator',
+  })
+  expect(provider).toMatchObject({
+    clientId: 'steelyard',
+    clientSecret: undefined,
+    name: 'id.example.com',
+    scopes: 'openid email profile',
+    roleClaim: 'groups',
+  })
+  expect(provider!.issuer.href).toBe('https://id.example.com/realms/ops')
+  expect([...provider!.roles!]).toEqual([
+    ['ops', 'operator'],
+    ['platform admins', 'admin'],
+    ['*', 'viewer'],
+  ])
+  expect({ localSignIn, secondFactorRoles }).toEqual({ localSignIn: true, secondFactorRoles: ['admin', 'operator'] })
+  const named = read({
+    STEELYARD_OIDC_ISSUER: 'https://id.example.com',
+    STEELYARD_OIDC_CLIENT_ID: 'x',
+    STEELYARD_OIDC_ROLES: 'cn=ops,ou=it=operator;cn=all,ou=it=viewer',
+  })
+  expect([...named.provider!.roles!.keys()]).toEqual(['cn=ops,ou=it', 'cn=all,ou=it'])
+})
+
+test.each([
+  [{ STEELYARD_OIDC_ISSUER: 'id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' }, 'STEELYARD_OIDC_ISSUER must be a URL'],
+  [{ STEELYARD_OIDC_ISSUER: 'http://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' }, 'STEELYARD_OIDC_ISSUER must begin with https://'],
+  [{ STEELYARD_OIDC_ISSUER: 'https://id.example.com' }, 'STEELYARD_OIDC_CLIENT_ID must be set together with STEELYARD_OIDC_ISSUER'],
+  [{ STEELYARD_OIDC_CLIENT_SECRET: 'x' }, 'STEELYARD_OIDC_CLIENT_SECRET needs STEELYARD_OIDC_ISSUER'],
+  [{ STEELYARD_OIDC_ISSUER: 'https://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x', STEELYARD_OIDC_ROLES: 'ops=boss' }, 'STEELYARD_OIDC_ROLES holds ops=boss'],
+  [
+    { STEELYARD_OIDC_ISSUER: 'https://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x', STEELYARD_OIDC_SCOPES: 'email' },
+    'STEELYARD_OIDC_SCOPES must contain openid',
+  ],
+  [{ STEELYARD_LOCAL_SIGN_IN: '0' }, 'STEELYARD_LOCAL_SIGN_IN is 0, so nobody could sign in'],
+  [{ STEELYARD_SECOND_FACTOR_ROLES: 'admins' }, 'STEELYARD_SECOND_FACTOR_ROLES must be roles'],
+])('wrong settings of the sign-in are refused: %j', (environment, problem) => {
+  expect(problems(environment as Record<string, string>)).toEqual([expect.stringContaining(problem)])
+})
+
+test('an identity provider on this machine may be called without TLS', () => {
+  expect(read({ STEELYARD_OIDC_ISSUER: 'http://localhost:9000', STEELYARD_OIDC_CLIENT_ID: 'x' }).provider).toMatchObject({ allowPlain: true })
+})

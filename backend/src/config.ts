@@ -4,8 +4,10 @@ import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { readCidr } from '#contract/network/addresses.ts'
+import { type Role as UserRole, roles as userRoles } from '#contract/permissions.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
+import { readProvider } from './config-provider.ts'
 import { dataFolder } from './data-folder.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
@@ -15,6 +17,8 @@ export type Config = ReturnType<typeof readConfig>
 
 const programRoles = ['http', 'reconcile'] as const
 type Role = (typeof programRoles)[number]
+
+const isUserRole = (text: string): text is UserRole => (userRoles as readonly string[]).includes(text)
 
 /** Every setting with its default. docs/operations.md explains the settings, and a test checks that the page is complete. */
 const defaults = {
@@ -36,6 +40,15 @@ const defaults = {
   IMAGE_FACTORY_URL: 'https://factory.talos.dev',
   WAITLIST_URL: undefined,
   STEELYARD_SESSION_IDLE_HOURS: '8',
+  STEELYARD_SECOND_FACTOR_ROLES: undefined,
+  STEELYARD_LOCAL_SIGN_IN: '1',
+  STEELYARD_OIDC_ISSUER: undefined,
+  STEELYARD_OIDC_CLIENT_ID: undefined,
+  STEELYARD_OIDC_CLIENT_SECRET: undefined,
+  STEELYARD_OIDC_NAME: undefined,
+  STEELYARD_OIDC_SCOPES: 'openid email profile',
+  STEELYARD_OIDC_ROLE_CLAIM: 'groups',
+  STEELYARD_OIDC_ROLES: undefined,
   LOG_LEVEL: 'info',
   STEELYARD_ROLES: 'http,reconcile',
   STEELYARD_SIMULATE_KEYS: undefined,
@@ -142,6 +155,14 @@ export function readConfig(environment: Environment, folder: string) {
   const sessionIdleHours = /^\d{1,2}(?:\.\d{1,3})?$/.test(idleText) ? Number(idleText) : 0
   if (sessionIdleHours <= 0 || sessionIdleHours > 24) wrong('STEELYARD_SESSION_IDLE_HOURS', 'must be a number of hours above 0, at most 24')
 
+  const secondFactorRoles = items('STEELYARD_SECOND_FACTOR_ROLES')
+  if (!secondFactorRoles.every(isUserRole)) wrong('STEELYARD_SECOND_FACTOR_ROLES', `must be roles, comma-separated: ${userRoles.join(', ')}`)
+  const provider = readProvider({ value, wrong, insecure })
+  const localText = value('STEELYARD_LOCAL_SIGN_IN')!
+  if (localText !== '0' && localText !== '1') wrong('STEELYARD_LOCAL_SIGN_IN', 'must be 1 or 0')
+  if (localText === '0' && value('STEELYARD_OIDC_ISSUER') === undefined)
+    wrong('STEELYARD_LOCAL_SIGN_IN', 'is 0, so nobody could sign in: set STEELYARD_OIDC_ISSUER')
+
   const simulate = value('STEELYARD_SIMULATE')
   if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
     wrong('STEELYARD_SIMULATE', 'must be a number from 1 to 10000, or a scenario file')
@@ -172,6 +193,12 @@ export function readConfig(environment: Environment, folder: string) {
     imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
     /** An unused session ends after this time. */
     sessionIdleHours,
+    /** Roles whose users need a second factor. */
+    secondFactorRoles: secondFactorRoles as UserRole[],
+    /** Whether users may sign in with a password or a passkey of this installation. */
+    localSignIn: localText === '1',
+    /** The OpenID Connect provider, if there is one. */
+    provider,
     waitlistUrl: url('WAITLIST_URL'),
     logLevel,
     roles: roles as Role[],

@@ -3,6 +3,7 @@
  * A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
+import { apiTokenRoutes, apiTokens as makeApiTokens, isApiToken } from './domains/api-tokens/api-tokens.ts'
 import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
@@ -12,6 +13,7 @@ import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
+import { invitationRoutes, invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joinDomain } from './domains/joining/domain.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
@@ -19,8 +21,13 @@ import { patches as makePatches, patchRoutes } from './domains/patches/patches.t
 import { patchRendering } from './domains/patches/reading.ts'
 import { poolRoutes, pools as makePools, wakePools } from './domains/pools/pools.ts'
 import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
+import { challenges as makeChallenges } from './domains/sessions/challenges.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
+import { profile as makeProfile, profileRoutes } from './domains/sessions/profile.ts'
+import { provider as makeProvider } from './domains/sessions/provider/provider.ts'
+import { passkeys as makePasskeys } from './domains/sessions/second-factor/passkeys.ts'
+import { secondFactors as makeSecondFactors } from './domains/sessions/second-factor/second-factor.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { clusterUse as makeClusterUse } from './domains/servers/for-clusters.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
@@ -29,9 +36,12 @@ import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
+import { identities as makeIdentities } from './domains/users/identities.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
+import type { UserCaller } from './http/caller.ts'
+import { installationRoutes } from './http/health.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
@@ -47,16 +57,18 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const installationKey = rotationKey({ db, vault })
   const slowed = throttle(platform)
   const open = openSessions({ ...platform, idleMs: config.sessionIdleHours * 3600_000, onRevoked })
-  const sessions = makeSessions({
-    ...platform,
-    users,
-    tokens: tokens(platform),
-    throttle: slowed,
-    devices: devices(installationKey),
-    rotationKey: installationKey,
-    open,
-  })
-  const accounts = makeAccounts({ ...platform, open, throttle: slowed })
+  const secondFactors = makeSecondFactors({ ...platform, open, installationKey })
+  const challenges = makeChallenges({ ...platform, installationKey })
+  const passkeys = makePasskeys({ ...platform, challenges, secondFactors })
+  const provider = makeProvider({ ...platform, challenges })
+  const identities = makeIdentities({ ...platform, users, open })
+  const people = { ...platform, users, identities, open, throttle: slowed, secondFactors, passkeys, provider }
+  const sessionParts = { ...people, tokens: tokens(platform), devices: devices(installationKey), rotationKey: installationKey }
+  const sessions = makeSessions(sessionParts)
+  const profile = makeProfile(people)
+  const accounts = makeAccounts(people)
+  const apiTokens = makeApiTokens({ ...platform, onRevoked })
+  const invitations = makeInvitations(people)
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const factory = makeFactory({ ...platform, url: config.imageFactoryUrl })
@@ -96,7 +108,15 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const restoration = makeRestoration({ ...platform, operations, clusters })
   const all: Domain[] = [
     { name: 'users', routes: (app) => userRoutes(app, users, accounts), removeOld: () => accounts.removeOld() },
-    { name: 'sessions', routes: (app) => sessionRoutes(app, sessions, open), removeOld: () => sessions.removeOld() },
+    {
+      name: 'sessions',
+      routes: (app) => sessionRoutes(app, { ...people, sessions }),
+      removeOld: () => Promise.all([sessions.removeOld(), challenges.removeOld()]).then(() => undefined),
+    },
+    { name: 'profile', routes: (app) => profileRoutes(app, profile, people) },
+    { name: 'api-tokens', routes: (app) => apiTokenRoutes(app, apiTokens), removeOld: () => apiTokens.removeOld() },
+    { name: 'invitations', routes: (app) => invitationRoutes(app, invitations), removeOld: () => invitations.removeOld() },
+    { name: 'installation', routes: (app) => installationRoutes(app, platform, { passkeys: passkeys.installation, provider: provider.name }) },
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
@@ -114,7 +134,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }) },
-    { name: 'waitlist', routes: (app) => waitlistRoutes(app, platform) },
+    { name: 'waitlist', routes: (app) => waitlistRoutes(app, { ...platform, invitations }) },
     {
       name: 'idempotency',
       removeOld: async () =>
@@ -127,7 +147,9 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   return {
     users,
     sessions,
+    sessionParts,
     openSessions: open,
+    apiTokens,
     operations,
     datacenters,
     audit,
@@ -156,13 +178,20 @@ const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>
 export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly limits?: Limits | undefined }
 
 /** The HTTP app with every domain's routes. */
-export const buildWeb = (platform: Platform, { sessions, openSessions: open, events, all }: Domains, options: WebOptions): Promise<FastifyInstance> =>
-  buildApp({
+export const buildWeb = (
+  platform: Platform,
+  { sessions, openSessions: open, apiTokens, events, all }: Domains,
+  options: WebOptions,
+): Promise<FastifyInstance> => {
+  const isToken = ({ isToken: is }: UserCaller): boolean => is === true
+  return buildApp({
     ...platform,
     ...options,
-    authenticate: sessions.authenticate,
-    lapsed: (callers) => open.lapsed(callers),
+    authenticate: (token, request) => (isApiToken(token) ? apiTokens : sessions).authenticate(token, request),
+    lastProof: (sessionId) => open.lastProof(sessionId),
+    lapsed: async (callers) => [...(await open.lapsed(callers.filter((caller) => !isToken(caller)))), ...(await apiTokens.lapsed(callers.filter(isToken)))],
     lastEvent: events.last,
     hashKey: rotationKey(platform),
     routes: all.flatMap((domain) => domain.routes ?? []),
   })
+}

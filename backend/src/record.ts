@@ -47,7 +47,7 @@ const batch = 500
 export const auditOf = (caller: Caller, { action, target, before, after, result }: Described & { readonly action: AuditAction }) => ({
   action,
   outcome: result ?? 'ok',
-  actor_kind: caller.kind,
+  actor_kind: caller.kind === 'user' && caller.isToken ? 'token' : caller.kind,
   actor_id: caller.kind === 'user' ? caller.userId : null,
   actor_name: callerName(caller),
   session_id: caller.kind === 'user' ? caller.sessionId : null,

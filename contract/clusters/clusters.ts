@@ -193,6 +193,7 @@ export const clusterPreview = operation('clusterPreview', 'POST /v1/clusters/pre
 })
 export const clusterDelete = operation('clusterDelete', 'DELETE /v1/clusters/{id}', 'clusters:write', {
   summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, Steelyard forgets the servers without resetting them.',
+  proof: true,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   errors: ['operation_running', 'stale'],
@@ -210,12 +211,14 @@ export const clusterServerFailure = operation('clusterServerFailure', 'GET /v1/c
 })
 export const clusterKubeconfig = operation('clusterKubeconfig', 'GET /v1/clusters/{id}/kubeconfig', 'secrets:read', {
   summary: 'A kubeconfig, created for this download and valid for 24 h.',
+  proof: true,
   answer: z.string(),
   media: 'application/yaml',
   errors: ['cluster_not_ready'],
 })
 export const clusterTalosconfig = operation('clusterTalosconfig', 'GET /v1/clusters/{id}/talosconfig', 'secrets:read', {
   summary: 'A talosconfig, created for this download and valid for 24 h.',
+  proof: true,
   answer: z.string(),
   media: 'application/yaml',
   errors: ['cluster_not_ready'],

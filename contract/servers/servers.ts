@@ -85,6 +85,7 @@ export const serverReset = operation('serverReset', 'POST /v1/nodes/{id}/reset',
 
 export const serverTalosconfig = operation('serverTalosconfig', 'GET /v1/nodes/{id}/talosconfig', 'secrets:read', {
   summary: 'A talosconfig for this server, created for this download and valid for 24 h.',
+  proof: true,
   answer: z.string(),
   media: 'application/yaml',
   errors: ['server_not_in_cluster'],

@@ -2,12 +2,14 @@
 import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { supportedMinor } from '#talos/versions.ts'
+import { providerReturnPath } from '#contract/people/sign-in.ts'
 import { counted } from '#contract/words.ts'
 import { systemClock } from '../clock.ts'
 import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { factory as makeFactory, isPrerelease } from '../domains/images/factory.ts'
+import { providerClient } from '../domains/sessions/provider/client.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { heldCounts } from '../engine/holds.ts'
 import { silent } from '../log.ts'
@@ -128,6 +130,18 @@ async function factory({ good, warning }: Report, { imageFactoryUrl: url, simula
   }
 }
 
+async function identityProvider({ good, warning }: Report, { provider, publicUrl }: Config): Promise<void> {
+  if (!provider) return
+  const check = 'identity provider'
+  const redirectUri = `${publicUrl}${providerReturnPath}`
+  try {
+    await providerClient(provider, { clock: systemClock, log: silent, redirectUri }).ready()
+    good(check, `${provider.issuer.href} answers. Its client ${provider.clientId} must have the redirect URI ${redirectUri}`)
+  } catch (error) {
+    warning(check, `${messageOf(error)} Nobody can sign in with it until then: compare STEELYARD_OIDC_ISSUER with the issuer in its metadata`)
+  }
+}
+
 /** The address at which booting servers announce themselves. */
 function reach({ good, warning }: Report, { publicUrl, simulate }: Config): void {
   if (simulate !== undefined || !onlyHere(publicUrl)) good('public url', `Servers announce themselves at ${publicUrl}`)
@@ -164,6 +178,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
     await space(report, config)
     reach(report, config)
     await factory(report, config)
+    await identityProvider(report, config)
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
     for (const problem of error.problems) report.bad('settings', problem)

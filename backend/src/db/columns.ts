@@ -1,6 +1,7 @@
 /** Column types that are narrower than the schema: the content of JSON columns, and text columns with a fixed set of values. */
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
+import type { Scope } from '#contract/permissions.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 
@@ -49,6 +50,7 @@ export type AgreedDisks = Readonly<Record<string, Agreed>>
 type Values = Record<string, unknown>
 
 export interface Columns {
+  'api_token.scopes': Scope[]
   'audit_entry.after': unknown
   'audit_entry.before': unknown
   'cluster_server.agreed_disks': AgreedDisks

@@ -8,6 +8,17 @@ type DefaultJson<T> = ColumnType<T, string | undefined, string>
 type OptionalJson<T> = ColumnType<T | null, string | null | undefined, string | null>
 
 export interface Tables {
+  api_token: {
+    id: Generated<string>
+    person_id: string
+    name: string
+    hash: Uint8Array
+    scopes: Columns['api_token.scopes']
+    created_at: Date
+    expires_at: Date
+    last_used_at: Date | null
+    last_used_ip: string | null
+  }
   audit_entry: {
     seq: number
     at: Date
@@ -247,6 +258,16 @@ export interface Tables {
     rotation_key_sealed: Uint8Array | null
     created_at: Generated<Date>
   }
+  invitation: {
+    id: Generated<string>
+    email: string
+    name: string
+    role: 'viewer' | 'operator' | 'admin'
+    hash: Uint8Array
+    invited_by: string | null
+    created_at: Date
+    expires_at: Date
+  }
   join_arrival: {
     id: Generated<string>
     token_id: string
@@ -321,6 +342,18 @@ export interface Tables {
     audit: OptionalJson<Columns['outbox.audit']>
     event: OptionalJson<Columns['outbox.event']>
   }
+  passkey: {
+    id: Generated<string>
+    person_id: string
+    credential_id: string
+    public_key: Uint8Array
+    counter: number
+    transports: string[]
+    backed_up: boolean
+    name: string
+    created_at: Date
+    last_used_at: Date | null
+  }
   password_reset: {
     person_id: string
     hash: Uint8Array
@@ -345,12 +378,18 @@ export interface Tables {
     email: string
     name: string
     role: 'viewer' | 'operator' | 'admin'
-    password_hash: string
+    password_hash: string | null
     disabled_at: Date | null
     last_sign_in_at: Date | null
     created_at: Date
     updated_at: Date
     version: Generated<number>
+  }
+  person_identity: {
+    issuer: string
+    subject: string
+    person_id: string
+    created_at: Date
   }
   preference: {
     person_id: string
@@ -363,6 +402,10 @@ export interface Tables {
     last_audit: Generated<number>
     last_hash: Generated<string>
     chain_sealed: Uint8Array | null
+  }
+  recovery_code: {
+    person_id: string
+    hash: Uint8Array
   }
   refresh_token: {
     hash: Uint8Array
@@ -436,6 +479,17 @@ export interface Tables {
     revoked_reason: string | null
     ip: string
     user_agent: string
+    method: 'password' | 'passkey' | 'provider'
+    has_second_factor: boolean
+    proved_at: Date
+  }
+  sign_in_challenge: {
+    id: Generated<string>
+    kind: 'passkey_sign_in' | 'passkey_proof' | 'passkey_new' | 'provider_sign_in' | 'provider_proof'
+    session_id: string | null
+    browser_hash: Uint8Array | null
+    return_to: string | null
+    expires_at: Date
   }
   sign_in_failure: {
     id: GeneratedAlways<number>
@@ -485,6 +539,14 @@ export interface Tables {
     cluster_id: string
     address: string
     used_by: string
+  }
+  totp: {
+    person_id: string
+    secret_sealed: Uint8Array | null
+    since: Date | null
+    last_step: number | null
+    pending_sealed: Uint8Array | null
+    pending_until: Date | null
   }
   waitlist_entry: {
     id: Generated<string>

@@ -23,6 +23,8 @@ import { streams } from './streams.ts'
 
 export interface AppParts extends Platform {
   readonly authenticate: Authenticate
+  /** When the session's user last proved their identity, in ms since 1970. */
+  readonly lastProof: (sessionId: string) => Promise<number>
   /** Given the callers of open streams, returns those that are no longer allowed to read. */
   readonly lapsed: (callers: readonly UserCaller[]) => Promise<UserCaller[]>
   /** Key for the hashes of request bodies that are stored with an Idempotency-Key. */

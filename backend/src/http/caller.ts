@@ -1,4 +1,5 @@
 /** The caller of a use-case, as named in the audit log. */
+import { Problem } from '#contract/errors.ts'
 import type { Scope } from '#contract/permissions.ts'
 import type { Tx } from '../db/db.ts'
 
@@ -7,7 +8,14 @@ export interface UserCaller {
   readonly kind: 'user'
   readonly userId: string
   readonly email: string
+  /** Id of the session, or of the API token. */
   readonly sessionId: string
+  /** A program calls, with an API token. */
+  readonly isToken?: boolean
+  /** Time of the session's last proof of identity, in ms since 1970; undefined for an API token. */
+  readonly provedAt?: number
+  /** The user's role requires a second factor, which the session lacks. */
+  readonly lacksSecondFactor?: boolean
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
@@ -22,6 +30,18 @@ export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string;
 export type SystemCaller = { readonly kind: 'system'; readonly name: string }
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
+
+/**
+ * Whether the caller may list and end the sessions and API tokens of a user: a session those of its own user, and `users:manage` those of everybody.
+ * An API token needs `users:manage` for its own user too, so that a stolen token of little use can't shut its user out.
+ */
+export const mayManageAccess = (caller: UserCaller, userId: string): boolean =>
+  caller.scopes.includes('users:manage') || (!caller.isToken && userId === caller.userId)
+
+/** @throws Problem forbidden unless `mayManageAccess` */
+export function demandAccess(caller: UserCaller, userId: string): void {
+  if (!mayManageAccess(caller, userId)) throw new Problem('forbidden', `${caller.isToken ? 'The API token' : 'Your role'} does not include users:manage`)
+}
 
 /** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }

@@ -67,7 +67,21 @@ test('the API documentation is one page without scripts', async () => {
   expect(performance.now() - began).toBeLessThan(2_500)
 })
 test('the console can load its settings before sign-in', async () => {
-  expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null })
-  const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
-  expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
+  const none = { rp_id: null, reason: expect.stringContaining('127.0.0.1 is an IP address') as string }
+  const sign_in = { password: true, passkeys: none, provider: null }
+  expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null, sign_in })
+  const environment = {
+    STEELYARD_SIMULATE: '12',
+    WAITLIST_URL: 'https://example.com/wait',
+    STEELYARD_PUBLIC_URL: 'https://steelyard.example.com',
+    STEELYARD_OIDC_ISSUER: 'https://id.example.com/realms/ops',
+    STEELYARD_OIDC_CLIENT_ID: 'steelyard',
+  }
+  const simulated = await startBackend({ environment })
+  expect((await simulated.call(installationGet)).answer).toEqual({
+    version: '1.2.3',
+    simulated: true,
+    waitlist_url: 'https://example.com/wait',
+    sign_in: { password: true, passkeys: { rp_id: 'steelyard.example.com', reason: null }, provider: 'id.example.com' },
+  })
 })

@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
+import type { Answer } from '#contract/operation.ts'
 import { installationGet } from '#contract/users.ts'
 import type { Config } from '../config.ts'
 import { type Db, isDatabaseGone, isPoolBusy } from '../db/db.ts'
@@ -70,7 +71,7 @@ function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedP
 }
 
 export function healthRoutes(app: FastifyInstance, platform: Platform): void {
-  const { config, version } = platform
+  const { config } = platform
   const ready = together(() => readiness(platform.db))
   const metrics = together(() => metricsText(platform, app))
   app.get('/healthz', { config: { open: true } }, () => ({ ok: true }))
@@ -83,5 +84,16 @@ export function healthRoutes(app: FastifyInstance, platform: Platform): void {
     if (!mayMeasure(request, config)) throw new Problem('forbidden', 'Metrics are open to this machine and to the networks of STEELYARD_METRICS_NETWORKS')
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics())
   })
-  serve(app)(installationGet, async () => ({ version, simulated: config.simulate !== undefined, waitlist_url: config.waitlistUrl ?? null }))
+}
+
+/** What the console needs to know before sign-in. @param ways how users may sign in, beside a password */
+export function installationRoutes(
+  app: FastifyInstance,
+  { config, version }: Platform,
+  ways: Pick<Answer<typeof installationGet>['sign_in'], 'passkeys' | 'provider'>,
+): void {
+  const { localSignIn: password } = config
+  const passkeys = password ? ways.passkeys : { rp_id: null, reason: 'Passkeys are switched off here' }
+  const answer = { version, simulated: config.simulate !== undefined, waitlist_url: config.waitlistUrl ?? null, sign_in: { ...ways, passkeys, password } }
+  serve(app)(installationGet, async () => answer)
 }

@@ -1,9 +1,10 @@
-/** Tries every call of the contract with every role. New calls are included automatically. */
+/** Tries every call of the contract with every role, and with an API token of every scope. New calls are included automatically. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allOperations } from '#contract/all.ts'
 import type { Operation } from '#contract/operation.ts'
-import { permits, type Role, roles, scopesOf } from '#contract/permissions.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { permits, type Role, roles, type Scope, scopes, scopesOf } from '#contract/permissions.ts'
 import { type SignedIn, startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
@@ -49,6 +50,35 @@ test.each(cases.filter((c) => !allowed(c)))('%s by a %s is refused, and the erro
   const response = await ask(operation, users[role].accessToken)
   expect(response.statusCode).toBe(403)
   expect(response.json()).toMatchObject({ code: 'forbidden', error: `Your role does not include ${operation.scope}` })
+})
+
+/** API tokens of an admin with one scope each. */
+const tokens = Object.fromEntries(
+  await Promise.all(
+    scopes.map(async (scope) => [scope, (await users.admin.call(apiTokenCreate, { body: { name: scope, scopes: [scope] } })).answer!.token] as const),
+  ),
+) as Record<Scope, string>
+/** Calls about sessions and API tokens, which a token makes only with `users:manage`. */
+const ofAccess = new Set(['sessionList', 'sessionEndAll', 'apiTokenList'])
+const tokenCases = guarded.filter((o) => !streams.has(o.media)).flatMap((o) => scopes.map((scope) => [o.name, scope, o] as const))
+const mayToken = ([name, scope, operation]: (typeof tokenCases)[number]) =>
+  operation.session !== true && permits([scope], operation.scope).ok && (!ofAccess.has(name) || scope === 'users:manage')
+
+test('the matrix of calls, roles and scopes has no hole', () => {
+  process.stderr.write(`scopes: ${guarded.length} calls with a scope, ${cases.length} cases of roles, ${tokenCases.length} cases of API tokens\n`)
+  expect(cases).toHaveLength((guarded.length - guarded.filter((o) => streams.has(o.media)).length) * roles.length)
+  expect(new Set(tokenCases.map(([name, scope]) => `${name} ${scope}`)).size).toBe(tokenCases.length)
+})
+
+// One test per scope: a test per case would be a thousand.
+test.each(scopes)('an API token with %s makes exactly the calls of this scope', async (scope) => {
+  const wrong: string[] = []
+  for (const one of tokenCases.filter(([, other]) => other === scope)) {
+    const [name, , operation] = one
+    const { statusCode } = await ask(operation, tokens[scope])
+    if ((statusCode === 403) === mayToken(one) || statusCode === 401) wrong.push(`${name}: ${statusCode}`)
+  }
+  expect(wrong).toEqual([])
 })
 
 test('a call without a scope needs no session', async () => {

@@ -1,13 +1,19 @@
-/** Authenticates the caller and checks the permission of the route's operation before the body is read. A route without operation must be declared `open`. */
+/**
+ * Authenticates the caller, and checks what the route's operation demands of the caller before the body is read: a scope, a second factor, a session, a recent
+ * proof of identity. A route without operation must be declared `open`.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
+import { mayLackSecondFactor, type Operation } from '#contract/operation.ts'
+import { proofMinutes } from '#contract/people/profile.ts'
 import { permits } from '#contract/permissions.ts'
+import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { UserCaller } from './caller.ts'
 
 export type Authenticated = { readonly caller: UserCaller; readonly tokenEndsAt: number }
 
-/** Implemented by the sessions domain. @throws Problem session_expired for any token that isn't valid now */
+/** Implemented by the domains of sessions and API tokens. @throws Problem session_expired for any token that isn't valid now */
 export type Authenticate = (token: string, request: { ip: string; requestId: string }) => Promise<Authenticated>
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
@@ -19,7 +25,39 @@ function bearer(request: FastifyRequest): string {
   return match[1]!
 }
 
-export function guard(app: FastifyInstance, { authenticate, log }: { authenticate: Authenticate; log: Log }): void {
+interface GuardParts {
+  readonly authenticate: Authenticate
+  /** Reads from the database when the session's user last proved their identity, in ms since 1970. */
+  readonly lastProof: (sessionId: string) => Promise<number>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const proofMs = proofMinutes * 60_000
+/** Tolerated difference between the clocks of processes. A proof that is later counts as none: the clock was set back since. */
+const aheadMs = 60_000
+
+export function guard(app: FastifyInstance, { authenticate, lastProof, clock, log }: GuardParts): void {
+  const isRecent = (at: number): boolean => {
+    const ageMs = clock.now() - at
+    return ageMs < proofMs && ageMs > -aheadMs
+  }
+  /** @throws Problem second_factor_required, forbidden, proof_needed */
+  const demand = async (caller: UserCaller, operation: Operation): Promise<void> => {
+    if (caller.lacksSecondFactor && !mayLackSecondFactor(operation))
+      throw new Problem('second_factor_required', 'Your role requires a second factor. Add one in your profile.')
+    const verdict = permits(caller.scopes, operation.scope)
+    if (!verdict.ok) throw new Problem('forbidden', caller.isToken ? `The API token does not include ${operation.scope}` : verdict.reason)
+    if (caller.isToken) {
+      if (operation.session) throw new Problem('forbidden', 'An API token may not do this. Sign in to do it.')
+      return
+    }
+    if (!operation.proof || isRecent(caller.provedAt ?? 0)) return
+    // The proof may have been given to another process a moment ago.
+    if (!isRecent(await lastProof(caller.sessionId)))
+      throw new Problem('proof_needed', `Confirm that it is you. Your last sign-in or confirmation is more than ${proofMinutes} minutes ago.`)
+  }
+
   app.decorateRequest('caller')
   app.decorateRequest('tokenEndsAt', undefined)
 
@@ -36,10 +74,12 @@ export function guard(app: FastifyInstance, { authenticate, log }: { authenticat
     const { caller, tokenEndsAt } = await authenticate(bearer(request), { ip: request.ip, requestId: request.id })
     request.caller = caller
     request.tokenEndsAt = tokenEndsAt
-    const verdict = permits(caller.scopes, operation.scope)
-    if (!verdict.ok) {
-      log.warn('request.forbidden', { request_id: request.id, user_id: caller.userId, operation: operation.name, ip: request.ip })
-      throw new Problem('forbidden', verdict.reason)
+    try {
+      await demand(caller, operation)
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'forbidden')
+        log.warn('request.forbidden', { request_id: request.id, user_id: caller.userId, operation: operation.name, ip: request.ip })
+      throw error
     }
   })
 }

@@ -11,6 +11,7 @@ import { afterAll, inject } from 'vitest'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Role } from '#contract/permissions.ts'
+import { sessionProve } from '#contract/people/profile.ts'
 import { authorize } from '#contract/sessions.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -49,7 +50,10 @@ export interface SignedIn {
   readonly password: string
   readonly accessToken: string
   readonly refreshToken: string
+  /** A call as the console and the CLI make it: if a recent proof of identity is needed, the password is given and the call repeated. */
   readonly call: Call
+  /** The same without that. */
+  readonly callOnce: Call
 }
 
 export interface Backend {
@@ -233,14 +237,15 @@ export async function startBackend({
       const { answer, text } = await send(undefined, authorize, { body: { email, password } })
       if (!answer) throw new Error(`Sign-in failed: ${text}`)
       const { accessToken, refreshToken, userData } = answer
-      return {
-        userId: userData.id,
-        email,
-        password,
-        accessToken,
-        refreshToken,
-        call: (operation, input, options) => send(accessToken, operation, input, options),
+      const callOnce: Call = (operation, input, options) => send(accessToken, operation, input, options)
+      const call: Call = async (operation, input, options) => {
+        const first = await callOnce(operation, input, options)
+        if (first.problem?.code !== 'proof_needed') return first
+        const { status, text: why } = await callOnce(sessionProve, { body: { password } })
+        if (status !== 200) throw new Error(`The proof failed: ${why}`)
+        return callOnce(operation, input, options)
       }
+      return { userId: userData.id, email, password, accessToken, refreshToken, call, callOnce }
     },
   }
   afterAll(stop)

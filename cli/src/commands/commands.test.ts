@@ -66,12 +66,12 @@ describe('lists', () => {
     const { api, cli } = await signedIn()
     api.on(clusterList, () => pageOf([aCluster()]))
     api.on(datacenterList, () => pageOf([poznan]))
-    api.on(userList, () =>
-      pageOf([{ id: id(9), email: 'a@example.com', name: 'A', role: 'admin', created_at: at, last_sign_in_at: null, disabled_at: null, version: 1 }]),
-    )
+    const ways = { has_password: true, has_provider: false, has_second_factor: false }
+    const user = { id: id(9), email: 'a@example.com', name: 'A', role: 'admin', created_at: at, last_sign_in_at: null, disabled_at: null, ...ways } as const
+    api.on(userList, () => pageOf([{ ...user, version: 1 }]))
     expect((await cli.run('cluster list')).out).toMatch(/^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m)
     expect((await cli.run('datacenter list')).out).toMatch(/^PL-POZ-1 +Poznań +PL +3 +2 +0 +0 +64 +64$/m)
-    expect((await cli.run('user list')).out).toMatch(/^a@example\.com +A +admin +active +- /m)
+    expect((await cli.run('user list')).out).toMatch(/^a@example\.com +A +admin +active +No +- /m)
   })
 })
 

@@ -15,7 +15,9 @@ const concerned: Record<EventKind, readonly string[]> = {
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
-  user: ['user'],
+  user: ['user', 'profile', 'waitlist'],
+  invitation: ['invitation', 'waitlist'],
+  waitlist: ['waitlist'],
 }
 
 /** Whether a cached response may be out of date. `happened`: ids of the changed objects by kind. A response about one unchanged object stays current. */

@@ -31,6 +31,8 @@ const present = (row: store.AuditRow): AuditEntry => ({
   seq: row.seq,
   at: row.at.toISOString(),
   actor: row.actor_kind === 'anonymous' ? null : row.actor_name,
+  session_id: row.session_id,
+  by_token: row.actor_kind === 'token',
   ip: row.ip,
   action: row.action,
   target: row.target_kind === null ? null : { kind: row.target_kind, id: row.target_id, name: row.target_name },

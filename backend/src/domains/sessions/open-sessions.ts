@@ -5,19 +5,19 @@ import type { Page } from '#contract/page.ts'
 import { scopesOf } from '#contract/permissions.ts'
 import type { Session, sessionList } from '#contract/sessions.ts'
 import { inTransaction, notify, type Tx } from '../../db/db.ts'
-import type { Caller, UserCaller } from '../../http/caller.ts'
+import { type Caller, demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
-/** Channel for notifications: the id of an ended session, or `person` and an id after a change of role. Every process then drops its cached sessions. */
-const revokedChannel = 'steelyard_session_revoked'
+/** Channel for notifications: the id of an ended session, or `person` and an id after a change of the person's rights. Every process then drops what it has cached. */
+export const revokedChannel = 'steelyard_session_revoked'
 /** A cached session is read again after this time, in case a notification was lost. */
 const cachedMs = 4_000
 const mostCached = 10_000
 /** Minimum interval between writes of a session's last use. */
 const usedEveryMs = 60_000
 
-export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'removed' | 'password_changed' | 'password_reset'
+export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'removed' | 'password_changed' | 'password_reset' | 'second_factor_reset'
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
 export interface OpenSessionParts {
@@ -42,7 +42,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
   listener.on(revokedChannel, (text) => {
     const [word, personId] = text.split(' ')
     if (text !== '' && personId === undefined) return forget(text)
-    // A role has changed, or the text is empty: the connection was lost, so notifications may have been missed.
+    // Rights have changed, or the text is empty: the connection was lost, so notifications may have been missed.
     ends++
     if (word === 'person') for (const [id, { session }] of cache) if (session.person_id === personId) cache.delete(id)
     if (text === '') cache.clear()
@@ -63,6 +63,19 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       target: { kind: 'user', id: person.id, name: person.email },
       after: { session_id: id, reason },
     })
+  }
+
+  /** Ends all of a person's sessions except one. Returns their number. */
+  const endAll = async (tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<number> => {
+    const ids = await store.revokeAll(tx, person.id, at(), reason, but)
+    for (const id of ids) await notify(tx, revokedChannel, id)
+    if (ids.length > 0)
+      await record(tx, caller, {
+        action: 'session.ended',
+        target: { kind: 'user', id: person.id, name: person.email },
+        after: { sessions: ids.length, reason },
+      })
+    return ids.length
   }
 
   return {
@@ -86,26 +99,41 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return session
     },
 
-    /** Ends all of a person's sessions except one. Returns their number. */
-    async endAll(tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<number> {
-      const ids = await store.revokeAll(tx, person.id, at(), reason, but)
-      for (const id of ids) await notify(tx, revokedChannel, id)
-      if (ids.length > 0)
-        await record(tx, caller, {
-          action: 'session.ended',
-          target: { kind: 'user', id: person.id, name: person.email },
-          after: { sessions: ids.length, reason },
-        })
-      return ids.length
+    endAll,
+
+    /** Makes every process reload the permissions of the person's sessions and API tokens. */
+    async rightsChanged(tx: Tx, personId: string): Promise<void> {
+      await notify(tx, revokedChannel, `person ${personId}`)
     },
 
-    /** Makes every process reload the permissions of the person's sessions. */
-    async roleChanged(tx: Tx, personId: string): Promise<void> {
+    /** When the session's user last proved their identity, in ms since 1970, from the database. 0: there is no such session. */
+    async lastProof(id: string): Promise<number> {
+      cache.delete(id)
+      return (await store.session(db, id))?.proved_at.getTime() ?? 0
+    },
+
+    /** Records a proof of identity. Returns its time. */
+    async proved(tx: Tx, caller: UserCaller): Promise<Date> {
+      await store.prove(tx, caller.sessionId, at())
+      cache.delete(caller.sessionId)
+      return at()
+    },
+
+    /** The session's user has added a second factor to the account. */
+    async secondFactorAdded(tx: Tx, caller: UserCaller): Promise<void> {
+      await store.addSecondFactor(tx, caller.sessionId)
+      await notify(tx, revokedChannel, `person ${caller.userId}`)
+    },
+
+    /** The person's last second factor was removed. */
+    async secondFactorGone(tx: Tx, personId: string): Promise<void> {
+      await store.withoutSecondFactor(tx, personId)
       await notify(tx, revokedChannel, `person ${personId}`)
     },
 
     /** The callers whose session has ended or has lost permissions since their stream was opened. */
     async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
+      if (callers.length === 0) return []
       const ids = callers.map(({ sessionId }) => sessionId)
       const rows = await store.sessions(db, ids)
       const byId = new Map(rows.map((row) => [row.id, row]))
@@ -118,7 +146,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
     /** @throws Problem forbidden for others' sessions without `users:manage` */
     async list(caller: UserCaller, query: Input<typeof sessionList>['query']): Promise<Page<Session>> {
       const { user_id: asked = caller.userId } = query
-      if (asked !== caller.userId && !caller.scopes.includes('users:manage')) throw new Problem('forbidden', 'Your role does not include users:manage')
+      demandAccess(caller, asked)
       const { rows, total } = await store.openPage(db, query, {
         personId: asked === 'all' ? undefined : asked,
         now: at(),
@@ -127,6 +155,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       const items = rows.map((row): Session => ({
         id: row.id,
         user: { id: row.person_id, email: row.email, name: row.name },
+        method: row.method,
         created_at: row.created_at.toISOString(),
         last_used_at: row.last_used_at.toISOString(),
         expires_at: row.expires_at.toISOString(),
@@ -137,12 +166,22 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       return { items, page: query.page, per_page: query.per_page, total }
     },
 
+    /** Ends all sessions of a person except the caller's own. Returns their number. @throws Problem forbidden for others' sessions without `users:manage` */
+    async endAllOf(caller: UserCaller, userId: string = caller.userId): Promise<{ ended: number }> {
+      demandAccess(caller, userId)
+      return inTransaction(db, async (tx) => {
+        const person = await store.person(tx, userId)
+        if (!person) throw new Problem('not_found', 'There is no such user')
+        return { ended: await endAll(tx, caller, person, 'ended', caller.sessionId) }
+      })
+    },
+
     /** @throws Problem not_found if the session has ended, or belongs to somebody else and the caller lacks `users:manage` */
     async endOne(caller: UserCaller, id: string): Promise<void> {
       await inTransaction(db, async (tx) => {
         const session = await store.session(tx, id)
-        const isTheirs = session?.person_id === caller.userId || caller.scopes.includes('users:manage')
-        if (!session || !isTheirs || isOver(session)) throw new Problem('not_found', 'There is no such session, or it has ended')
+        if (!session || !mayManageAccess(caller, session.person_id) || isOver(session))
+          throw new Problem('not_found', 'There is no such session, or it has ended')
         await end(tx, caller, id, 'ended', { id: session.person_id, email: session.email })
       })
       forget(id)

@@ -7,10 +7,8 @@ import { userCreate, userList } from '#contract/users.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
-import { devices } from './devices.ts'
 import { openSessions } from './open-sessions.ts'
 import { sessions } from './sessions.ts'
-import { throttle } from './throttle.ts'
 import { tokens } from './tokens.ts'
 
 const backend = await startBackend()
@@ -266,7 +264,7 @@ test('a token of another installation is refused', async () => {
 })
 
 test('a session that ends while it is being read is not cached', async () => {
-  const { db, clock, vault, record, listener } = backend.platform
+  const { db, clock, record, listener } = backend.platform
   const { accessToken, refreshToken } = await backend.signIn()
   const asked = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
@@ -282,15 +280,9 @@ test('a session that ends while it is being read is not cached', async () => {
   })
   const heard: string[] = []
   const there = sessions({
+    ...backend.domains.sessionParts,
     db: slow,
-    clock,
     log: silent,
-    record,
-    users: backend.domains.users,
-    tokens: tokens({ db, clock, vault }),
-    throttle: throttle({ db }),
-    devices: devices(() => Promise.resolve(new Uint8Array(32))),
-    rotationKey: () => Promise.resolve(new Uint8Array(32)),
     open: openSessions({ db: slow, clock, record, listener, idleMs: 3600_000, onRevoked: (id) => heard.push(id) }),
   })
   const from = { ip: '127.0.0.1', requestId: 'r' }

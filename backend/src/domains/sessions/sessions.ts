@@ -5,7 +5,9 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
-import { scopesOf } from '#contract/permissions.ts'
+import type { Answer } from '#contract/operation.ts'
+import { authorizePasskeyBegin } from '#contract/people/passkeys.ts'
+import { authorizePasskey, authorizeProvider, authorizeProviderFinish } from '#contract/people/sign-in.ts'
 import {
   authorize,
   authorizeLogout,
@@ -14,17 +16,22 @@ import {
   preferencesGet,
   preferencesPut,
   sessionEnd,
+  sessionEndAll,
   sessionGet,
   sessionList,
-  type User,
 } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
+import { bucket } from '../../http/limits.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
+import { sourceOf } from '../../network.ts'
+import type { Platform } from '../../platform.ts'
 import type { OpenSessions } from './open-sessions.ts'
-import { hashOf, type IssueFor, type SessionParts, signingIn } from './sign-in.ts'
+import type { Provider } from './provider/provider.ts'
+import { type IssueFor, lacksSecondFactor, scopesOfSession, type SessionParts, signingIn, type Started } from './sign-in.ts'
 import * as store from './store.ts'
+import { hashOf } from './token-hash.ts'
 
 /** Grace period in which a replaced refresh token gets its successor again, because the response may have been lost, or two tabs may refresh at once. */
 const graceMs = 10_000
@@ -33,14 +40,43 @@ export type Sessions = ReturnType<typeof sessions>
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 
-export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
+/** Sign-ins that a source may begin with a passkey or at the provider: each stores a challenge, so anybody could fill the database. */
+const beginnings = { perSecond: 1 / 2, burst: 20 } as const
+
+interface SessionRouteParts extends Pick<Platform, 'clock'> {
+  readonly sessions: Sessions
+  readonly open: OpenSessions
+  readonly provider: Provider
+}
+
+export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, clock }: SessionRouteParts): void {
   const on = serve(app)
-  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent requests.
-  serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
-    const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
+  const pace = bucket({ ...beginnings, clock })
+  /** @throws Problem throttled */
+  const demandPace = (ip: string): void => {
+    const waitMs = pace.take(sourceOf(ip))
+    if (waitMs > 0) throw new Problem('throttled', 'Too many sign-ins were begun. Please wait a moment.', undefined, waitMs / 1000)
+  }
+  const answerOf = <T extends Started>({ deviceCookie, ...answer }: T, header: (name: string, value: string) => void) => {
     header('set-cookie', deviceCookie)
     return answer
+  }
+  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent requests.
+  serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, header, ...from }) =>
+    answerOf(await sessions.signIn(caller, { ...body, ...from }), header),
+  )
+  on(authorizePasskeyBegin, async ({ ip }) => {
+    demandPace(ip)
+    return sessions.beginPasskey()
   })
+  on(authorizePasskey, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithPasskey(caller, body, from), header))
+  on(authorizeProvider, async ({ body, ip, cookies, isEncrypted, header }) => {
+    demandPace(ip)
+    const { url, cookie } = await provider.begin({ cookies, isEncrypted, returnTo: body.return_to })
+    header('set-cookie', cookie)
+    return { url }
+  })
+  on(authorizeProviderFinish, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithProvider(caller, body, from), header))
   on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
   on(authorizeLogout, async ({ caller, body, header }) => {
     await sessions.logout(caller, body.refresh_token)
@@ -50,19 +86,20 @@ export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: Op
   })
   on(sessionGet, ({ caller, tokenEndsAt }) => sessions.current(signedIn(caller), tokenEndsAt!))
   on(sessionList, ({ caller, query }) => open.list(signedIn(caller), query))
+  on(sessionEndAll, ({ caller, query }) => open.endAllOf(signedIn(caller), query.user_id))
   on(sessionEnd, ({ caller, params }) => open.endOne(signedIn(caller), params.id).then(() => undefined))
   on(preferencesGet, ({ caller }) => sessions.preferences(signedIn(caller)))
   on(preferencesPut, ({ caller, body }) => sessions.putPreferences(signedIn(caller), body))
 }
 
 export function sessions(parts: SessionParts) {
-  const { db, clock, log, tokens, throttle, rotationKey, open } = parts
+  const { db, clock, log, config, users, tokens, throttle, rotationKey, open } = parts
   const issue = (session: IssueFor) =>
     tokens.issue({
       userId: session.person_id,
       sessionId: session.id,
       email: session.email,
-      scopes: scopesOf[session.role],
+      scopes: scopesOfSession(config, session),
       sessionEndsAt: session.expires_at.getTime(),
     })
 
@@ -121,21 +158,34 @@ export function sessions(parts: SessionParts) {
       const session = token && (await open.standing(token.sessionId))
       if (!token || !session || session.person_id !== token.userId) throw expired()
       // Scopes that the person's role no longer has are removed from the token's scopes.
-      const held = scopesOf[session.role]
+      const held = scopesOfSession(config, session)
       const scopes = token.scopes.filter((s) => held.includes(s))
       return {
-        caller: { kind: 'user', userId: session.person_id, email: session.email, sessionId: session.id, scopes, ip, requestId },
+        caller: {
+          kind: 'user',
+          userId: session.person_id,
+          email: session.email,
+          sessionId: session.id,
+          provedAt: session.proved_at.getTime(),
+          ...(lacksSecondFactor(config, session) && { lacksSecondFactor: true }),
+          scopes,
+          ip,
+          requestId,
+        },
         tokenEndsAt: token.endsAt,
       }
     }) satisfies Authenticate,
 
-    async current(caller: UserCaller, expiresAt: number): Promise<{ user: User; scopes: UserCaller['scopes'][number][]; expiresAt: string }> {
-      const session = await open.standing(caller.sessionId)
-      if (!session) throw expired()
+    /** @throws Problem session_expired */
+    async current(caller: UserCaller, expiresAt: number): Promise<Answer<typeof sessionGet>> {
+      const person = await users.byId(caller.userId)
+      if (!person) throw expired()
       return {
-        user: { id: session.person_id, email: session.email, name: session.name },
+        user: { id: person.id, email: person.email, name: person.name },
+        role: person.role,
         scopes: [...caller.scopes],
         expiresAt: new Date(expiresAt).toISOString(),
+        second_factor_missing: caller.lacksSecondFactor ?? false,
       }
     },
 

@@ -1,14 +1,17 @@
 /** SQL for sessions, refresh tokens and preferences. */
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { sessionList } from '#contract/sessions.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
-export const insertSession = (tx: Tx, { at, ...session }: { id: string; person_id: string; at: Date; expires_at: Date; ip: string; user_agent: string }) =>
+type NewSession = Pick<Insertable<Tables['session']>, 'id' | 'person_id' | 'expires_at' | 'ip' | 'user_agent' | 'method' | 'has_second_factor'>
+
+export const insertSession = (tx: Tx, { at, ...session }: NewSession & { at: Date }) =>
   tx
     .insertInto('session')
-    .values({ ...session, created_at: at, last_used_at: at, revoked_reason: null })
+    .values({ ...session, created_at: at, last_used_at: at, proved_at: at, revoked_reason: null })
     .execute()
 
 const withPerson = (db: Db | Tx) =>
@@ -20,6 +23,9 @@ const withPerson = (db: Db | Tx) =>
       'session.expires_at',
       'session.last_used_at',
       'session.revoked_at',
+      'session.method',
+      'session.has_second_factor',
+      'session.proved_at',
       'person.id as person_id',
       'person.email',
       'person.name',
@@ -30,6 +36,9 @@ const withPerson = (db: Db | Tx) =>
 /** A session with its person, who may be disabled. */
 export const session = (db: Db | Tx, id: string) => withPerson(db).where('session.id', '=', id).executeTakeFirst()
 export const sessions = (db: Db, ids: readonly string[]) => withPerson(db).where('session.id', 'in', ids).execute()
+
+/** For records about a person's sessions. */
+export const person = (tx: Tx, id: string) => tx.selectFrom('person').select(['id', 'email']).where('id', '=', id).executeTakeFirst()
 
 const readers: SqlReaders<typeof sessionList.list> = {
   sort: { last_used_at: sql`session.last_used_at`, created_at: sql`session.created_at` },
@@ -86,6 +95,15 @@ export async function revokeAll(tx: Tx, personId: string, at: Date, reason: stri
   if (but !== undefined) standing = standing.where('id', '!=', but)
   return (await standing.where('expires_at', '>', at).returning('id').execute()).map(({ id }) => id)
 }
+
+export const prove = (tx: Tx, id: string, at: Date) => tx.updateTable('session').set({ proved_at: at }).where('id', '=', id).execute()
+
+/** Marks one session as one with a second factor. */
+export const addSecondFactor = (tx: Tx, id: string) => tx.updateTable('session').set({ has_second_factor: true }).where('id', '=', id).execute()
+
+/** After a person's last second factor was removed: sessions that were signed in with a password have none any more. */
+export const withoutSecondFactor = (tx: Tx, personId: string) =>
+  tx.updateTable('session').set({ has_second_factor: false }).where('person_id', '=', personId).where('method', '=', 'password').execute()
 
 export const touch = (tx: Db | Tx, id: string, at: Date) => tx.updateTable('session').set({ last_used_at: at }).where('id', '=', id).execute()
 

@@ -5,7 +5,18 @@ import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
-import { mayStopBeingAdmin, type Person, resetLinkHours, userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
+import {
+  mayStopBeingAdmin,
+  type Person,
+  resetLinkHours,
+  userCreate,
+  userList,
+  userRemove,
+  userResetPassword,
+  userResetSecondFactor,
+  userUnlock,
+  userUpdate,
+} from '#contract/users.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
@@ -14,8 +25,10 @@ import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { demandGoodPassword, hashPassword, inTurn, verifyPassword } from '../sessions/password.ts'
-import { hashOf } from '../sessions/sign-in.ts'
+import { isOwnPassword } from '../sessions/own-password.ts'
+import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
+import type { SecondFactors } from '../sessions/second-factor/second-factor.ts'
+import { hashOf } from '../sessions/token-hash.ts'
 import type { Throttle } from '../sessions/throttle.ts'
 import * as store from './store.ts'
 import { present, type Users } from './users.ts'
@@ -34,13 +47,20 @@ export function userRoutes(app: FastifyInstance, users: Users, accounts: Account
   on(userUpdate, ({ caller, params, body, ifMatch }) => accounts.update(caller, params.id, body, ifMatch))
   on(userRemove, ({ caller, params }) => accounts.remove(caller, params.id).then(() => undefined))
   on(userResetPassword, ({ caller, params }) => accounts.resetPassword(caller, params.id))
+  on(userResetSecondFactor, ({ caller, params }) => accounts.resetSecondFactor(caller, params.id).then(() => undefined))
   on(userUnlock, ({ caller, params }) => accounts.unlock(caller, params.id))
   on(passwordChange, ({ caller, body }) => accounts.changePassword(signedIn(caller), body).then(() => undefined))
   on(passwordResetLook, ({ body }) => accounts.lookAtReset(body))
   on(passwordReset, ({ caller, body }) => accounts.useReset(caller, body).then(() => undefined))
 }
 
-export function accounts({ db, clock, record, config, open, throttle }: Platform & { open: OpenSessions; throttle: Throttle }) {
+interface AccountParts extends Platform {
+  readonly open: OpenSessions
+  readonly throttle: Throttle
+  readonly secondFactors: SecondFactors
+}
+
+export function accounts({ db, clock, record, config, open, throttle, secondFactors }: AccountParts) {
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
@@ -66,11 +86,13 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
           ...(isDisabledAnew && { disabled_at: now() }),
           ...(disabled === false && row.disabled_at !== null && { disabled_at: null }),
         }
-        if (Object.keys(change).length === 0) return present(row)
-        const after = present(await store.update(tx, id, change, now()))
-        await record(tx, caller, { action: 'user.updated', target: target(row), before: present(row), after, event: { version: after.version } })
+        const before = present(await store.whole(tx, id))
+        if (Object.keys(change).length === 0) return before
+        const { version } = await store.update(tx, id, change, now())
+        const after = present(await store.whole(tx, id))
+        await record(tx, caller, { action: 'user.updated', target: target(row), before, after, event: { version } })
         if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
-        else if (change.role !== undefined) await open.roleChanged(tx, id)
+        if (isDisabledAnew || change.role !== undefined) await open.rightsChanged(tx, id)
         return after
       }),
 
@@ -82,8 +104,10 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
         if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         await open.endAll(tx, caller, row, 'removed')
         await throttle.unlock(tx, row.email)
-        await record(tx, caller, { action: 'user.removed', target: target(row), before: present(row), event: { version: row.version } })
+        const before = present(await store.whole(tx, id))
+        await record(tx, caller, { action: 'user.removed', target: target(row), before, event: { version: row.version } })
         await store.remove(tx, id)
+        await open.rightsChanged(tx, id)
       }),
 
     /** Creates a link with which the person can set a new password. @throws Problem not_found */
@@ -96,6 +120,14 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
         await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
         // Browsers don't send the fragment, so the token is in no log.
         return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
+      }),
+
+    /** Removes the second factors of somebody who has lost them, and ends all sessions. @throws Problem not_found */
+    resetSecondFactor: (caller: Caller, id: string): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const row = await locked(tx, id)
+        await secondFactors.reset(tx, caller, row)
+        await open.endAll(tx, caller, row, 'second_factor_reset')
       }),
 
     /** @throws Problem not_found */
@@ -133,18 +165,11 @@ export function accounts({ db, clock, record, config, open, throttle }: Platform
      * @throws Problem invalid, throttled
      */
     async changePassword(caller: UserCaller, { password, new_password }: Input<typeof passwordChange>['body']): Promise<void> {
-      const source = `person ${caller.userId}`
       const row = existing(await store.byId(db, caller.userId), 'user')
       await demandGoodPassword(new_password, row.email, 'new_password')
-      await inTurn({ source }, async () => {
-        const { waitMs, attempt } = await throttle.begin(row.email, source)
-        if (attempt === undefined) throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
-        const { right } = await verifyPassword(password, row.password_hash)
-        const reason = 'This is not your password'
-        if (!right) throw new Problem('invalid', reason, { password: reason })
-        await throttle.succeed(row.email, source)
-      })
-      const password_hash = await hashPassword(new_password, { source })
+      const reason = 'This is not your password'
+      if (!(await isOwnPassword(throttle, row, password))) throw new Problem('invalid', reason, { password: reason })
+      const password_hash = await hashPassword(new_password, { source: `person ${caller.userId}` })
       await inTransaction(db, (tx) => setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId))
     },
 

@@ -8,17 +8,51 @@ import type { Tables } from '../../db/tables.gen.ts'
 
 type Row = Selectable<Tables['person']>
 
+/** How a person can sign in, beside the columns of the person. */
+export interface Ways {
+  readonly has_provider: boolean
+  readonly has_second_factor: boolean
+}
+const hasProvider = sql<boolean>`exists (select 1 from person_identity i where i.person_id = person.id)`
+const hasSecondFactor = sql<boolean>`(exists (select 1 from totp t where t.person_id = person.id and t.since is not null)
+  or exists (select 1 from passkey k where k.person_id = person.id))`
+
 const readers: SqlReaders<typeof userList.list> = {
   sort: { email: sql`email`, name: sql`name`, role: sql`role`, created_at: sql`created_at` },
-  filters: {},
+  filters: {
+    role: (role) => sql`role = ${role}`,
+    status: (status) => (status === 'active' ? sql`disabled_at is null` : sql`disabled_at is not null`),
+    second_factor: (wanted) => (wanted === 'yes' ? hasSecondFactor : sql`not ${hasSecondFactor}`),
+  },
   search: containing('email', 'name'),
   tie: sql`id`,
 }
 
-export const page = (db: Db, query: Input<typeof userList>['query']): Promise<{ rows: Row[]; total: number }> =>
-  readPage(db.selectFrom('person').selectAll(), userList.list, readers, query)
+const withWays = (db: Db | Tx) =>
+  db
+    .selectFrom('person')
+    .selectAll()
+    .select([hasProvider.as('has_provider'), hasSecondFactor.as('has_second_factor')])
 
-export const insert = (tx: Tx, { at, ...person }: { email: string; name: string; role: Row['role']; password_hash: string; at: Date }): Promise<Row> =>
+export const page = (db: Db, query: Input<typeof userList>['query']): Promise<{ rows: (Row & Ways)[]; total: number }> =>
+  readPage(withWays(db), userList.list, readers, query)
+
+/** A person with the ways to sign in. */
+export const whole = (db: Db | Tx, id: string): Promise<Row & Ways> => withWays(db).where('id', '=', id).executeTakeFirstOrThrow()
+
+/** Users who can change roles, by name. */
+export const administrators = (db: Db, limit: number) =>
+  db
+    .selectFrom('person')
+    .select(['name', 'email'])
+    .where('role', '=', 'admin')
+    .where('disabled_at', 'is', null)
+    .orderBy('name')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+
+export const insert = (tx: Tx, { at, ...person }: { email: string; name: string; role: Row['role']; password_hash: string | null; at: Date }): Promise<Row> =>
   tx
     .insertInto('person')
     .values({ ...person, created_at: at, updated_at: at })
@@ -42,6 +76,21 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['person']>,
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+
+/** Locks the person with this email. */
+export const lockByEmail = (tx: Tx, email: string): Promise<Row | undefined> =>
+  tx.selectFrom('person').selectAll().where('email', '=', email).forUpdate().executeTakeFirst()
+
+/** The id of the person to whom an account at a provider belongs. */
+export const idOfIdentity = async (db: Db | Tx, { issuer, subject }: { issuer: string; subject: string }): Promise<string | undefined> =>
+  (await db.selectFrom('person_identity').select('person_id').where('issuer', '=', issuer).where('subject', '=', subject).executeTakeFirst())?.person_id
+
+/** Whether the person has an account at this provider already. */
+export const hasIdentity = async (tx: Tx, personId: string, issuer: string): Promise<boolean> =>
+  (await tx.selectFrom('person_identity').select('subject').where('person_id', '=', personId).where('issuer', '=', issuer).executeTakeFirst()) !== undefined
+
+export const putIdentity = (tx: Tx, identity: { issuer: string; subject: string; person_id: string; created_at: Date }) =>
+  tx.insertInto('person_identity').values(identity).execute()
 
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('person').where('id', '=', id).execute()
 

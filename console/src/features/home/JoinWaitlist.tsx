@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { waitlistJoin, WaitlistRequest } from '#contract/users.ts'
+import { waitlistJoin, WaitlistRequest } from '#contract/people/invitations.ts'
 import { callOpen } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'

@@ -1,0 +1,121 @@
+/** Invitations: a link with which somebody creates their own account, once, within a week. The database stores only the hash of the link's token. */
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import {
+  type Invitation,
+  invitationAccept,
+  invitationCreate,
+  invitationDays,
+  invitationList,
+  invitationLook,
+  invitationRemove,
+  type NewInvitation,
+} from '#contract/people/invitations.ts'
+import type * as z from 'zod/mini'
+import { inTransaction, type Tx } from '../../db/db.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
+import type { Platform } from '../../platform.ts'
+import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
+import { hashOf } from '../sessions/token-hash.ts'
+import { refusingTaken, type Users } from '../users/users.ts'
+import * as store from './store.ts'
+
+export type Invitations = ReturnType<typeof invitations>
+
+const linkOver = () =>
+  new Problem('link_over', 'This invitation was accepted already, has expired, or was replaced or withdrawn. Ask an administrator for a new one.')
+const taken = () => {
+  const reason = 'A user with this email exists already'
+  return new Problem('user_exists', reason, { email: reason })
+}
+
+const present = (row: store.InvitationRow): Invitation => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  invited_by: row.invited_by,
+  created_at: row.created_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+})
+
+export function invitationRoutes(app: FastifyInstance, invitations: Invitations): void {
+  const on = serve(app)
+  on(invitationList, ({ query }) => invitations.list(query))
+  on(invitationCreate, ({ caller, body }) => invitations.create(caller, body))
+  on(invitationRemove, ({ caller, params }) => invitations.remove(caller, params.id).then(() => undefined))
+  on(invitationLook, ({ body }) => invitations.look(body))
+  on(invitationAccept, ({ caller, body }) => invitations.accept(caller, body).then(() => undefined))
+}
+
+export function invitations({ db, clock, record, config, users }: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }) {
+  const now = () => new Date(clock.now())
+
+  /** Invites somebody in the caller's transaction. @throws Problem user_exists */
+  const invite = async (tx: Tx, caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> => {
+    if (await users.forSignIn(invited.email)) throw taken()
+    const token = randomBytes(32).toString('base64url')
+    const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
+    const row = await store.put(tx, { ...invited, hash: hashOf(token), invited_by: callerName(caller), created_at: now(), expires_at })
+    const made = present(row)
+    await record(tx, caller, { action: 'invitation.created', target: { kind: 'invitation', id: row.id, name: row.email }, after: made, event: {} })
+    // Browsers don't send the fragment, so the token is in no log.
+    return { ...made, url: `${config.publicUrl}/auth/invite#${token}` }
+  }
+
+  return {
+    invite,
+
+    async list(query: Input<typeof invitationList>['query']): Promise<Page<Invitation>> {
+      const { rows, total } = await store.page(db, query, now())
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    /** @throws Problem user_exists */
+    create: (caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> =>
+      inTransaction(db, (tx) => invite(tx, caller, invited)),
+
+    /** @throws Problem not_found */
+    remove: (caller: Caller, id: string): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const row = await store.remove(tx, id)
+        if (!row) throw new Problem('not_found', 'There is no such invitation')
+        await record(tx, caller, { action: 'invitation.removed', target: { kind: 'invitation', id, name: row.email }, before: present(row), event: {} })
+      }),
+
+    /** @throws Problem link_over */
+    async look({ token }: Input<typeof invitationLook>['body']): Promise<Answer<typeof invitationLook>> {
+      const row = await store.byHash(db, hashOf(token), now())
+      if (!row) throw linkOver()
+      const { email, name, role, expires_at } = present(row)
+      return { email, name, role, expires_at }
+    },
+
+    /** Creates the account. A refused password doesn't use up the link. @throws Problem link_over, user_exists, invalid */
+    async accept(caller: Caller, { token, name, new_password }: Input<typeof invitationAccept>['body']): Promise<void> {
+      const hash = hashOf(token)
+      const row = await store.byHash(db, hash, now())
+      if (!row) throw linkOver()
+      const { email, role } = row
+      await demandGoodPassword(new_password, email, 'new_password')
+      const password_hash = await hashPassword(new_password, { source: `invitation ${row.id}` })
+      await refusingTaken(() =>
+        inTransaction(db, async (tx) => {
+          if (!(await store.spend(tx, hash))) throw linkOver()
+          await users.insert(tx, caller, { email, name, role, password_hash })
+          await record(tx, caller, {
+            action: 'invitation.accepted',
+            target: { kind: 'invitation', id: row.id, name: email },
+            event: { name: 'invitation.removed' },
+          })
+        }),
+      )
+    },
+
+    removeOld: async (): Promise<void> => void (await store.removeOld(db, now())),
+  }
+}

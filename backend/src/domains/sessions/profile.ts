@@ -1,0 +1,124 @@
+/** The caller's own account: what it is, its second factors, and the renewed proof of identity. */
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import { passkeyAdd, passkeyBegin, passkeyRemove, passkeyRename } from '#contract/people/passkeys.ts'
+import { profileGet, profileUpdate, proofMinutes, sessionProve, sessionProvePasskey, sessionProveProvider } from '#contract/people/profile.ts'
+import { recoveryCodesRenew, totpBegin, totpConfirm, totpRemove } from '#contract/people/second-factor.ts'
+import type { User } from '#contract/sessions.ts'
+import { inTransaction } from '../../db/db.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import type { Platform } from '../../platform.ts'
+import type { Identities } from '../users/identities.ts'
+import type { Users } from '../users/users.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import { isOwnPassword } from './own-password.ts'
+import type { Provider } from './provider/provider.ts'
+import type { Passkeys } from './second-factor/passkeys.ts'
+import type { SecondFactors } from './second-factor/second-factor.ts'
+import type { Throttle } from './throttle.ts'
+
+export type Profile = ReturnType<typeof profile>
+
+interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config'> {
+  readonly users: Users
+  readonly identities: Identities
+  readonly open: OpenSessions
+  readonly throttle: Throttle
+  readonly secondFactors: SecondFactors
+  readonly passkeys: Passkeys
+  readonly provider: Provider
+}
+
+/** How many colleagues are named who can change the caller's role. */
+const mostAdministrators = 10
+
+export function profileRoutes(
+  app: FastifyInstance,
+  profile: Profile,
+  { secondFactors, passkeys, provider }: Pick<ProfileParts, 'secondFactors' | 'passkeys' | 'provider'>,
+): void {
+  const on = serve(app)
+  on(profileGet, ({ caller }) => profile.get(signedIn(caller)))
+  on(profileUpdate, ({ caller, body }) => profile.rename(signedIn(caller), body.name))
+  on(sessionProve, ({ caller, body }) => profile.prove(signedIn(caller), body))
+  on(sessionProvePasskey, ({ caller }) => passkeys.beginProof(signedIn(caller)))
+  on(sessionProveProvider, ({ caller, body }) => provider.beginProof(signedIn(caller), body.return_to))
+  on(totpBegin, ({ caller }) => secondFactors.begin(signedIn(caller)))
+  on(totpConfirm, ({ caller, body }) => secondFactors.confirm(signedIn(caller), body.code))
+  on(totpRemove, ({ caller }) => secondFactors.removeTotp(signedIn(caller)).then(() => undefined))
+  on(recoveryCodesRenew, ({ caller }) => secondFactors.renewCodes(signedIn(caller)))
+  on(passkeyBegin, ({ caller }) => passkeys.beginNew(signedIn(caller)))
+  on(passkeyAdd, ({ caller, body }) => passkeys.add(signedIn(caller), body))
+  on(passkeyRename, ({ caller, params, body }) => passkeys.rename(signedIn(caller), params.id, body.name))
+  on(passkeyRemove, ({ caller, params }) => passkeys.remove(signedIn(caller), params.id).then(() => undefined))
+}
+
+export function profile({ db, record, config, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
+  const until = (at: Date): string => new Date(at.getTime() + proofMinutes * 60_000).toISOString()
+  const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
+  const own = async ({ userId }: UserCaller) => {
+    const person = await users.byId(userId)
+    if (!person) throw expired()
+    return person
+  }
+
+  /** Returns the path of the console that was given at the beginning of a proof at the provider. @throws Problem as `prove` */
+  const check = async (caller: UserCaller, { password, passkey, provider: answer }: Input<typeof sessionProve>['body']): Promise<string | null> => {
+    const refuse = (field: 'password' | 'passkey', reason: string) => new Problem('invalid', reason, { [field]: reason })
+    if (answer) {
+      const { identity, returnTo } = await provider.finishProof(caller, answer)
+      if (!(await identities.isOf(identity, caller.userId))) throw new Problem('provider_refused', `You signed in at ${provider.name} as somebody else.`)
+      return returnTo
+    }
+    if (!config.localSignIn) throw new Problem('conflict', `Passwords and passkeys are switched off here. Confirm with ${provider.name}.`)
+    if (passkey) {
+      if ((await passkeys.check(passkey, caller)) !== caller.userId) throw refuse('passkey', 'This passkey is not one of yours, or its answer is not valid')
+    } else if (!(await isOwnPassword(throttle, await own(caller), password!))) throw refuse('password', 'This is not your password')
+    return null
+  }
+
+  return {
+    async get(caller: UserCaller): Promise<Answer<typeof profileGet>> {
+      const person = await own(caller)
+      const session = await open.standing(caller.sessionId)
+      if (!session) throw expired()
+      const factors = await secondFactors.of(person.id)
+      return {
+        user: { id: person.id, email: person.email, name: person.name },
+        role: person.role,
+        created_at: person.created_at.toISOString(),
+        has_password: person.password_hash !== null,
+        has_provider: await users.hasProvider(person.id),
+        method: session.method,
+        proof_until: until(session.proved_at),
+        second_factor_required: config.secondFactorRoles.includes(person.role),
+        totp_since: factors.totp_since?.toISOString() ?? null,
+        passkeys: await passkeys.of(person.id),
+        recovery_codes: factors.recovery_codes,
+        administrators: await users.administrators(mostAdministrators),
+      }
+    },
+
+    async rename(caller: UserCaller, name: string): Promise<User> {
+      const { id, email } = await own(caller)
+      await users.rename(caller, id, name)
+      return { id, email, name }
+    },
+
+    /**
+     * Accepts a proof of the caller's identity, which holds for `proofMinutes`.
+     * @throws Problem invalid, throttled, conflict, challenge_over, provider_refused, provider_unreachable
+     */
+    async prove(caller: UserCaller, proof: Input<typeof sessionProve>['body']): Promise<Answer<typeof sessionProve>> {
+      const return_to = await check(caller, proof)
+      const at = await inTransaction(db, async (tx) => {
+        const method = proof.password !== undefined ? 'password' : proof.passkey ? 'passkey' : 'provider'
+        await record(tx, caller, { action: 'session.proved', target: { kind: 'user', id: caller.userId, name: caller.email }, after: { method } })
+        return open.proved(tx, caller)
+      })
+      return { proof_until: until(at), return_to }
+    },
+  }
+}
