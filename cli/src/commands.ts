@@ -1,9 +1,12 @@
 import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
+import { apiTokenCommands } from './commands/api-tokens.ts'
+import { auditCommands } from './commands/audit.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { imageCommands } from './commands/images.ts'
+import { invitationCommands } from './commands/invitations.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
@@ -30,7 +33,10 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...subnetCommands,
     ...operationCommands,
     ...userCommands,
+    ...invitationCommands,
     ...openSessionCommands,
+    ...apiTokenCommands,
+    ...auditCommands,
     ...programCommands,
     completionCommand(() => commands),
   ]

@@ -45,7 +45,7 @@ export function overview(commands: readonly Command[], words: readonly string[])
     words.length === 0
       ? `\nEnvironment:\n${columns([
           ['STEELYARD_URL', 'Address of Steelyard'],
-          ['STEELYARD_TOKEN', 'Access token, instead of steelyard login'],
+          ['STEELYARD_TOKEN', 'API token or access token, instead of steelyard login'],
           ['NODE_EXTRA_CA_CERTS', 'PEM file of the authority that signed the certificate of Steelyard'],
           ['NO_COLOR', 'Set to any value: no colours'],
         ])}\nExit codes: ${codes.join(', ')}.\n`

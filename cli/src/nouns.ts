@@ -8,6 +8,8 @@ import { subnetList } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
+import { apiTokenList } from '#contract/people/api-tokens.ts'
+import { invitationList, waitlistList } from '#contract/people/invitations.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
@@ -79,6 +81,15 @@ export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet',
 export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
   prefers: (t) => t.status === 'usable',
 })
+export const apiToken = named({ value: 'TOKEN', help: 'Name or id of the API token', example: 'ci' }, apiTokenList, (t) => t.name)
+const lowerCase = { fold: (text: string) => text.trim().toLowerCase() }
+export const invitation = named(
+  { value: 'EMAIL', help: 'Email or id of the invitation', example: 'grace@example.com' },
+  invitationList,
+  (i) => i.email,
+  lowerCase,
+)
+export const waiting = named({ value: 'EMAIL', help: 'Email or id of the entry', example: 'grace@example.com' }, waitlistList, (e) => e.email, lowerCase)
 export const operation = unnamed('operation')
 export const image = unnamed('image')
 export const session = unnamed('session')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import { sessionProve } from '#contract/people/profile.ts'
 import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts'
 import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
@@ -194,6 +195,19 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     return session?.access_token ?? null
   }
 
+  /** Asks the user for the password and proves their identity with it. Throws CliError; `refused` if there is no terminal. */
+  async function prove(base: string, token: string, refused: CliError): Promise<void> {
+    terminal.err(`${refused.message}\n`)
+    const password = await terminal.ask('Password: ', { secret: true })
+    if (password === null)
+      throw new CliError('conflict', 'Your last sign-in is too long ago for this command', {
+        hint: 'Sign in again with steelyard login, or use an API token: steelyard api-token create --help',
+        ...(refused.body && { body: refused.body }),
+      })
+    const answer = await send(sessionProve, { body: { password } }, token, randomUUID())
+    if (answer.status !== sessionProve.status) throw refusal(base, answer.status, answer.text)
+  }
+
   async function tokenOf(base: string): Promise<string> {
     const token = env['STEELYARD_TOKEN'] || (await sessions.read(base))?.access_token
     if (!token) throw new CliError('not_signed_in', `Not signed in to ${base}`, { hint: `steelyard login --url ${base}` })
@@ -204,20 +218,29 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     /** Address of the API. */
     url,
     /**
-     * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once.
+     * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once, and asks the user for the
+     * password if the call needs a recent proof of identity.
      * Throws CliError: `usage` for an invalid request, otherwise by the status of the response.
      */
     async call<O extends Operation>(operation: O, ask: Ask<O>, { idempotencyKey, ...options }: CallOptions = {}): Promise<Answer<O>> {
       check(operation, ask)
       const base = await url()
       const key = idempotencyKey ?? randomUUID()
-      const token = operation.scope === null ? null : await tokenOf(base)
+      let token = operation.scope === null ? null : await tokenOf(base)
       let answer = await send(operation, ask, token, key, options)
       if (answer.status === 401 && token !== null) {
         if (env['STEELYARD_TOKEN']) throw new CliError('not_signed_in', 'STEELYARD_TOKEN is not valid, or has expired')
         const next = await refresh(base, token)
         if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.', { hint: `steelyard login --url ${base}` })
-        answer = await send(operation, ask, next, key, options)
+        token = next
+        answer = await send(operation, ask, token, key, options)
+      }
+      if (operation.proof === true && token !== null && answer.status === 409) {
+        const refused = refusal(base, answer.status, answer.text)
+        if (refused.body?.code === 'proof_needed') {
+          await prove(base, token, refused)
+          answer = await send(operation, ask, token, key, options)
+        }
       }
       if (answer.status !== operation.status) throw refusal(base, answer.status, answer.text)
       return readAnswer(operation, answer.text, base)

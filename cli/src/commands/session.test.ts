@@ -100,7 +100,8 @@ describe('logout', () => {
 test("version prints the versions of client and server, or only the client's if the server does not answer", async () => {
   const api = await startApi()
   const cli = await startCli()
-  api.on(installationGet, () => ({ version: '0.0.14', simulated: true, waitlist_url: null }))
+  const sign_in = { password: true, passkeys: { rp_id: null, reason: null }, provider: null }
+  api.on(installationGet, () => ({ version: '0.0.14', simulated: true, waitlist_url: null, sign_in }))
   const ran = await cli.run(`version --json --url ${api.url}`)
   expect(JSON.parse(ran.out)).toEqual({ client: expect.stringMatching(/^\d+\.\d+\.\d+$/) as string, server: '0.0.14', simulated: true, url: api.url })
   expect((await cli.run('version --url http://127.0.0.1:9')).out).toContain('not reached')
@@ -137,6 +138,9 @@ test('user add defaults to the role with the fewest rights, and asks for the pas
     created_at: '2026-11-20T08:00:00.000Z',
     last_sign_in_at: null,
     disabled_at: null,
+    has_password: true,
+    has_provider: false,
+    has_second_factor: false,
     version: 1,
   }))
   const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })

@@ -1,10 +1,11 @@
-import { authorize, authorizeLogout, passwordChange, sessionEnd, sessionList } from '#contract/sessions.ts'
+import { authorize, authorizeLogout, passwordChange, sessionEnd, sessionEndAll, sessionList } from '#contract/sessions.ts'
 import { installationGet } from '#contract/users.ts'
+import { counted } from '#contract/words.ts'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { checkSafe } from '../api/client.ts'
 import type { Sessions } from '../api/sessions.ts'
 import { readNewPassword, readPassword } from '../ask.ts'
-import { command, type Command, listCommand, objectCommand } from '../command.ts'
+import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { facts } from '../table.ts'
@@ -25,7 +26,13 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
       const email = operands.email ?? (options['password-stdin'] ? null : await terminal.ask('Email: ', { secret: false }))
       if (email === null) throw new CliError('usage', 'EMAIL is missing')
       const password = await readPassword(context, { fromStdin: options['password-stdin'] })
-      const { userData, accessToken, refreshToken } = await api.call(authorize, { body: { email, password } })
+      const signIn = (code?: string) => api.call(authorize, { body: { email, password, ...given({ code }) } })
+      const { userData, accessToken, refreshToken } = await signIn().catch(async (e: unknown) => {
+        if (!(e instanceof CliError) || e.body?.code !== 'second_factor_needed') throw e
+        const code = await terminal.ask('Code of your authenticator app, or a recovery code: ', { secret: false })
+        if (code !== null) return signIn(code)
+        throw new CliError('usage', 'There is no terminal to ask for the code', { hint: 'A program needs an API token: steelyard api-token create --help' })
+      })
       await sessions.change(url, async () => ({ email: userData.email, access_token: accessToken, refresh_token: refreshToken }))
       terminal.err(`Signed in to ${url} as ${oneLine(userData.email)}\n`)
     },
@@ -98,6 +105,16 @@ export const openSessionCommands: Command[] = [
     operation: sessionEnd,
     summary: "End a session: your own, or as an administrator anybody's.",
     say: () => 'The session has ended\n',
+  }),
+  command({
+    name: 'session end-others',
+    summary: 'End all your other sessions; with --user, all sessions of another user.',
+    options: { user: { kind: 'text', value: 'EMAIL', help: 'End the sessions of this user, for administrators' } },
+    examples: ['session end-others', 'session end-others --user grace@example.com'],
+    async run({ api, show }, { options: { user } }) {
+      const query = given({ user_id: user === undefined ? undefined : await noun.idOf(api, noun.user, user) })
+      show(await api.call(sessionEndAll, { query }), ({ ended }) => `${counted(ended, 'session')} ended\n`)
+    },
   }),
   command({
     name: 'password',

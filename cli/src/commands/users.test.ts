@@ -14,6 +14,9 @@ const grace: Person = {
   created_at: at,
   last_sign_in_at: null,
   disabled_at: null,
+  has_password: true,
+  has_provider: false,
+  has_second_factor: false,
   version: 1,
 }
 
@@ -70,6 +73,7 @@ test('a user can list and end their own sessions, and those of other users', asy
   const session: Session = {
     id: id(3),
     user: { id: id(9), email: grace.email, name: 'Grace' },
+    method: 'password',
     created_at: at,
     last_used_at: at,
     expires_at: at,

@@ -1,7 +1,7 @@
 import { roles } from '#contract/permissions.ts'
-import { userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
+import { statusOf, userCreate, userList, userRemove, userResetPassword, userResetSecondFactor, userUnlock, userUpdate } from '#contract/users.ts'
 import { beSure, readPassword, sureOption } from '../ask.ts'
-import { command, type Command, listCommand, objectCommand } from '../command.ts'
+import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { facts } from '../table.ts'
@@ -25,19 +25,22 @@ export const userCommands: Command[] = [
       role: { kind: 'text', value: 'ROLE', help: 'Role of the user (default: viewer)', choices: roles },
       name: { kind: 'text', value: 'NAME', help: 'Name of the user (default: the part of the email before the @)' },
       'password-stdin': { kind: 'flag', help: 'Read the password from standard input instead of asking for it' },
+      'no-password': { kind: 'flag', help: 'The user signs in through the identity provider, or sets a password with a link' },
       first: { kind: 'flag', help: 'Create the first user, an admin; works only on the machine of Steelyard itself' },
     },
     examples: ['user add grace@example.com --role operator', 'user add --first admin@example.com'],
     async run(context, { operands: { email }, options }) {
       const { api, runProgram, show } = context
       if (options.first) {
-        if (options.role !== undefined || options.name !== undefined || context.json)
+        if (options.role !== undefined || options.name !== undefined || options['no-password'] || context.json)
           throw new CliError('usage', 'The first user is an admin: --first takes only EMAIL and --password-stdin')
         return runProgram(['user', 'add', '--first', email, ...(options['password-stdin'] ? ['--password-stdin'] : [])])
       }
-      const password = await readPassword(context, { fromStdin: options['password-stdin'], isNew: true })
-      const body = { email, name: options.name ?? email.split('@')[0]!, role: options.role ?? 'viewer', password }
-      show(await api.call(userCreate, { body }), (u) => `${oneLine(u.email)} can sign in now, as ${u.role}\n`)
+      if (options['no-password'] && options['password-stdin']) throw new CliError('usage', 'Give either --password-stdin or --no-password')
+      const password = options['no-password'] ? undefined : await readPassword(context, { fromStdin: options['password-stdin'], isNew: true })
+      const body = { email, name: options.name ?? email.split('@')[0]!, role: options.role ?? 'viewer', ...given({ password }) }
+      const can = password === undefined ? 'is added without a password' : 'can sign in now'
+      show(await api.call(userCreate, { body }), (u) => `${oneLine(u.email)} ${can}, as ${u.role}\n`)
       return undefined
     },
   }),
@@ -52,7 +55,9 @@ export const userCommands: Command[] = [
           ['Email', u.email],
           ['Name', u.name],
           ['Role', u.role],
-          ['Status', u.disabled_at === null ? 'active' : `disabled since ${localTime(u.disabled_at)}`],
+          ['Status', u.disabled_at === null ? statusOf(u) : `disabled since ${localTime(u.disabled_at)}`],
+          ['Signs in with', [u.has_password ? 'password' : '', u.has_provider ? 'identity provider' : ''].filter(Boolean).join(', ') || 'a link only'],
+          ['Second factor', u.has_second_factor ? 'yes' : 'no'],
           ['Last sign-in', u.last_sign_in_at === null ? 'never' : localTime(u.last_sign_in_at)],
           ['Added', localTime(u.created_at)],
           ['Id', u.id],
@@ -119,6 +124,18 @@ export const userCommands: Command[] = [
         ['Link', link.url],
         ['Valid until', localTime(link.expires_at)],
       ]),
+  }),
+  objectCommand({
+    name: 'user reset-second-factor',
+    of: noun.user,
+    operation: userResetSecondFactor,
+    summary: 'Remove the authenticator app, passkeys and recovery codes of a user who has lost them; asks for the email.',
+    options: sureOption,
+    async ask({ terminal }, { options }, { name: email }) {
+      await beSure(terminal, `${oneLine(email)} can then sign in with the password alone.`, email, options.yes)
+      return {}
+    },
+    say: (_none, email) => `${oneLine(email)} has no second factor any more, and their sessions have ended\n`,
   }),
   objectCommand({
     name: 'user unlock',
