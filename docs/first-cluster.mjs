@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Creates a cluster with the API: signs in, chooses free servers, creates the cluster, waits, fetches the kubeconfig. Needs only Node.js 20 or newer.
 //   STEELYARD_URL=http://127.0.0.1:8080 STEELYARD_EMAIL=… STEELYARD_PASSWORD=… node docs/first-cluster.mjs [NAME] > kubeconfig
+// With STEELYARD_TOKEN, an API token, it needs neither email nor password.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -10,11 +11,11 @@ process.on('uncaughtException', ({ message }) => {
   process.exit(1)
 })
 
-const { STEELYARD_URL: url = 'http://127.0.0.1:8080', STEELYARD_EMAIL: email, STEELYARD_PASSWORD: password } = process.env
+const { STEELYARD_URL: url = 'http://127.0.0.1:8080', STEELYARD_EMAIL: email, STEELYARD_PASSWORD: password, STEELYARD_TOKEN: apiToken = '' } = process.env
 const [name = 'first'] = process.argv.slice(2)
-let token = ''
+let token = apiToken
 
-async function api(method, path, body, { signInAgain = true, key = randomUUID(), tries = 30 } = {}) {
+async function api(method, path, body, { signInAgain = apiToken === '', key = randomUUID(), tries = 30 } = {}) {
   const answer = await fetch(url + path, {
     method,
     headers: {
@@ -44,7 +45,7 @@ async function signIn() {
   token = ''
   token = (await api('POST', '/v1/authorize', { email, password })).accessToken
 }
-await signIn()
+if (!apiToken) await signIn()
 
 // Servers that may join a cluster. Chooses the largest group in one datacenter with one Talos version.
 const { items } = await api('GET', '/v1/nodes?eligible=true')
