@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
-import { circleIn, noCircles } from './pieces.ts'
+import { circleIn, noCircles, pieces } from './pieces.ts'
 
 test('the error for an import cycle lists only the chunks that are part of the cycle', () => {
   const imports = new Map([
@@ -43,4 +45,29 @@ test('a build whose chunks import each other fails with their names', async () =
   }
   await expect(built(modules, { a: /^a/, b: /^b/ })).rejects.toThrow(/circle: .*\ba\.js/)
   await expect(built(modules, {})).resolves.toBeDefined()
+})
+
+test('modules that only lists share, and those that only other pages share, are in pieces of their own', () => {
+  const src = fileURLToPath(new URL('../src/', import.meta.url))
+  const routes = readdirSync(`${src}routes`).filter((file) => file.startsWith('infra.'))
+  const isList = (route: string) => /^infra\.\w+\.tsx$/.test(route)
+  const uses: Readonly<Record<string, (route: string) => boolean>> = {
+    'ui/Everywhere.tsx': () => true,
+    'ui/Table.tsx': isList,
+    'ui/Details.tsx': (route) => !isList(route),
+    'ui/Details.module.css': (route) => !isList(route),
+    'features/servers/Row.tsx': (route) => route === 'infra.servers.tsx',
+    'features/servers/Detail.tsx': (route) => route === 'infra.servers.$id.tsx',
+  }
+  const imports = new Map(routes.map((route) => [`${src}routes/${route}`, Object.keys(uses).flatMap((id) => (uses[id]!(route) ? [src + id] : []))]))
+  const name = pieces()[1]?.name as unknown as (id: string, graph: object) => string | null
+  const graph = { getModuleInfo: (id: string) => ({ importedIds: imports.get(id) ?? [] }) }
+  expect(Object.keys(uses).map((id) => [id, name(src + id, graph)])).toEqual([
+    ['ui/Everywhere.tsx', 'app'],
+    ['ui/Table.tsx', 'lists'],
+    ['ui/Details.tsx', 'details'],
+    ['ui/Details.module.css', 'app'],
+    ['features/servers/Row.tsx', 'servers'],
+    ['features/servers/Detail.tsx', null],
+  ])
 })

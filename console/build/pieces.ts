@@ -16,19 +16,23 @@ const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
 /** The pages for signed-in users. `lists`: the pages that show the list of a section, such as servers. */
 const pages = filesIn('routes', /^infra\./)
 const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
+const others = pages.filter((page) => !lists.includes(page))
 /** The code that validates forms: form components, schemas and the schema library. */
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/).*\?schemas)$|console\/src\/lib\/fields/
 
 /** Folders with modules that several pages use. Such modules are bundled together: many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
-/** A module of a shared folder goes into the piece `app` if at least this many pages import the module. */
+/** A module of a shared folder goes into a shared piece if at least this many pages import the module. */
 const mostPages = 4
+/** Parts of the query library that only some pages use. The library's index imports all its parts, so the graph of imports doesn't show who uses them. */
+const seldom = /\/(useQueries|queriesObserver)\.js$/
 
 /**
  * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code that runs first. `visitors`: pages of visitors.
- * `app`: the frame for signed-in users and modules that their pages share. `forms`: the code of forms. Each section's list is a piece, too.
- * The bundler divides the rest.
+ * `app`: the frame for signed-in users and modules that most of their pages share. `lists`: modules that most lists share, but fewer other pages, such as
+ * tables. `details`: modules that several pages share, but few lists. `forms`: the code of forms. Each section's list is a piece, too. The bundler divides the
+ * rest.
  */
 export function pieces(): Groups {
   const found = new Map<string, Set<string>>()
@@ -41,14 +45,21 @@ export function pieces(): Groups {
     const by = (root: string) => reaches(root, id, graph)
     if (visitors.some(by)) return 'visitors'
     if (ofForms.test(id)) return 'forms'
-    if (id.endsWith('?schemas')) return null
-    if (frame.some(by) || (shared.test(id) && pages.filter(by).length >= mostPages)) return 'app'
+    if (id.endsWith('?schemas') || seldom.test(id)) return null
+    const isApp = frame.some(by)
+    const users = shared.test(id) ? pages.filter(by) : []
+    const [inLists, inOthers] = [lists.filter(by).length, others.filter(by).length]
+    // Style sheets are small, so all shared ones go into one file.
+    if (isApp || (users.length >= mostPages && id.endsWith('.css'))) return 'app'
+    if (users.length >= mostPages && inLists <= 1) return 'details'
+    if (users.length >= mostPages) return inLists * 2 > lists.length && inOthers * 2 <= others.length ? 'lists' : 'app'
     if (forms.some(by)) return 'forms'
     if (/\/contract\/network\//.test(id)) return null
-    const [list, another] = lists.filter(by)
-    // The style sheets of the lists are small, so they all go into `app` instead of separate files.
-    if (another !== undefined || (list !== undefined && id.endsWith('.css'))) return 'app'
-    return list === undefined ? null : path.basename(list, '.tsx').replace('infra.', '')
+    const list = lists.find(by)
+    if (list === undefined) return null
+    // The style sheets of the lists are small, so they all go into `app`, too.
+    if (id.endsWith('.css') || (shared.test(id) && inOthers > 0)) return 'app'
+    return inLists > 1 ? 'lists' : path.basename(list, '.tsx').replace('infra.', '')
   }
   return [
     { name: 'first', tags: ['$initial'], priority: 1 },

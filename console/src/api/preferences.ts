@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/sessions.ts'
+import { reasonOf } from '../lib/reason.ts'
 import { toast } from '../ui/feedback/toast.ts'
 import { call } from './client.ts'
-import { query } from './query.ts'
+import { query, queryClient } from './query.ts'
 
 /** Maps the current preferences to the new ones. */
 type PreferencesChange = (now: Preferences) => Preferences
@@ -18,31 +19,30 @@ export function withEntry<T>(known: Record<string, T> | undefined, table: string
   return entry === undefined ? others : { ...others, [table]: entry }
 }
 
-/** The user's preferences. Changes show at once and are saved in the background, one after another. */
-export function usePreferences() {
-  const client = useQueryClient()
-  const asked = query(preferencesGet)
-  const { data } = useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY })
-  const { mutate } = useMutation({
-    scope: { id: 'preferences' },
-    mutationFn: (change: PreferencesChange) => savePreferences(change),
-    onSuccess: (next) => client.setQueryData(asked.queryKey, next),
-    onError: (error) => {
-      toast.error(`Your preferences could not be saved: ${error.message}`, { id: 'preferences' })
-      void client.invalidateQueries({ queryKey: asked.queryKey })
-    },
-  })
-  const setPreferences = (change: PreferencesChange) => {
-    client.setQueryData(asked.queryKey, (now) => change(now ?? {}))
-    mutate(change)
-  }
-  const preferences: Preferences = data ?? {}
-  return { preferences, setPreferences }
+const asked = query(preferencesGet)
+/** Resolves when all changes have been saved or refused. */
+let saved: Promise<unknown> = Promise.resolve()
+
+/** Changes the preferences. The change shows at once and is saved in the background, after earlier changes. */
+export function setPreferences(change: PreferencesChange): void {
+  queryClient.setQueryData(asked.queryKey, (now) => change(now ?? {}))
+  saved = saved
+    .then(() => savePreferences(change))
+    .then(
+      (next) => queryClient.setQueryData(asked.queryKey, next),
+      (error: unknown) => {
+        toast.error(`Your preferences could not be saved: ${reasonOf(error)}`, { id: 'preferences' })
+        void queryClient.invalidateQueries({ queryKey: asked.queryKey })
+      },
+    )
 }
+
+/** The user's preferences; empty until they have loaded. */
+export const usePreferences = (): Preferences => useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY }).data ?? {}
 
 /** The user's choices for one table: shown columns (all by default) and saved views. */
 export function useTablePreferences(table: string) {
-  const { preferences, setPreferences } = usePreferences()
+  const preferences = usePreferences()
   return {
     shown: preferences.columns?.[table],
     setShown: (ids: string[] | undefined) => setPreferences((now) => ({ ...now, columns: withEntry(now.columns, table, ids) })),

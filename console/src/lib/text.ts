@@ -24,3 +24,6 @@ export function initials(nameOrEmail: string): string {
     .filter(Boolean)
   return (first.charAt(0) + (second.charAt(0) || first.charAt(1))).toUpperCase()
 }
+
+/** Versions are shown with a v, as in tags and release notes: "1.36.3" is "v1.36.3". */
+export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)

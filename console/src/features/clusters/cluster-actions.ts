@@ -12,11 +12,11 @@ import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { showClusterKey } from '../../layout/modals.ts'
+import { refreshClusters } from '../../api/refresh.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
-import { refreshClusters } from './cluster-queries.ts'
 
 const save = (what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<unknown> =>
   download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`).catch((error: unknown) =>

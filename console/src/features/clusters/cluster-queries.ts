@@ -1,7 +1,7 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { operationGet, operationList } from '#contract/operations.ts'
-import { invalidate, query } from '../../api/query.ts'
+import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
 export const clustersQuery = (search: ListSearch) => ({ ...query(clusterList, { query: askedOf(clusterList, search) }), placeholderData: keepPreviousData })
@@ -9,5 +9,3 @@ export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
 /** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
-
-export const refreshClusters = (): Promise<unknown> => invalidate(clusterList, clusterGet, operationList, operationGet)

@@ -31,9 +31,6 @@ export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'd
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
 export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
 
-/** Versions are shown with a v, as in tags and release notes: "1.36.3" is "v1.36.3". */
-export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)
-
 interface Said {
   tone: Tone
   word: string

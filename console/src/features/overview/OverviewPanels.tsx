@@ -1,7 +1,7 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
-import { operationPage, Running } from '../../layout/navigation/RunningOperations.tsx'
+import { operationPage, Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'

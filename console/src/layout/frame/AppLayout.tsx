@@ -65,8 +65,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
 
 /** Applies the user's saved theme if no theme was chosen in this browser. */
 function ThemeOfUser() {
-  const { preferences } = usePreferences()
-  const chosen = preferences.theme
+  const { theme: chosen } = usePreferences()
   useEffect(() => {
     if ((chosen === 'dark' || chosen === 'light') && !hasThemeHere()) setTheme(chosen)
   }, [chosen])

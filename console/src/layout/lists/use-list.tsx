@@ -89,13 +89,15 @@ interface ListToolbarProps<L extends AnyList> {
   /** The values offered by each filter that has no choices of its own. */
   options: Readonly<Record<FreeFilter<L>, Options>>
   inline?: readonly FilterKey<L>[]
+  /** Called when the user opens the filters behind a button. */
+  onFilters?: () => void
   /** Where saved views are offered: on wide screens, on all screens, or nowhere. */
   views?: 'wide' | 'all' | 'none'
   children: ReactNode
 }
 
 /** The toolbar of a list: search, filters, order, columns, saved views, and the page's own buttons. */
-export function ListToolbar<L extends AnyList>({ state, placeholder, options, inline = [], views = 'wide', children }: ListToolbarProps<L>) {
+export function ListToolbar<L extends AnyList>({ state, placeholder, options, inline = [], onFilters, views = 'wide', children }: ListToolbarProps<L>) {
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
@@ -103,7 +105,7 @@ export function ListToolbar<L extends AnyList>({ state, placeholder, options, in
   return (
     <div className="toolbar">
       <Search label={`Search ${many}`} placeholder={placeholder} value={search['q'] ?? ''} onValue={(q) => set({ q })} />
-      <Filters filters={filtersOf(state, options, inline)} />
+      <Filters filters={filtersOf(state, options, inline)} onOpen={onFilters} />
       {narrow && <SortMenu columns={columns} sort={sort} onSort={(next) => set({ sort: next })} />}
       {narrow && views === 'all' && saved}
       <span className="row right">

@@ -1,5 +1,5 @@
 import { useEffect, useId } from 'react'
-import { usePreferences } from '../../api/preferences.ts'
+import { setPreferences } from '../../api/preferences.ts'
 import { createStore, useStore } from '../../lib/store.ts'
 import { setTheme, theme } from '../../lib/theme.ts'
 import type { Action } from '../../ui/actions.ts'
@@ -23,7 +23,6 @@ export function useCommands(heading: string, actions: readonly Action[]): void {
 /** The action that switches to the other theme and saves the choice for the user. */
 export function useThemeAction(): Action {
   const other = useStore(theme) === 'dark' ? 'light' : 'dark'
-  const { setPreferences } = usePreferences()
   const run = () => {
     setTheme(other)
     setPreferences((kept) => ({ ...kept, theme: other }))

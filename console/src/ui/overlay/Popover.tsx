@@ -26,11 +26,12 @@ interface PopoverProps {
   align?: 'start' | 'end'
   /** CSS width. */
   width?: string
+  onOpen?: (() => void) | undefined
   children: ReactNode | ((close: () => void) => ReactNode)
 }
 
 /** A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click outside. */
-export function Popover({ label, trigger, align = 'start', width, children }: PopoverProps) {
+export function Popover({ label, trigger, align = 'start', width, onOpen, children }: PopoverProps) {
   const id = useId()
   const panel = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -57,7 +58,11 @@ export function Popover({ label, trigger, align = 'start', width, children }: Po
         aria-label={label}
         className={css['popover']}
         style={{ width }}
-        onToggle={(event) => setOpen(event.newState === 'open')}
+        onToggle={(event) => {
+          const isOpen = event.newState === 'open'
+          setOpen(isOpen)
+          if (isOpen) onOpen?.()
+        }}
       >
         {open && (typeof children === 'function' ? children(close) : children)}
       </div>

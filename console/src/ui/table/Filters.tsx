@@ -18,26 +18,36 @@ export interface OneFilter {
   tucked?: boolean
 }
 
-/** The filters of a list: side by side or, on narrow screens, behind one button that counts the active ones. */
-export function Filters({ filters }: { filters: readonly OneFilter[] }) {
+/**
+ * The filters of a list: side by side or, on narrow screens, behind one button that counts the active ones. `onOpen` is called when the user opens the filters
+ * behind a button.
+ */
+export function Filters({ filters, onOpen }: { filters: readonly OneFilter[]; onOpen?: (() => void) | undefined }) {
   const compact = useMedia('below', 'md')
   const trigger = (
     <Button icon="filter">
       Filters <b className="num">{filters.filter((f) => f.value !== '').length}</b>
     </Button>
   )
-  if (compact) return filters.length > 0 && <Behind label="Filters" trigger={trigger} filters={filters} />
+  if (compact) return filters.length > 0 && <Behind label="Filters" {...{ trigger, filters, onOpen }} />
   const tucked = filters.filter((f) => f.tucked && f.value === '')
   return (
     <>
       {filters.map((f) => !tucked.includes(f) && <Filter key={f.label} {...f} />)}
-      {tucked.length > 0 && <Behind label="More filters" trigger={<IconButton icon="filter" label="More filters" />} filters={tucked} />}
+      {tucked.length > 0 && <Behind label="More filters" trigger={<IconButton icon="filter" label="More filters" />} filters={tucked} onOpen={onOpen} />}
     </>
   )
 }
 
-const Behind = ({ label, trigger, filters }: { label: string; trigger: ComponentProps<typeof Popover>['trigger']; filters: readonly OneFilter[] }) => (
-  <Popover label={label} width="18rem" trigger={trigger}>
+interface BehindProps {
+  label: string
+  trigger: ComponentProps<typeof Popover>['trigger']
+  filters: readonly OneFilter[]
+  onOpen: (() => void) | undefined
+}
+
+const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
+  <Popover label={label} width="18rem" trigger={trigger} onOpen={onOpen}>
     <div className="stack stack3">
       {filters.map((f) => (
         <Field key={f.label} label={f.label}>

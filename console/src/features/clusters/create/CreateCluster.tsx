@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
@@ -16,6 +16,9 @@ import { query, queryClient } from '../../../api/query.ts'
 import { useDraft } from '../../../api/use-draft.ts'
 import { allowed } from '../../../api/session.ts'
 import { confirmServersWithoutPatch } from '../../../layout/modals.ts'
+import { later } from '../../../lib/code.tsx'
+import { refreshClusters } from '../../../api/refresh.ts'
+import { versionShown } from '../../../lib/text.ts'
 import { paths } from '../../../lib/paths.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { navigate } from '../../../lib/router.ts'
@@ -28,16 +31,21 @@ import { cx } from '../../../ui/cx.ts'
 import { Stepper } from '../../../ui/feedback/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
-import { refreshClusters } from '../cluster-queries.ts'
-import { versionShown } from '../cluster-state.ts'
 import { chosenDisks, confirmedOf, taking } from './choice.ts'
 import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
 import type { WriteBody } from './NewPatchDialog.tsx'
+import { previewVerdict } from './preview.ts'
 import { StepCluster } from './StepCluster.tsx'
-import { previewVerdict, StepReview } from './StepReview.tsx'
-import { StepServers } from './StepServers.tsx'
+
+// The later steps load when the user begins to fill in the first one, or at once if the URL asks for them.
+const StepServers = later(async () => ({ default: (await import('./StepServers.tsx')).StepServers }))
+const StepReview = later(async () => ({ default: (await import('./StepReview.tsx')).StepReview }))
+function loadSteps(): void {
+  StepServers.load()
+  StepReview.load()
+}
 
 const steps = [
   { id: 'cluster', text: 'Cluster' },
@@ -169,7 +177,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   if (!kept.ready) return <SkeletonRows rows={8} />
 
   return (
-    <div className={frame['page']}>
+    <div className={frame['page']} onFocus={loadSteps}>
       <h1 className="sr">Create cluster</h1>
       <div className={frame['steps']} ref={head} tabIndex={-1}>
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
@@ -183,18 +191,20 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
       </div>
       <Problem text={form.problem} />
       {shown === 'cluster' && <StepCluster form={form} datacenters={datacenters} versions={versions} />}
-      {shown === 'servers' && (
-        <StepServers
-          draft={draft}
-          change={change}
-          servers={servers}
-          datacenter={datacenter?.code ?? ''}
-          talosVersion={talos ?? ''}
-          refused={form.errorOf('servers')}
-          writeBody={writeBody}
-        />
-      )}
-      {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
+      <Suspense fallback={<SkeletonRows rows={8} />}>
+        {shown === 'servers' && (
+          <StepServers
+            draft={draft}
+            change={change}
+            servers={servers}
+            datacenter={datacenter?.code ?? ''}
+            talosVersion={talos ?? ''}
+            refused={form.errorOf('servers')}
+            writeBody={writeBody}
+          />
+        )}
+        {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
+      </Suspense>
       <div className={frame['foot']}>
         {shown !== 'cluster' && <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />}
         <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>The draft is kept in this browser</span>

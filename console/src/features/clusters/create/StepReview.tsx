@@ -2,9 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { clusterPreview } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
-import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { reasonOf } from '../../../lib/reason.ts'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
 import { useCopy } from '../../../ui/text/Copyable.tsx'
 import { YamlText } from '../../../ui/text/YamlText.tsx'
@@ -16,28 +14,7 @@ import { chosenDisks } from './choice.ts'
 import type { Draft } from './draft.ts'
 import css from './CreateCluster.module.css'
 import { DisksToWipe } from './DisksToWipe.tsx'
-
-type Preview = Answer<typeof clusterPreview>
-
-/** Removes duplicates: a sentence may apply to several servers. */
-const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
-
-/** The errors and warnings of a preview, without the check of confirmed disks, which the page does itself. */
-export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>) => ({
-  errors: unique(checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message)),
-  warnings: unique([
-    ...checks.filter((c) => c.ok && c.check === 'warning').map((c) => c.message),
-    ...servers.flatMap((s) => s.warnings.map((w) => `${s.name}: ${w}`)),
-  ]),
-})
-
-/** Whether the previewed cluster may be created, with the reason for the disabled button. */
-export function previewVerdict({ data, error }: { data: Pick<Preview, 'checks' | 'servers'> | undefined; error: unknown }): Verdict {
-  if (data === undefined) return no(error ? `The cluster could not be checked: ${reasonOf(error)}` : 'The cluster is being checked')
-  const { errors } = findingsOf(data)
-  if (errors.length === 0) return yes
-  return no(errors.length === 1 ? errors[0]! : `${errors[0]!} (and ${errors.length - 1} more)`)
-}
+import { findingsOf } from './preview.ts'
 
 type StepReviewProps = {
   draft: Draft

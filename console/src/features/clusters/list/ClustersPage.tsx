@@ -9,6 +9,7 @@ import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
 import type { ListSearch } from '../../../lib/list-search.ts'
+import { versionShown } from '../../../lib/text.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
 import type { Action } from '../../../ui/actions.ts'
@@ -23,7 +24,7 @@ import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { showKeys, clusterActions } from '../cluster-actions.ts'
 import { clustersQuery } from '../cluster-queries.ts'
-import { canShowNewKeys, clusterSaid, versionShown } from '../cluster-state.ts'
+import { canShowNewKeys, clusterSaid } from '../cluster-state.ts'
 
 const clusterColumns = listColumns(clusterList.list, {
   name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },

@@ -1,3 +1,4 @@
+import { refreshClusters } from '../../../api/refresh.ts'
 import { useState } from 'react'
 import { type Operation, operationRetry, type operationRetryDisks } from '#contract/operations.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -8,7 +9,6 @@ import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
-import { refreshClusters } from '../cluster-queries.ts'
 import { keyOf } from '../create/choice.ts'
 import { DiskChecks } from '../create/DisksToWipe.tsx'
 

@@ -122,7 +122,9 @@ const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
 
 function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list>; setSearch: SetListSearch }) {
   const { data: datacenters } = useQuery(everyDatacenter)
-  const { data: clusters } = useQuery(everyCluster)
+  // The filter of clusters is behind a button until it is set.
+  const [isFiltering, setFiltering] = useState(false)
+  const { data: clusters } = useQuery({ ...everyCluster, enabled: isFiltering || state.search['cluster'] !== undefined })
   const narrow = useMedia('below', 'sm')
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
@@ -139,6 +141,7 @@ function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list
       placeholder={wide || (compact && !narrow) ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
       options={options}
       inline={widest ? [...inline, 'confirmed'] : inline}
+      onFilters={() => setFiltering(true)}
       views="all"
     >
       {wide ? <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} /> : <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />}

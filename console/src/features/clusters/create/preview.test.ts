@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findingsOf, previewVerdict } from './StepReview.tsx'
+import { findingsOf, previewVerdict } from './preview.ts'
 
 const taken = { check: 'endpoint', ok: false, message: '10.0.4.9 is in use by server lucid-lantern-365' }
 const unwise = { check: 'warning', ok: true, message: 'With one control plane, the cluster is down while that server is down.' }
