@@ -27,7 +27,7 @@ import * as versions from './versions.ts'
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'scope' in value
 
-export const allOperations: readonly Operation[] = [
+const declared: readonly Operation[] = [
   sessions,
   signIn,
   profile,
@@ -53,3 +53,8 @@ export const allOperations: readonly Operation[] = [
   events,
   audit,
 ].flatMap((noun) => Object.values(noun).filter(isOperation))
+
+export const allOperations = declared.filter((one) => !('variantOf' in one))
+
+/** Responses that a call gives for certain values of its query parameters, beside its usual one. */
+export const variantsOf = ({ name }: Operation): readonly Operation[] => declared.filter((one) => 'variantOf' in one && one.variantOf === name)

@@ -20,7 +20,9 @@ export function capacityOf(hardware: Hardware): { cores: number | null; threads:
 }
 
 /** CU = min(cores, floor(RAM GiB / 4)); null if either is unknown. */
-export function computeUnits(hardware: Hardware): number | null {
-  const { cores, memory_bytes } = capacityOf(hardware)
+export const computeUnits = (hardware: Hardware): number | null => unitsOf(capacityOf(hardware))
+
+/** Like `computeUnits`, from the sums. */
+export function unitsOf({ cores, memory_bytes }: { cores: number | null; memory_bytes: number | null }): number | null {
   return cores === null || memory_bytes === null ? null : Math.min(cores, Math.floor(memory_bytes / gibibyte / 4))
 }

@@ -104,6 +104,21 @@ export function operation<
 /** The same call, for which the caller's last proof of identity must be recent. */
 export const withProof = <O extends Operation>(declared: O): O => ({ ...declared, proof: true })
 
+/**
+ * Declares another response of a call, which the call gives if its query has the parameters in `query`. It is called like an operation, with the same name,
+ * method and path, but isn't an operation of its own.
+ */
+export const variantOf = <P extends Schema, Q extends z.ZodMiniObject, const V extends z.core.$ZodLooseShape, A extends Schema>(
+  of: Operation<P, Q>,
+  { query, answer }: { query: V; answer: A },
+): Operation<P, z.ZodMiniObject<Omit<Q['shape'], keyof V> & V, z.core.$strict>, NoBody, A> & { readonly variantOf: string } => ({
+  ...of,
+  query: z.strictObject({ ...of.query.shape, ...query }),
+  body: noBody,
+  answer,
+  variantOf: of.name,
+})
+
 const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'
 /** Whether the call takes a body. */
 export const takesBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success

@@ -1,8 +1,7 @@
 /** The fleet of a running simulator, added through the API: for the demo and the benchmarks. */
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
-import type { Server } from '#contract/servers/server.ts'
-import { serverAdd, serverList } from '#contract/servers/servers.ts'
+import { type ListedServer, serverAdd, serverRows } from '#contract/servers/servers.ts'
 import type { Caller } from './api-client.ts'
 import { control } from './processes.ts'
 
@@ -23,11 +22,11 @@ const rounds = 4
 /** Maximum number of addresses that one call adds. */
 const mostAddresses = 1000
 
-/** All servers that pass the filters, without their disks and interfaces. */
-export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}): Promise<Server[]> {
-  const found: Server[] = []
+/** All servers that pass the filters, with the fields that lists show. */
+export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}): Promise<ListedServer[]> {
+  const found: ListedServer[] = []
   for (let page = 1; ; page++) {
-    const { items, total } = await call(serverList, { query: { ...filters, fields: 'summary', page } })
+    const { items, total } = await call(serverRows, { query: { ...filters, fields: 'list', page } })
     found.push(...items)
     if (items.length === 0 || found.length >= total) return found
   }

@@ -10,7 +10,7 @@ import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
 import { apiTokenList } from '#contract/people/api-tokens.ts'
 import { invitationList, waitlistList } from '#contract/people/invitations.ts'
-import { serverList } from '#contract/servers/servers.ts'
+import { serverList, serverRows } from '#contract/servers/servers.ts'
 import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
 import type { Noun } from './command.ts'
@@ -29,8 +29,8 @@ function found<T>(what: string, text: string, items: readonly T[], nameOf: (item
 interface Search<Item> {
   /** Converts the entered name to the form of the stored names, such as upper case. */
   readonly fold?: (text: string) => string
-  /** Further query parameters for the list. */
-  readonly query?: object
+  /** A shorter form of the list's call, and the query parameters that ask for it. */
+  readonly short?: { readonly call: Operation; readonly query: object }
   /** Selects one of several objects with the same name. */
   readonly prefers?: (item: Item) => boolean
 }
@@ -40,11 +40,11 @@ function named<L extends AnyList>(
   operand: Pick<Noun, 'value' | 'help' | 'example'>,
   list: Operation & { readonly list: L },
   nameOf: (item: ItemOf<L>) => string,
-  { fold = (text) => text, query, prefers = () => false }: Search<ItemOf<L>> = {},
+  { fold = (text) => text, short, prefers = () => false }: Search<ItemOf<L>> = {},
 ): Noun {
   const find: Noun['find'] = async (api, text) => {
     if (isId(text)) return { id: text, name: text }
-    const { items } = (await api.call<Operation>(list, { query: { q: text.slice(0, longestQuery), per_page: 1000, ...query } })) as Page<
+    const { items } = (await api.call<Operation>(short?.call ?? list, { query: { q: text.slice(0, longestQuery), per_page: 1000, ...short?.query } })) as Page<
       ItemOf<L> & { readonly id: string }
     >
     const { id } = found(
@@ -70,7 +70,7 @@ const unnamed = (what: 'operation' | 'image' | 'session'): Noun => ({
 })
 
 export const server = named({ value: 'SERVER', help: 'Name or id of the server', example: 'brave-otter-042' }, serverList, (s) => s.name, {
-  query: { fields: 'summary' },
+  short: { call: serverRows, query: { fields: 'list' } },
 })
 export const cluster = named({ value: 'CLUSTER', help: 'Name or id of the cluster', example: 'web' }, clusterList, (c) => c.name)
 export const datacenter = named({ value: 'CODE', help: 'Code or id of the datacenter', example: 'PL-POZ-1' }, datacenterList, (d) => d.code, {

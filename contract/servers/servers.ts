@@ -205,7 +205,7 @@ export function canControlServer(s: Known): Verdict {
   return s.status === 'ready' ? yes : no(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
-export function canConfirmServer(s: Pick<Server, 'status' | 'identity'>): Verdict {
+export function canConfirmServer(s: Pick<Server, 'status'> & { identity: Pick<Server['identity'], 'state'> }): Verdict {
   if (s.status === 'deleted') return no(removed)
   return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
 }

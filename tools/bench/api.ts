@@ -3,7 +3,7 @@ import autocannon from 'autocannon'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverConfirm, serverList } from '#contract/servers/servers.ts'
+import { serverConfirm, serverList, serverRows } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { freePort, run, type Running, usage } from '../processes.ts'
@@ -93,7 +93,7 @@ const searches = Array.from({ length: 1000 }, (_, i) => (0x123 + i * 3).toString
 async function wholeList(say: Say, url: string, authorization: string): Promise<void> {
   for (const [what, full] of [
     ['whole', url],
-    ['without disks and interfaces', `${url}&fields=summary`],
+    ['with the fields of the console’s list', `${url}&fields=list`],
   ] as const) {
     const headers = { authorization, 'accept-encoding': 'gzip' }
     const bytes = Number((await fetch(full, { headers })).headers.get('content-length'))
@@ -127,7 +127,7 @@ async function contactSweep(say: Say, url: string, { admin, program, servers }: 
     await new Promise((resolve) => setTimeout(resolve, 15_000))
     contacted = 0
     for (let page = 1; page <= Math.ceil(servers / 1000); page++)
-      contacted += (await call(serverList, { query: { fields: 'summary', per_page: 1000, page } })).items.filter(
+      contacted += (await call(serverRows, { query: { fields: 'list', per_page: 1000, page } })).items.filter(
         (s) => (s.talos.last_contact_at ?? '') > since,
       ).length
   }

@@ -7,8 +7,8 @@ import { startBackend } from '../testing/backend.ts'
 const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const ids = await Promise.all(Array.from({ length: 40 }, () => buildServer(backend)))
-const list = (headers: Record<string, string> = {}) =>
-  backend.app.inject({ url: `${serverList.path}?per_page=1000`, headers: { authorization: `Bearer ${operator.accessToken}`, ...headers } })
+const list = (headers: Record<string, string> = {}, more = '') =>
+  backend.app.inject({ url: `${serverList.path}?per_page=1000${more}`, headers: { authorization: `Bearer ${operator.accessToken}`, ...headers } })
 
 test('a long list is compressed, with the same content, for clients that accept compression', async () => {
   const plain = await list()
@@ -19,6 +19,14 @@ test('a long list is compressed, with the same content, for clients that accept 
   expect(gunzipSync(packed.rawPayload).toString()).toBe(plain.body)
   expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 5)
   expect((await list({ 'accept-encoding': 'gzip;q=0' })).body).toBe(plain.body)
+})
+
+test('the two forms of a list have different tags', async () => {
+  const { headers, body } = await list()
+  const rows = await list({ 'if-none-match': String(headers['etag']) }, '&fields=list')
+  expect(rows.statusCode).toBe(200)
+  expect(rows.body.length).toBeLessThan(body.length * 0.6)
+  expect(await list({ 'if-none-match': String(rows.headers['etag']) }, '&fields=list')).toMatchObject({ statusCode: 304, body: '' })
 })
 
 test('a client that has the current list gets 304, and after a change the new list', async () => {

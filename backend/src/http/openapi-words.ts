@@ -16,7 +16,7 @@ import { ApiToken, NewApiToken } from '#contract/people/api-tokens.ts'
 import { Invitation, NewInvitation, WaitlistEntry } from '#contract/people/invitations.ts'
 import { Passkey, PasskeyAnswer, PasskeyChallenge } from '#contract/people/passkeys.ts'
 import { ProviderAnswer } from '#contract/people/sign-in.ts'
-import { Eligibility, Resources, Server, ServerEvent } from '#contract/servers/servers.ts'
+import { Eligibility, ListedServer, Resources, Server, ServerEvent } from '#contract/servers/servers.ts'
 import { Session, User } from '#contract/sessions.ts'
 import { Subnet } from '#contract/network/subnet.ts'
 import { AddressRun, NewSubnet } from '#contract/network/subnets.ts'
@@ -44,6 +44,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Image: [Image, 'A prepared image: its schematic, the links to its files, the PXE script and the kernel command line.'],
   Invitation: [Invitation, 'An invitation that was not accepted yet.'],
   JoinToken: [JoinToken, 'A join token, with which a booting server can announce itself. The text of the token is returned only once, when it is created.'],
+  ListedServer: [ListedServer, 'A server with only the fields that lists show.'],
   NewApiToken: [NewApiToken, 'An API token to create. Its scopes are at most those of its user.'],
   NewCluster: [NewCluster, 'A cluster to create. All fields except name, datacenter and servers have a default.'],
   NewImage: [NewImage, 'An image to prepare.'],
@@ -113,7 +114,7 @@ export const meanings: Readonly<Record<string, string>> = {
   exclude: 'Addresses that are never assigned: addresses, CIDRs and a-b ranges, one per line or with commas between.',
   extensions: 'Names of system extensions.',
   facility: 'Name of the building or of its operator.',
-  fields: '`summary` leaves out disks and interfaces.',
+  fields: '`list`: only the fields that lists show.',
   first_and_last: 'True: the network and broadcast address can be assigned too. For a routed network that is not on a link.',
   follow: 'True: stream new lines until the client disconnects.',
   force: 'True: continue even if the server or the cluster does not answer.',

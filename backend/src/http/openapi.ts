@@ -1,7 +1,7 @@
 /** Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of the contract. */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
-import { allOperations } from '#contract/all.ts'
+import { allOperations, variantsOf } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { joinPath } from '#contract/join-tokens.ts'
 import { answersWith, errorsOf, type Operation, takesBody } from '#contract/operation.ts'
@@ -113,6 +113,12 @@ function parameters(operation: Operation, components: Components): Parameter[] {
 /** The version of an object is sent as its ETag. */
 const isVersioned = ({ answer }: Operation): boolean => answersWith('version', answer)
 
+/** The schema of a successful response. A call with several kinds of responses gives one of them. */
+function answerOf(operation: Operation, components: Components): Schema {
+  const [usual, ...others] = [operation, ...variantsOf(operation)].map(({ answer }) => schemaOf(answer, 'output', operation.name, components))
+  return others.length === 0 ? usual! : { anyOf: [usual!, ...others] }
+}
+
 function responses(operation: Operation, components: Components): Call['responses'] {
   const json = operation.media === 'application/json'
   const success: Response =
@@ -121,7 +127,7 @@ function responses(operation: Operation, components: Components): Call['response
       : {
           description: operation.status === 202 ? 'Started. Poll the operation, or read its changes from `/v1/events`.' : 'Success.',
           ...(isVersioned(operation) && { headers: etag }),
-          content: { [operation.media]: { schema: json ? schemaOf(operation.answer, 'output', operation.name, components) : { type: 'string' } } },
+          content: { [operation.media]: { schema: json ? answerOf(operation, components) : { type: 'string' } } },
         }
   const byStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   return {

@@ -28,7 +28,7 @@ async function signedIn() {
 describe('lists', () => {
   test('lists are printed as tables, or with --json as the response of the API', async () => {
     const { api, cli } = await signedIn()
-    const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', resources: { ...aServer().resources, disks: [{ id: 'sda' }] } })]), total: 7 }
+    const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', hardware: { ...aServer().hardware, disk_bytes: null } })]), total: 7 }
     api.on(serverList, () => page)
     const people = await cli.run('server list --status maintenance --type worker --search otter --per-page 2')
     expect(people.out.split('\n')).toEqual([

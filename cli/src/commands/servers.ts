@@ -1,7 +1,17 @@
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { troubleOf } from '#contract/servers/server-trouble.ts'
-import { canConfirmServer, matchedText, type Server, serverAdd, serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import {
+  canConfirmServer,
+  type ListedServer,
+  matchedText,
+  type Server,
+  serverAdd,
+  serverConfirm,
+  serverGet,
+  serverList,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
 import { command, type Command, type Context, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
@@ -11,7 +21,7 @@ import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 
 /** "Unreachable since 2026-11-20 13:41: connection refused". */
-function troubleText(s: Server, now: number): string | null {
+function troubleText(s: ListedServer, now: number): string | null {
   const trouble = troubleOf(s, now)
   if (!trouble) return null
   return `${trouble.word}${trouble.since === null ? '' : ` since ${localTime(trouble.since)}`}${trouble.reason === null ? '' : `: ${trouble.reason}`}`
@@ -126,9 +136,9 @@ export const serverCommands: Command[] = [
       found_by: { text: (s) => matchedText(s) ?? '', optional: true },
       status: { text: (s) => s.status, colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null) },
       type: { title: 'TYPE' },
-      cores: { text: (s) => number(capacityOf(s.resources).cores) },
-      memory: { text: (s) => memory(capacityOf(s.resources).memory_bytes) },
-      disks: { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes) },
+      cores: { text: (s) => number(s.hardware.cores) },
+      memory: { text: (s) => memory(s.hardware.memory_bytes) },
+      disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes) },
       contact: { title: 'LAST CONTACT', text: (s, now) => ago(s.talos.last_contact_at, now) },
       trouble: { text: (s, now) => troubleText(s, now) ?? '', colour: () => 'red', optional: true },
       configuration: { text: (s) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow', optional: true },

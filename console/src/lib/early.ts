@@ -1,7 +1,7 @@
 /** The first calls of pages, by path. `early.js` sends them before the page's scripts have loaded. `early.test.ts` checks that the pages make these calls. */
 export const earlyCalls: Readonly<Record<string, readonly string[]>> = {
   '/': ['/v1/overview'],
-  '/infra/servers': ['/v1/nodes?page=1&per_page=1000&fields=summary', '/v1/datacenters?per_page=1000&sort=code'],
+  '/infra/servers': ['/v1/nodes?page=1&per_page=1000&fields=list', '/v1/datacenters?per_page=1000&sort=code'],
 }
 
 /** Set by `early.js`: responses by address, and the access token with which they were requested. */

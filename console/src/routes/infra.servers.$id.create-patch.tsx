@@ -1,7 +1,7 @@
 import type { Load, PageProps } from '../api/page.ts'
 import { patchesQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
-import { serverQueryOf } from '../features/servers/server-queries.ts'
+import { serverQueryOf } from '../api/one-server.ts'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 
 export const load: Load<'/infra/servers/$id/create-patch'> = async ({ params, client }) => {

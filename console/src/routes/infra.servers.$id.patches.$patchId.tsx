@@ -2,7 +2,7 @@ import type { Load, PageProps } from '../api/page.ts'
 import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { PatchPlace } from '../features/patches/PatchPlace.tsx'
-import { serverQueryOf } from '../features/servers/server-queries.ts'
+import { serverQueryOf } from '../api/one-server.ts'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 
 export const load: Load<'/infra/servers/$id/patches/$patchId'> = async ({ params, client }) => {

@@ -6,8 +6,8 @@ import { query } from '../api/query.ts'
 import { DriftAlarm } from '../features/drift/DriftAlarm.tsx'
 import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchesTable } from '../features/patches/PatchesTable.tsx'
-import { serverQueryOf } from '../features/servers/server-queries.ts'
-import { ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
+import { serverQueryOf } from '../api/one-server.ts'
+import { ServerOutline, ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 
 export const load: Load<'/infra/servers/$id'> = async ({ params, search, client }) => {
@@ -21,7 +21,7 @@ export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/se
   const { data: patches } = useQuery(patchesQuery(id))
   const tab = serverTabs.find((t) => t === search.tab) ?? 'patches'
   return (
-    <ServerPlace key={id} id={id}>
+    <ServerPlace key={id} id={id} outline={ServerOutline}>
       {(server) => (
         <ServerPage
           server={server}

@@ -10,6 +10,7 @@ import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
+const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
 const none: Resources = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
 
 const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardware.addresses] : [row.address])
@@ -113,41 +114,47 @@ export const nodeOf = (row: ListedRow): Server['kubernetes'] =>
 const driftOf = (row: ServerRow): Server['drift'] =>
   row.drift_since === null || row.drift_seen === null ? null : { since: row.drift_since.toISOString(), seen: row.drift_seen }
 
+/** The fields are in this order because the list with `fields=list` is cut from this JSON (`list/kept.ts`). */
 export function present(row: ServerRow, contact: Date | null): Server {
+  const { hardware } = row
+  const { cores, memory_bytes, disk_bytes } = hardware ? capacityOf(hardware) : unknownCapacity
+  const checks = eligibility(factsOf(row, null))
+  const failed = checks.find((one) => !one.ok)
   return {
     id: row.id,
     name: row.name,
     status: row.status,
     type: row.type,
     nodeAddresses: addressesOf(row),
-    resources: resourcesOf(row),
     datacenter: row.datacenter_id && row.datacenter_code ? { id: row.datacenter_id, code: row.datacenter_code } : null,
     cluster: row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
     capacity_commitment: null,
+    kubernetes: nodeOf(row),
+    hardware: { maker: row.manufacturer || null, model: row.product || null, cores, memory_bytes, disk_bytes },
+    ineligible: failed ? (failed.reason ?? `The check ${failed.check} failed`) : null,
+    drift: driftOf(row),
+    operation_id: row.operation_id,
+    created_at: row.created_at.toISOString(),
     talos: {
       version: row.talos_version,
-      schematic: row.schematic,
-      installed: row.system_disk !== null && row.talos_version !== null ? { version: row.talos_version, disk: row.system_disk } : null,
       stage: row.stage,
       last_contact_at: contact?.toISOString() ?? null,
       ...contactOf(row),
+      schematic: row.schematic,
+      installed: row.system_disk !== null && row.talos_version !== null ? { version: row.talos_version, disk: row.system_disk } : null,
     },
-    kubernetes: nodeOf(row),
     identity: {
       state: row.identity_state,
       uuid: row.uuid,
       serial: row.serial,
+      seen: row.identity_state === 'changed' && row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
       fingerprint: row.fingerprint,
       since: row.identity_since.toISOString(),
-      seen: row.identity_state === 'changed' && row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
       note: row.identity_note,
     },
-    hardware: { maker: row.manufacturer || null, model: row.product || null, disk_bytes: row.hardware && capacityOf(row.hardware).disk_bytes },
-    eligibility: eligibility(factsOf(row, null)),
-    drift: driftOf(row),
-    operation_id: row.operation_id,
+    resources: resourcesOf(row),
+    eligibility: checks,
     version: row.version,
-    created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   }
 }

@@ -143,10 +143,8 @@ test('the list of servers can be searched, filtered, sorted and paged, and SQL i
   for (const q of [one!.name, one!.id, one!.identity.serial!, one!.nodeAddresses[0]!, one!.name.toUpperCase()]) expect(await names({ q })).toContain(one!.name)
   const mac = one!.resources.interfaces[0]!.hardware_addr!
   const [disk] = one!.resources.disks
-  const matched = async (q: string, fields?: 'summary') =>
-    (await operator.call(serverList, { query: { q, ...(fields && { fields }) } })).answer!.items.find((s) => s.id === one!.id)?.matched
-  for (const q of [mac, mac.replaceAll(':', '-').toUpperCase(), mac.replaceAll(':', '')])
-    expect(await matched(q, 'summary')).toEqual({ what: 'mac', value: mac })
+  const matched = async (q: string) => (await operator.call(serverList, { query: { q } })).answer!.items.find((s) => s.id === one!.id)?.matched
+  for (const q of [mac, mac.replaceAll(':', '-').toUpperCase(), mac.replaceAll(':', '')]) expect(await matched(q)).toEqual({ what: 'mac', value: mac })
   expect(await matched(disk!.wwid!)).toEqual({ what: 'wwid', value: disk!.wwid })
   expect(await matched(disk!.model!)).toMatchObject({ what: 'model' })
   expect(await matched(one!.name)).toBeUndefined()
@@ -170,9 +168,6 @@ test('the list of servers can be searched, filtered, sorted and paged, and SQL i
   expect(page).toMatchObject({ page: 2, per_page: 1, total: servers.length })
   expect(page.items[0]!.name).toBe(servers.map((s) => s.name).toSorted()[1])
   expect((await operator.call(serverList, { query: { page: 99 } })).answer).toMatchObject({ items: [], total: servers.length })
-  const summary = (await operator.call(serverList, { query: { fields: 'summary' } })).answer!
-  expect(summary.items[0]!.resources).toMatchObject({ disks: [], interfaces: [] })
-  expect(summary.items[0]!.resources.processors.length).toBeGreaterThan(0)
 })
 
 test('a server assigned to a datacenter is counted there, and the overview includes its capacity', async () => {

@@ -2,7 +2,7 @@
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
@@ -38,7 +38,7 @@ interface Said {
 }
 
 /** The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an operation runs on the server. */
-export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos' | 'kubernetes'>, now = Date.now()): Said {
+export function nodeSaid(server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes'>, now = Date.now()): Said {
   const { kubernetes: node } = server
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
@@ -47,7 +47,7 @@ export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos
 }
 
 /** Whether a server of the cluster responds; if not, since when and why. */
-export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
+export function contactSaid(server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
   const { stage, unreachable_since: since, reason } = server.talos
   const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
   const silent = [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')

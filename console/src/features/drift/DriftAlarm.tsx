@@ -3,7 +3,7 @@ import { useId } from 'react'
 import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { patchList } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverGet, serverList, serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -113,6 +113,6 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
 
 /** The alarms of all drifted servers of a cluster. */
 export function ClusterDrift({ clusterId }: { clusterId: string }) {
-  const { data } = useQuery(query(serverList, { query: { cluster: clusterId } }))
+  const { data } = useQuery(query(serverRows, { query: { cluster: clusterId, fields: 'list' } }))
   return data?.items.filter((server) => server.drift).map((server) => <DriftAlarm key={server.id} server={server} link />)
 }

@@ -10,7 +10,7 @@ import {
   canRemoveServer,
   canRenameServer,
   canResetServer,
-  type Server,
+  type ListedServer,
   serverCommands,
   serverConfirm,
   serverRemove,
@@ -29,13 +29,13 @@ import { anyAble, type ItemResult } from './dialogs/bulk.ts'
 import { assignDatacenter, confirmHardware, leaveCluster, removeServers } from './dialogs/dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
-const renameVerdict = (s: Server): Verdict => all(allowed(serverUpdate), canRenameServer(s))
-export const confirmVerdict = (s: Server): Verdict => all(allowed(serverConfirm), canConfirmServer(s))
-export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
-const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
+const renameVerdict = (s: ListedServer): Verdict => all(allowed(serverUpdate), canRenameServer(s))
+export const confirmVerdict = (s: ListedServer): Verdict => all(allowed(serverConfirm), canConfirmServer(s))
+export const talosconfigVerdict = (s: ListedServer): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
+const removeVerdict = (s: ListedServer): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
 /** Refused actions stay visible with the reason. */
-export const serverActions = (s: Server): Action[] => [
+export const serverActions = (s: ListedServer): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => editServerName({ serverId: s.id, name: s.name }) },
   {
     label: 'Assign datacenter',
@@ -67,10 +67,10 @@ export const serverActions = (s: Server): Action[] => [
   }),
 ]
 
-const idle = (s: Server): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
+const idle = (s: ListedServer): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
 
 /** Yes if every selected server allows the action, otherwise the first refusal with the server's name. */
-function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
+function each(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): Verdict {
   for (const s of servers) {
     const verdict = judge(s)
     if (!verdict.ok) return servers.length === 1 ? verdict : no(`${s.name}: ${verdict.reason}`)
@@ -79,11 +79,11 @@ function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdic
 }
 
 /** Whether a server is in no cluster. The form for a new cluster checks further conditions. */
-const free = (s: Server): Verdict =>
+const free = (s: ListedServer): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
 /** `done` receives the result of each server. */
-export const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
+export const bulkActions = (servers: readonly ListedServer[], done: (results: readonly ItemResult[]) => void): Action[] => [
   {
     label: 'Create cluster',
     icon: 'cluster',
@@ -105,10 +105,10 @@ export const bulkActions = (servers: readonly Server[], done: (results: readonly
   },
 ]
 
-export const downloadTalosconfig = (s: Server): Promise<unknown> =>
+export const downloadTalosconfig = (s: ListedServer): Promise<unknown> =>
   download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`).catch((error: unknown) => toast.error(reasonOf(error)))
 
-const command = (s: Server, kind: MachineCommand): Promise<boolean> => {
+const command = (s: ListedServer, kind: MachineCommand): Promise<boolean> => {
   const { title, question, consequence, danger } = machineCommands[kind]
   return confirm({
     title: question(s.name),
@@ -123,5 +123,5 @@ const command = (s: Server, kind: MachineCommand): Promise<boolean> => {
   })
 }
 
-const inCluster = (s: Server): string =>
+const inCluster = (s: ListedServer): string =>
   s.cluster ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.` : ''

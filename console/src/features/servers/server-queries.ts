@@ -1,113 +1,22 @@
-/** Queries of the server pages. */
+/** Queries of the list of servers. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Page } from '#contract/page.ts'
-import { type Resources, type Server, serverGet, serverList } from '#contract/servers/servers.ts'
-import { call, CallError } from '../../api/client.ts'
+import { type ListedServer, serverGet, serverList, serverRows } from '#contract/servers/servers.ts'
+import { call } from '../../api/client.ts'
 import { keyOf, queryClient } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
-type Lists = Omit<Resources, 'node_addresses'>
-type TypeName<Value> = NonNullable<Value> extends string ? 'string' : NonNullable<Value> extends number ? 'number' : 'boolean'
-
-/** The fields of the contract's schema with their types. The schema isn't used: it needs the schema library and is too slow for thousands of servers. */
-const fields: { readonly [List in keyof Lists]: { readonly [Field in keyof Required<Lists[List][number]>]: TypeName<Lists[List][number][Field]> } } = {
-  processors: {
-    id: 'string',
-    socket: 'string',
-    manufacturer: 'string',
-    product_name: 'string',
-    cpu_cores: 'number',
-    thread_count: 'number',
-    max_speed: 'number',
-  },
-  memory: { id: 'string', size: 'number', manufacturer: 'string', device_locator: 'string' },
-  disks: {
-    id: 'string',
-    size: 'number',
-    io_size: 'number',
-    pretty_size: 'string',
-    type: 'string',
-    model: 'string',
-    serial: 'string',
-    wwid: 'string',
-    transport: 'string',
-    readonly: 'boolean',
-    content: 'string',
-  },
-  interfaces: { id: 'string', link_state: 'boolean', driver: 'string', product: 'string', vendor: 'string', hardware_addr: 'string' },
-}
-const lists = Object.entries(fields).map(([list, of]) => [list, Object.entries(of)] as const)
-
-const empty = (): Resources => ({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] })
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isListOf = (value: unknown, passes: (item: unknown) => boolean): boolean => value === undefined || (Array.isArray(value) && value.every(passes))
-
-/** The name of the first list that breaks the schema; null if all are as declared. */
-function brokenList(given: Record<string, unknown>): string | null {
-  if (!isListOf(given['node_addresses'], (item) => typeof item === 'string')) return 'node_addresses'
-  for (const [list, of] of lists) {
-    const passes = (item: unknown) => isRecord(item) && of.every(([field, type]) => (item[field] === undefined ? field !== 'id' : typeof item[field] === type))
-    if (!isListOf(given[list], passes)) return list
-  }
-  return null
-}
-
-/**
- * Parses a server's hardware, an object or its JSON text. Input that breaks the schema becomes empty lists, with a warning
- * on the console, so that one odd machine doesn't break the page. Text that is not JSON becomes null.
- */
-export function readResources(given: unknown): Resources | null {
-  let value = given
-  if (typeof given === 'string') {
-    try {
-      value = JSON.parse(given)
-    } catch {
-      return null
-    }
-  }
-  const broken = isRecord(value) ? brokenList(value) : 'all'
-  if (broken === null) return { ...empty(), ...(value as Partial<Resources>) }
-  // oxlint-disable-next-line no-console -- the specification asks for this warning
-  console.warn(`Resources of a server could not be read (${broken}); shown as empty.`)
-  return empty()
-}
-
-/** Like `readResources`, with empty lists instead of null. */
-export const resourcesOf = (given: unknown): Resources => readResources(given) ?? empty()
-
-const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
-
-/**
- * A page of the list, cached under `servers`, without disks and interfaces. An opened row fetches its server's disks and interfaces.
- * `resources` are as received: parsing those of a thousand servers takes longer than showing the list. Read them with `resourcesOf`.
- */
+/** A page of the list, cached under `servers`, with the fields that the list shows. An opened row fetches its whole server. */
 export function serversQuery(search: ListSearch) {
-  const asked = { query: { ...askedOf(serverList, search), fields: 'summary' as const } }
-  return queryOptions<Page<Server>>({
-    queryKey: [keyOf(serverList), asked],
-    queryFn: ({ signal }) => call(serverList, asked, signal),
+  const asked = { query: { ...askedOf(serverList, search), fields: 'list' as const } }
+  return queryOptions<Page<ListedServer>>({
+    queryKey: [keyOf(serverRows), asked],
+    queryFn: ({ signal }) => call(serverRows, asked, signal),
     placeholderData: keepPreviousData,
     // Comparing a thousand servers with those of the last response would block the page; the table compares the rows that it shows.
     structuralSharing: false,
   })
 }
-
-/** One server with its hardware. If the server doesn't exist, throws an error with the specified sentence. */
-export function serverQueryOf(id: string) {
-  return queryOptions<Server>({
-    queryKey: [keyOf(serverGet), { params: { id } }],
-    queryFn: async ({ signal }) => {
-      try {
-        return readable(await call(serverGet, { params: { id } }, signal))
-      } catch (error) {
-        if (!(error instanceof CallError) || (error.status !== 404 && error.status !== 400)) throw error
-        throw new CallError(notFound(id), { status: 404, code: 'not_found' })
-      }
-    },
-  })
-}
-
-const notFound = (id: string): string => `Server ${id} not found`
 
 /** Refetches the lists and the server after a change. */
 export const refreshServers = (id?: string): Promise<unknown> =>

@@ -1,24 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { contactOf, statusOf } from './server-state.ts'
 
-const talos: Server['talos'] = {
+const talos: ListedServer['talos'] = {
   version: 'v1.13.0',
-  schematic: null,
   stage: 'maintenance',
   reachable: true,
   last_contact_at: '2026-11-20T13:00:00Z',
-  installed: null,
   unreachable_since: null,
   reason: null,
 }
-const identity: Server['identity'] = { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: '2026-11-01T00:00:00Z', note: null }
-const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null, kubernetes: null }
+const identity: ListedServer['identity'] = { state: 'confirmed', uuid: 'u', serial: 's' }
+const server = { status: 'maintenance' as const, cluster: null, talos, ineligible: null, identity, operation_id: null, kubernetes: null }
 
 describe('the shown state of a server', () => {
   it('a free server shows whether it can be used, or why it is not eligible', () => {
     expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null, trouble: null })
-    expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] })).toMatchObject({
+    expect(statusOf({ ...server, ineligible: 'The server has no disk' })).toMatchObject({
       why: 'not eligible',
       more: 'The server has no disk',
     })

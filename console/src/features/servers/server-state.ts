@@ -1,6 +1,6 @@
 /** Texts of a server's status, contact and identity. An unreachable server keeps its status, with the problem beside it. */
 import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
-import type { Eligibility, Server, Stage } from '#contract/servers/servers.ts'
+import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
@@ -26,7 +26,7 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
   upgrading: 'upgrading',
 }
 
-type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id' | 'kubernetes' | 'drift'>
+type Stateful = Pick<ListedServer, 'status' | 'cluster' | 'talos' | 'ineligible' | 'identity' | 'operation_id' | 'kubernetes' | 'drift'>
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
   if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
@@ -51,8 +51,7 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   if (s.identity.state === 'changed')
     return { why: 'in doubt', more: s.identity.seen?.uuid === s.identity.uuid ? 'two machines have the same UUID' : 'other hardware answered' }
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
-  const failed = s.eligibility.find((e) => !e.ok)
-  return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }
+  return s.ineligible === null ? only('free to use') : { why: 'not eligible', more: s.ineligible }
 }
 
 /** Content of the column "Last Talos connection". */
@@ -62,7 +61,7 @@ export type Contact =
   | { kind: 'away'; at: string | null }
   | { kind: 'never'; silent: boolean }
 
-export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<Server, 'talos'>, now = Date.now()): Contact {
+export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<ListedServer, 'talos'>, now = Date.now()): Contact {
   const at = s.talos.last_contact_at
   const isSilent = s.talos.reachable === false
   if (s.status !== 'deleted' && contactStateOf(s, now) === 'away') return { kind: 'away', at }

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { matchedText, serverAdd, serverList } from '#contract/servers/servers.ts'
+import { matchedText, serverAdd, serverRows } from '#contract/servers/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -29,7 +29,11 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
   const q = useDeferredValue(search.trim())
   const wanted = open && q !== ''
   const found = { per_page: 6, page: 1, q }
-  const servers = useQuery({ ...query(serverList, { query: found }), enabled: wanted && allowed(serverList).ok, placeholderData: keepPreviousData })
+  const servers = useQuery({
+    ...query(serverRows, { query: { ...found, fields: 'list' } }),
+    enabled: wanted && allowed(serverRows).ok,
+    placeholderData: keepPreviousData,
+  })
   const clusters = useQuery({ ...query(clusterList, { query: found }), enabled: wanted && allowed(clusterList).ok, placeholderData: keepPreviousData })
   const sites = useQuery({ ...query(datacenterList, { query: found }), enabled: wanted && allowed(datacenterList).ok, placeholderData: keepPreviousData })
 

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, render, screen, within } from '@testing-library/react'
+import { act, cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, expect, test, vi } from 'vitest'
 import { columns, DataTable, type DataTableProps } from './DataTable.tsx'
@@ -67,6 +67,17 @@ test('rows are selected one by one, as a range with Shift, or all at once', asyn
   expect(selected()).toBe('a b c')
   await user.click(table().getByRole('checkbox', { name: /Select all/ }))
   expect(selected()).toBe('')
+})
+
+test('the pointer or the focus on the button of a detail announces that the detail is about to open', async () => {
+  const preload = vi.fn<(row: Row) => void>()
+  render(<Example detail={(r) => <p>{r.cores} cores</p>} preloadDetail={preload} />)
+  await userEvent.hover(table().getByText('amber'))
+  expect(preload).not.toHaveBeenCalled()
+  await userEvent.hover(table().getByRole('button', { name: 'Details of brisk' }))
+  expect(preload).toHaveBeenLastCalledWith(rows[1])
+  act(() => table().getByRole('button', { name: 'Details of calm' }).focus())
+  expect(preload).toHaveBeenLastCalledWith(rows[2])
 })
 
 test("a disabled row gives the reason and can't be selected", async () => {

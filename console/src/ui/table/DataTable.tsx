@@ -59,6 +59,8 @@ export interface DataTableProps<Row> {
   actions?: (row: Row) => readonly Action[]
   /** Detail that opens below the row; a click on a row without link opens it. */
   detail?: (row: Row) => ReactNode
+  /** Called when the pointer or the focus reaches the button that opens a row's detail, to load what the detail shows. */
+  preloadDetail?: (row: Row) => void
   /** Keys of open rows, if the page keeps them (in its URL). By default the table keeps them. */
   opened?: ReadonlySet<string>
   onOpened?: (keys: ReadonlySet<string>) => void

@@ -1,4 +1,15 @@
-import { type FocusEvent, type KeyboardEvent, type MouseEvent, type PointerEvent, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+  type RefObject,
+  type SyntheticEvent,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { preloadMenu } from '../overlay/Menu.tsx'
 import type { useTip } from '../overlay/Tooltip.tsx'
 import { DataRow, type Does, NameRow } from './DataRow.tsx'
@@ -77,17 +88,24 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
     } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
     else if (event.button === 0) of.element.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
   }
+  /** Loads what a control will show when the pointer or the focus reaches the control. */
+  const preload = (event: SyntheticEvent<HTMLTableSectionElement>, control: HTMLElement | null) => {
+    const does = control?.dataset['does'] as Does | undefined
+    if (does === 'menu') preloadMenu()
+    const of = does === 'detail' ? rowOf(event) : null
+    if (of) props.preloadDetail?.(of.row)
+  }
   const onFocus = (event: FocusEvent<HTMLTableSectionElement>) => {
     const target = event.target as HTMLElement
     if (rowOf(event)?.element === target) setActive(Number(target.dataset['row']))
-    else if (target.dataset['does'] === 'menu') preloadMenu()
     const named = iconOf(target)
+    preload(event, named)
     if (named?.matches(':focus-visible')) tip.show(named, named.ariaLabel, 0)
   }
   const onPointerOver = (event: PointerEvent<HTMLTableSectionElement>) => {
     tellWhole(event)
     const named = iconOf(event.target as HTMLElement)
-    if (named?.dataset['does'] === 'menu') preloadMenu()
+    preload(event, named)
     if (named && event.pointerType !== 'touch') tip.show(named, named.ariaLabel, 500)
   }
   const onPointerOut = (event: PointerEvent<HTMLTableSectionElement>) => {

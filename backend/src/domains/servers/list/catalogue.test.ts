@@ -1,6 +1,7 @@
 import { Client } from 'pg'
+import * as z from 'zod/mini'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { ListedServer, serverGet, serverList, serverRows, serverUpdate } from '#contract/servers/servers.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { byId, writeContacts } from '../store.ts'
 import { digested } from './kept.ts'
@@ -11,6 +12,7 @@ const { call, accessToken } = await backend.signIn({ role: 'operator' })
 const ids: string[] = []
 for (let i = 0; i < 5; i++) ids.push(await buildServer(backend, { name: `listed-${i}` }))
 const list = (query = {}) => call(serverList, { query })
+const rows = (query = {}) => call(serverRows, { query: { ...query, fields: 'list' } })
 const names = async (query = {}) => (await list(query)).answer!.items.map((s) => s.name)
 
 /** The number of database queries during `act`: the minimum of ten tries, because a write to another test file's database may cause more queries. */
@@ -42,7 +44,7 @@ test('a list of servers or one server takes one query if nothing has changed, an
   await list()
   expect(await queriesOf(() => list())).toBe(1)
   expect(await queriesOf(() => list({ q: 'listed-3' }))).toBe(1)
-  expect(await queriesOf(() => list({ fields: 'summary', sort: '-contact', confirmed: 'true' }))).toBe(1)
+  expect(await queriesOf(() => rows({ sort: '-contact', confirmed: 'true' }))).toBe(1)
   expect(await queriesOf(() => call(serverGet, { params: { id: ids[0]! } }))).toBe(1)
   expect(await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list())))).toBeLessThanOrEqual(2)
 })
@@ -91,7 +93,7 @@ test('changing a server serialises only that server, and recording a contact ser
     await call(serverUpdate, { params: { id: ids[4]! }, body: { name: 'renamed-4' } })
     await list()
     await list({ q: 'renamed' })
-    await list({ fields: 'summary', sort: '-name' })
+    await rows({ sort: '-name' })
   }
   // The server is serialised twice: for the response of the rename, and once for all lists.
   expect(await serialised(rename)).toEqual(['renamed-4', 'renamed-4'])
@@ -102,11 +104,51 @@ test('changing a server serialises only that server, and recording a contact ser
   expect(await serialised(contact)).toEqual([])
 })
 
+test('with fields=list, every list returns the same servers with only the fields that lists show', async () => {
+  const hardware = {
+    addresses: ['10.0.0.7'],
+    processors: [{ id: '0', cpu_cores: 24 }],
+    memory: [{ id: '0', size: 64 * 1024 ** 3 }],
+    disks: [{ id: 'sda', size: 1000, wwid: 'naa.5000c500a1b2c3d4' }],
+    interfaces: [{ id: 'eth0', hardware_addr: 'b8:ce:f6:aa:7a:46' }],
+    links: [],
+    routes: [],
+  }
+  const id = await buildServer(backend, {
+    name: 'rows-a',
+    hardware: JSON.stringify(hardware),
+    // Text like the JSON around the fields that are left out.
+    reason: 'ä","schematic":null},"identity":{"uuid":null,"fingerprint":"',
+    fingerprint: 'abc',
+    schematic: 'f'.repeat(64),
+    system_disk: '/dev/sda',
+    reachable: true,
+  })
+  await buildServer(backend, { name: 'rows-b', identity_state: 'changed', seen_uuid: 'u', seen_serial: 's', identity_note: 'Two machines' })
+  const shown = async (query = {}) => {
+    const { answer } = await rows(query)
+    expect(answer!.items).toEqual((await list(query)).answer!.items.map((s) => z.parse(ListedServer, s)))
+    return answer!.items
+  }
+  expect((await shown({ q: 'rows-' })).map((s) => s.name)).toEqual(['rows-a', 'rows-b'])
+  expect((await shown({ q: 'b8cef6aa7a46' }))[0]).toMatchObject({
+    id,
+    matched: { what: 'mac', value: 'b8:ce:f6:aa:7a:46' },
+    hardware: { cores: 24, memory_bytes: 64 * 1024 ** 3, disk_bytes: 1000 },
+    ineligible: expect.any(String),
+  })
+  await shown({ per_page: 2, page: 2, sort: '-name' })
+  // The first contact makes the JSON longer.
+  await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id, at: new Date('2026-05-01T09:00:00Z') }]))
+  expect((await shown({ q: 'rows-a' }))[0]!.talos.last_contact_at).toBe('2026-05-01T09:00:00.000Z')
+  await backend.platform.db.updateTable('server').set({ status: 'deleted', removed_at: new Date() }).where('name', 'like', 'rows-%').execute()
+})
+
 test('every new contact time is shown in the lists and on the server', async () => {
   for (const at of ['2026-05-02T10:00:00.000Z', '2026-05-02T11:11:11.111Z']) {
     await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[1]!, at: new Date(at) }]))
-    for (const query of [{}, { fields: 'summary' as const }, { sort: '-contact' as const, q: 'listed-1' }])
-      expect((await list(query)).answer!.items.find((s) => s.id === ids[1])!.talos.last_contact_at).toBe(at)
+    for (const query of [{}, { sort: '-contact', q: 'listed-1' }])
+      for (const { answer } of [await list(query), await rows(query)]) expect(answer!.items.find((s) => s.id === ids[1])!.talos.last_contact_at).toBe(at)
     expect((await call(serverGet, { params: { id: ids[1]! } })).answer!.talos.last_contact_at).toBe(at)
   }
   expect((await list({ sort: '-contact' })).answer!.items[0]!.id).toBe(ids[1])

@@ -146,7 +146,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     const entries: Kept[] = []
     let total = 0
     for (const slot of ordered(query.sort)) if (has(found, slot) && total++ >= (page - 1) * per_page && entries.length < per_page) entries.push(bySlot[slot]!)
-    return joined(entries, { needles, isSummary: query.fields === 'summary', page, per_page, total }, isKept)
+    return joined(entries, { needles, fields: query.fields, page, per_page, total }, isKept)
   }
 
   /** The first page of the list while the servers are still being read (about a second for ten thousand servers). */
@@ -155,7 +155,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     const ids = rows.map((r) => r.id)
     const contacts = await store.contactsOf(db, ids)
     const entries = rows.map((row) => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 }))
-    return joined(entries, { needles: [], isSummary: query.fields === 'summary', page: 1, per_page: query.per_page, total }, true)
+    return joined(entries, { needles: [], fields: query.fields, page: 1, per_page: query.per_page, total }, true)
   }
   const isFirst = (query: Query): boolean =>
     query.page === 1 && !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined)

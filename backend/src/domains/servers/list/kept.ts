@@ -17,6 +17,10 @@ export interface Kept extends Entry, Searchable {
   readonly slot: number
   /** Without the closing brace, because in search results another field follows. */
   json: Buffer
+  /** Places in the JSON between which are the fields of `talos` and, to the end, those after `identity.seen` that lists don't show. */
+  talosEnd: number
+  identityStart: number
+  identityEnd: number
   /** Hash of the JSON and the searched text; undefined until a page needs it. */
   digest: string | undefined
 }
@@ -24,11 +28,18 @@ export interface Kept extends Entry, Searchable {
 export type ServerPage = ReturnType<typeof joined>
 
 const mark = (text: string) => Buffer.from(text)
-// A quote inside a JSON string is escaped, so these texts occur only as keys. `present` writes disks, interfaces and datacenter in this order.
+// A quote inside a JSON string is escaped, so these texts occur only as keys. `present` writes the fields in this order.
 const contactKey = mark('"last_contact_at":')
-const disksStart = mark('"disks":[')
-const disksEnd = mark('],"interfaces":[')
-const interfacesEnd = mark(']},"datacenter":')
+const talosEnd = mark(',"schematic":')
+const identityStart = mark('},"identity":')
+const identityEnd = mark(',"fingerprint":')
+
+/** Where the fields are that lists don't show. */
+function placesIn(json: Buffer): Pick<Kept, 'talosEnd' | 'identityStart' | 'identityEnd'> {
+  const talos = json.indexOf(talosEnd)
+  const identity = json.indexOf(identityStart, talos)
+  return { talosEnd: talos, identityStart: identity, identityEnd: json.indexOf(identityEnd, identity) }
+}
 
 /** The text's bytes in a Buffer that takes exactly their memory; other ways of creating a Buffer may take up to half more. */
 function bytesOf(text: string): Buffer {
@@ -52,6 +63,7 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
   const { hardware, hardware_at: _read, identity_since: _known, updated_at: _changed, ...row } = full
   for (const column of repeated) Object.assign(row, { [column]: once(row[column]) })
   const server = present(full, contact)
+  const json = bytesOf(JSON.stringify(server).slice(0, -1))
   return {
     row,
     contact,
@@ -61,9 +73,10 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
       linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)),
       capacity: hardware && capacityOf(hardware),
       computeUnits: hardware && computeUnits(hardware),
-      isEligible: server.eligibility.every((e) => e.ok),
+      isEligible: server.ineligible === null,
     },
-    json: bytesOf(JSON.stringify(server).slice(0, -1)),
+    json,
+    ...placesIn(json),
     digest: undefined,
     ...searchable(full),
   }
@@ -74,18 +87,20 @@ export function noteContact(entry: Kept, at: Date): void {
   const start = entry.json.indexOf(contactKey) + contactKey.length
   const [before, after] = [contactText(entry.contact), contactText(at)]
   if (before.length === after.length) entry.json.write(after, start)
-  else entry.json = bytesOf(`${entry.json.toString('utf8', 0, start)}${after}${entry.json.toString('utf8', start + before.length)}`)
+  else {
+    const json = bytesOf(`${entry.json.toString('utf8', 0, start)}${after}${entry.json.toString('utf8', start + before.length)}`)
+    Object.assign(entry, { json, ...placesIn(json) })
+  }
   entry.contact = at
   entry.digest = undefined
 }
 
-/** The parts of the kept JSON around the items of disks and interfaces, which are left out. */
-function summaryOf({ json }: Kept): Buffer[] {
-  const disks = json.indexOf(disksStart) + disksStart.length
-  const end = json.indexOf(disksEnd, disks)
-  const interfaces = end + disksEnd.length
-  return [json.subarray(0, disks), json.subarray(end, interfaces), json.subarray(json.indexOf(interfacesEnd, interfaces))]
-}
+/** The parts of the kept JSON with the fields that lists show. */
+const shownOf = ({ json, talosEnd, identityStart, identityEnd }: Kept): (Buffer | string)[] => [
+  json.subarray(0, talosEnd),
+  json.subarray(identityStart, identityEnd),
+  '}',
+]
 
 const digestOf = (entry: Kept): string => (entry.digest ??= createHash('sha256').update(entry.json).update(entry.text).digest('base64url').slice(0, 22))
 
@@ -98,16 +113,16 @@ const mostReused = 768 * 1024
 /** Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same tag. `needles`: the search terms; each server then contains the value that matched. `isKept`: the caller keeps the page. */
 export function joined(
   entries: readonly Kept[],
-  { needles, isSummary, page, per_page, total }: { needles: readonly string[]; isSummary: boolean; page: number; per_page: number; total: number },
+  { needles, fields, page, per_page, total }: { needles: readonly string[]; fields: 'list' | undefined; page: number; per_page: number; total: number },
   isKept: boolean,
 ) {
   const parts: (Buffer | string)[] = ['{"items":[']
-  let digests = JSON.stringify([needles, isSummary, page, per_page, total])
+  let digests = JSON.stringify([needles, fields, page, per_page, total])
   for (const [i, entry] of entries.entries()) {
     digests += digestOf(entry)
     const matched = matchOf(entry, needles)
     const end = `${matched ? `,"matched":${JSON.stringify(matched)}` : ''}${i === entries.length - 1 ? '}' : '},'}`
-    parts.push(...(isSummary ? summaryOf(entry) : [entry.json]), end)
+    parts.push(...(fields === 'list' ? shownOf(entry) : [entry.json]), end)
   }
   parts.push(`],"page":${page},"per_page":${per_page},"total":${total}}`)
   const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)

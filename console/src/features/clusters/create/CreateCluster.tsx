@@ -3,7 +3,7 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverList, serverRows } from '#contract/servers/servers.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
@@ -247,24 +247,25 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
 /** The servers of the chosen datacenter. `?servers=` in the URL preselects some and their datacenter. */
 function useServersOf(draft: Draft, preselected: string | undefined, datacenters: StepsProps['datacenters'], change: Form<Draft>['set']) {
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
-  const all = useQuery({ ...query(serverList, {}), enabled: preselected !== undefined })
-  const taken = useRef(false)
-  useEffect(() => {
-    if (taken.current || preselected === undefined || all.data === undefined) return
-    taken.current = true
-    const ids = preselected.split(',')
-    const wanted = all.data.items.filter((s) => ids.includes(s.id))
-    const site = wanted.find((s) => s.datacenter)?.datacenter?.id
-    change({
-      ...(site !== undefined && { datacenterId: site }),
-      servers: taking(wanted.filter((s) => s.datacenter?.id === site && s.eligibility.every((e) => e.ok))),
-    })
-  }, [all.data, preselected, change])
-  return useQuery({
+  const { data: rows } = useQuery({ ...query(serverRows, { query: { page: 1, per_page: 1000, fields: 'list' } }), enabled: preselected !== undefined })
+  const servers = useQuery({
     ...query(serverList, { query: { datacenter: datacenter?.code ?? '' } }),
     enabled: datacenter !== undefined,
     select: withoutRemoved,
   })
+  const { data } = servers
+  const ids = preselected?.split(',') ?? []
+  const site = rows?.items.find((s) => s.datacenter && ids.includes(s.id))?.datacenter?.id
+  useEffect(() => {
+    if (site !== undefined) change({ datacenterId: site, servers: {} })
+  }, [site, change])
+  const taken = useRef(false)
+  useEffect(() => {
+    if (taken.current || site === undefined || site !== datacenter?.id || data === undefined) return
+    taken.current = true
+    change({ servers: taking(data.filter((s) => s.ineligible === null && ids.includes(s.id))) })
+  })
+  return servers
 }
 
 const withoutRemoved = (page: Page<Server>): Server[] => page.items.filter((s) => s.status !== 'deleted')

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { unitsOf } from '#contract/capacity.ts'
 import { contentOf, type DiskFacts, emptyContent, notByDefault } from '#contract/servers/disks.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
@@ -16,17 +16,18 @@ import css from './CreateCluster.module.css'
 import { onDisk } from './set-for-all.ts'
 
 /** "64 CU, 768 GiB", for choosing a role. */
-function sizeLine(s: Server): string {
-  const { memory_bytes } = capacityOf(s.resources)
-  const units = computeUnits(s.resources)
+function sizeLine({ hardware }: Server): string {
+  const { memory_bytes } = hardware
+  const units = unitsOf(hardware)
   return [units === null ? 'Unknown CU' : `${units} CU`, memory_bytes === null ? 'unknown memory' : memory(memory_bytes)].join(', ')
 }
 
 /** "64 CU, 768 GiB, 5 disks of 19.2 TB, 2 links up", for choosing a server. */
 export function hardwareLine(s: Server): string {
   const { disks } = s.resources
+  const size = s.hardware.disk_bytes
   const links = s.resources.interfaces.filter((i) => i.link_state === true).length
-  const whole = disks.some((d) => d.size === undefined) ? '' : ` of ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
+  const whole = size === null ? '' : ` of ${disk(size)}`
   return [sizeLine(s), `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`, `${links} link${links === 1 ? '' : 's'} up`].join(', ')
 }
 

@@ -1,5 +1,5 @@
 /** The servers of a new cluster: which servers can be chosen, their roles and disks, and the sums of their hardware. */
-import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { unitsOf } from '#contract/capacity.ts'
 import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
@@ -53,16 +53,16 @@ function firstChoice(s: Machine): Chosen {
   }
 }
 
-type Known = Machine & Pick<Server, 'id' | 'name'>
+type Known = Machine & Pick<Server, 'id' | 'name'> & { hardware: Pick<Server['hardware'], 'cores' | 'memory_bytes'> }
 
 /** Three control planes if there are at least three servers, so that etcd survives the loss of one of them; otherwise one control plane. */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
 /** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or whose hardware is unknown come last. */
 export function bySize<T extends Known>(servers: readonly T[]): T[] {
-  const sizeOf = (s: Known): readonly [boolean, number, number] => {
-    const bytes = capacityOf(s.resources).memory_bytes
-    return [bytes !== null && bytes < leastMemoryBytes.control_plane, computeUnits(s.resources) ?? Infinity, bytes ?? Infinity]
+  const sizeOf = ({ hardware }: Known): readonly [boolean, number, number] => {
+    const bytes = hardware.memory_bytes
+    return [bytes !== null && bytes < leastMemoryBytes.control_plane, unitsOf(hardware) ?? Infinity, bytes ?? Infinity]
   }
   return servers
     .map((server) => ({ server, size: sizeOf(server) }))
@@ -133,7 +133,7 @@ export function sumOf(draft: Draft, servers: readonly Server[]) {
   const mine = servers.filter((s) => draft.servers[s.id])
   const add = (values: readonly (number | null)[]) => values.reduce<number | null>((sum, v) => (sum === null || v === null ? null : sum + v), 0)
   const roles = Object.values(draft.servers).map((c) => c.role)
-  const units = add(mine.map((s) => computeUnits(s.resources)))
+  const units = add(mine.map((s) => unitsOf(s.hardware)))
   return {
     servers: roles.length,
     controlPlanes: roles.filter((r) => r === 'control_plane').length,
@@ -141,7 +141,7 @@ export function sumOf(draft: Draft, servers: readonly Server[]) {
     units,
     // A compute unit is sold as two vCPUs.
     vcpu: units === null ? null : 2 * units,
-    memoryBytes: add(mine.map((s) => capacityOf(s.resources).memory_bytes)),
+    memoryBytes: add(mine.map((s) => s.hardware.memory_bytes)),
     workloadBytes: mine.reduce(
       (sum, s) => sum + s.resources.disks.filter((d) => draft.servers[s.id]!.workloadDisks.includes(d.id)).reduce((n, d) => n + (d.size ?? 0), 0),
       0,

@@ -26,11 +26,12 @@ const server = (id: string, cores = 32) => ({
   id,
   name: `server-${id}`,
   talos: { installed: null },
+  hardware: { cores, memory_bytes: 256 * gib },
   resources: {
     node_addresses: [],
     interfaces: [],
-    processors: [{ id: 'CPU-0', cpu_cores: cores }],
-    memory: [{ id: 'DIMM-0', size: 256 * gib }],
+    processors: [],
+    memory: [],
     disks: [
       { id: 'nvme1n1', size: 3840 * 10 ** 9, content: 'empty' },
       { id: 'nvme0n1', size: 960 * 10 ** 9, content: 'empty' },
@@ -126,8 +127,8 @@ test('the smallest servers are proposed as control planes, and a role set by the
 })
 
 test('a server with too little memory for a control plane, or with unknown hardware, is proposed last', () => {
-  const tiny = { ...server('tiny', 1), resources: { ...server('tiny', 1).resources, memory: [{ id: 'DIMM-0', size: gib }] } }
-  const silent = { ...server('silent'), resources: { ...server('silent').resources, processors: [], memory: [] } }
+  const tiny = { ...server('tiny', 1), hardware: { cores: 1, memory_bytes: gib } }
+  const silent = { ...server('silent'), hardware: { cores: null, memory_bytes: null } }
   expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual(['b', 'a', 'silent', 'tiny'])
 })
 
@@ -179,7 +180,7 @@ test('an even number of control planes is refused, and a single one causes a war
 test('the total capacity is unknown if the hardware of one server is unknown', () => {
   const known = ids.map((id) => server(id))
   expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
-  expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, resources: { ...s.resources, memory: [] } } : s)) as never).units).toBeNull()
+  expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, hardware: { cores: null, memory_bytes: null } } : s)) as never).units).toBeNull()
 })
 
 test('an error of the API is shown at the field that it names', () => {

@@ -10,9 +10,10 @@ const server = (id: string, disks: readonly string[], links: readonly string[]) 
     id,
     name: id,
     talos: { installed: null },
+    hardware: { cores: 8, memory_bytes: null },
     resources: {
       node_addresses: [],
-      processors: [{ id: 'c', cpu_cores: 8 }],
+      processors: [],
       memory: [],
       disks: disks.map((d, i) => ({ id: d, content: 'empty', size: (i + 1) * 10 ** 12 })),
       interfaces: links.map((l) => ({ id: l, link_state: true })),

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { unitsOf } from '#contract/capacity.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
+import { type ListedServer, serverRows } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
 import { memory } from '../../../lib/units.ts'
@@ -11,7 +11,7 @@ import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { contactSaid, nodeSaid } from '../cluster-state.ts'
 
-type Row = Cluster['servers'][number] & { server: Server | undefined }
+type Row = Cluster['servers'][number] & { server: ListedServer | undefined }
 
 const unknown = <span className="t3">Unknown</span>
 
@@ -25,7 +25,7 @@ const rowColumns = columns<Row>([
     from: 'md',
     cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
   },
-  { id: 'units', head: 'CU', numeric: true, width: 64, from: 'lg', cell: (r) => r.server && (computeUnits(r.server.resources) ?? unknown) },
+  { id: 'units', head: 'CU', numeric: true, width: 64, from: 'lg', cell: (r) => r.server && (unitsOf(r.server.hardware) ?? unknown) },
   {
     id: 'memory',
     head: 'Memory',
@@ -33,7 +33,7 @@ const rowColumns = columns<Row>([
     width: 92,
     from: 'xl',
     cell: (r) => {
-      const bytes = r.server ? capacityOf(r.server.resources).memory_bytes : null
+      const bytes = r.server?.hardware.memory_bytes ?? null
       return bytes === null ? unknown : memory(bytes)
     },
   },
@@ -43,7 +43,7 @@ const rowColumns = columns<Row>([
 
 /** The servers of a cluster with their hardware and state. */
 export function ClusterServers({ cluster }: { cluster: Cluster }) {
-  const { data, error, refetch } = useQuery(query(serverList, { query: { cluster: cluster.id } }))
+  const { data, error, refetch } = useQuery(query(serverRows, { query: { cluster: cluster.id, fields: 'list' } }))
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
     return data && cluster.servers.map((s) => ({ ...s, server: known.get(s.node_id) }))

@@ -2,10 +2,12 @@ import { refreshClusters } from '../../../api/refresh.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
+import type { Asked } from '#contract/operation.ts'
 import { no } from '#contract/rule.ts'
 import { canWipe, type ChosenDisks, devicePath } from '#contract/servers/disks.ts'
-import { serverList } from '#contract/servers/servers.ts'
+import { serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
+import { serverQueryOf } from '../../../api/one-server.ts'
 import { query } from '../../../api/query.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
@@ -13,33 +15,29 @@ import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { confirmedOf, firstDisk } from '../create/choice.ts'
 import { DisksToWipe } from '../create/DisksToWipe.tsx'
 import { diskLine } from '../create/ServerRow.tsx'
 
 const blank = { node_id: '' }
+type Body = Asked<typeof clusterServerReplace>['body']
 const { Choose } = fieldsFor<typeof blank>()
 
 /** Replaces a failed server with a free one of the same datacenter. */
 export default function ReplaceServer({ cluster, server }: { cluster: Cluster; server: { node_id: string; name: string } }) {
   const { close } = useDialog()
-  const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code, eligible: 'true' } }))
+  const { data } = useQuery(query(serverRows, { query: { datacenter: cluster.datacenter.code, eligible: 'true', fields: 'list' } }))
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
-  const disksOf = (node_id: string): ChosenDisks[] => {
-    const taking = data?.items.find((s) => s.id === node_id)
-    const install = taking && firstDisk(taking)
-    return taking && install
-      ? [{ server: taking.name, disks: taking.resources.disks, devices: [devicePath(install.id)], kept: taking.talos.installed?.disk ?? null }]
-      : []
-  }
-  const bodyOf = (node_id: string) => {
-    const confirmed = confirmedOf(disksOf(node_id), ticked)
-    return { node_id, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) }
+  const withDisks = (body: Body): Body => {
+    const confirmed = confirmedOf(disks, ticked)
+    return confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }
   }
   const form = useForm({
     initial: blank,
-    read: ({ node_id }) => ({ ok: true, body: bodyOf(node_id) }),
+    read: ({ node_id }): { ok: true; body: Body } => ({ ok: true, body: { node_id } }),
+    complete: withDisks,
     send: (body, key) => call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body }, { key }),
     done: async () => {
       await refreshClusters()
@@ -47,9 +45,12 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
     },
   })
   const chosen = form.values.node_id
-  const taking = data?.items.find((s) => s.id === chosen)
+  const { data: taking, error, refetch } = useQuery({ ...serverQueryOf(chosen), enabled: chosen !== '' })
   const install = taking && firstDisk(taking)
-  const disks = disksOf(chosen)
+  const disks: ChosenDisks[] =
+    taking && install
+      ? [{ server: taking.name, disks: taking.resources.disks, devices: [devicePath(install.id)], kept: taking.talos.installed?.disk ?? null }]
+      : []
   const options = (data?.items ?? []).map((s) => ({ value: s.id, text: s.name, ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }) }))
   return (
     <FormDialog
@@ -57,11 +58,17 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
       title={`Replace ${server.name}`}
       submit="Replace server"
       busyText="Replacing"
-      can={chosen === '' ? no('Choose the replacement server first') : canWipe(disks, confirmedOf(disks, ticked))}
+      can={
+        chosen === ''
+          ? no('Choose the replacement server first')
+          : taking === undefined
+            ? no('Wait until the disks of the server are known')
+            : canWipe(disks, confirmedOf(disks, ticked))
+      }
       command={
         <AsCommand
           complete={chosen !== ''}
-          api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, bodyOf(chosen), { origin: location.origin })}
+          api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }), { origin: location.origin })}
         />
       }
     >
@@ -71,6 +78,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
       ) : (
         <Choose name="node_id" label="Free server" options={options} placeholder="Choose a server" />
       )}
+      {chosen !== '' && taking === undefined && <Pending of={{ error, refetch }} boxed={false} rows={1} />}
       {install && (
         <p className="fs13 t2">
           Talos will be installed on {install.id}: {diskLine(install)}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { canMoveServer, type Server, serverUpdate } from '#contract/servers/servers.ts'
+import { canMoveServer, type ListedServer, serverUpdate } from '#contract/servers/servers.ts'
 import { no, yes } from '#contract/rule.ts'
 import { count, counted } from '#contract/words.ts'
 import { everyDatacenter } from '../../../api/every.ts'
@@ -32,12 +32,12 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const [ended, setEnded] = useState(0)
   const what = servers.length === 1 ? servers[0]!.name : counted(servers.length, 'server')
 
-  const move = async (list: readonly Server[], to: (s: Server) => string | null) => {
+  const move = async (list: readonly ListedServer[], to: (s: ListedServer) => string | null) => {
     const moved = await toEach(list, (s) => call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: to(s) } }), setEnded)
     await refreshServers()
     return moved
   }
-  const undo = async (list: readonly Server[]) => {
+  const undo = async (list: readonly ListedServer[]) => {
     const back = await move(list, (s) => s.datacenter?.id ?? null)
     const failed = back.filter((r) => !r.ok)
     if (failed.length > 0) throw new Error(failed.map((r) => `${r.name}: ${r.reason}`).join(' '))

@@ -4,6 +4,7 @@ import { compareFingerprint } from '#contract/servers/fingerprint.ts'
 import { type Server, serverConfirm } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
+import { serverQueryOf } from '../../../api/one-server.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
@@ -17,7 +18,7 @@ import css from './ConfirmHardware.module.css'
 import { summaryOf } from '../page/hardware.ts'
 import { type Claim, identityAlarm } from '../page/identity-alarm.ts'
 import { confirmVerdict } from '../server-actions.ts'
-import { refreshServers, serverQueryOf } from '../server-queries.ts'
+import { refreshServers } from '../server-queries.ts'
 
 /** Confirms exactly the hardware that was shown. */
 export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { nameLength, nameSentences } from '#contract/names.ts'
 import type { Page } from '#contract/page.ts'
 import { no, yes } from '#contract/rule.ts'
-import { type Server, serverGet, serverList, serverName, serverUpdate } from '#contract/servers/servers.ts'
+import { type ListedServer, type Server, serverGet, serverList, serverName, serverUpdate } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { saidBy } from '../../../api/http.ts'
 import { keyOf, queryClient } from '../../../api/query.ts'
@@ -41,8 +41,8 @@ export default function EditServerName({ serverId, name: before }: { serverId: s
   const rename = async (wanted: string) => {
     const [list, one] = [[keyOf(serverList)], [keyOf(serverGet), { params: { id: serverId } }]]
     await Promise.all([queryClient.cancelQueries({ queryKey: list }), queryClient.cancelQueries({ queryKey: one })])
-    const cached = [...queryClient.getQueriesData<Page<Server>>({ queryKey: list }), ...queryClient.getQueriesData<Server>({ queryKey: one })]
-    queryClient.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
+    const cached = [...queryClient.getQueriesData<Page<ListedServer>>({ queryKey: list }), ...queryClient.getQueriesData<Server>({ queryKey: one })]
+    queryClient.setQueriesData<Page<ListedServer>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
     queryClient.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
     try {
       await call(serverUpdate, { params: { id: serverId }, body: { name: wanted } })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
 import { all, no, yes } from '#contract/rule.ts'
-import { canForceRemoveServer, canResetServer, type Server, serverRemove, serverReset } from '#contract/servers/servers.ts'
+import { canForceRemoveServer, canResetServer, type ListedServer, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
@@ -16,7 +16,7 @@ const blank = { typed: '', keep: false }
 const { Check } = fieldsFor<typeof blank>()
 
 /** Takes a server out of its cluster: with a reset if the server responds, or by force if the server is gone. */
-export default function LeaveCluster({ server: s, way }: { server: Server; way: 'reset' | 'remove' }) {
+export default function LeaveCluster({ server: s, way }: { server: ListedServer; way: 'reset' | 'remove' }) {
   const { close } = useDialog()
   const { data: cluster } = useQuery({ ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }), enabled: s.cluster !== null })
   const isReset = way === 'reset'

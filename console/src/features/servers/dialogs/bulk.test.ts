@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { no, yes } from '#contract/rule.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 
-const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
-const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
+const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as ListedServer)
+const judge = (s: ListedServer) => (s.id === 'b' ? no('It is in a cluster') : yes)
 
 test('before a bulk action starts, servers that do not allow the action are listed with the reason', () => {
   const { able, unable } = sorted(servers, judge)

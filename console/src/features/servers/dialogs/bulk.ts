@@ -1,5 +1,5 @@
 /** Bulk actions on servers, with a result per server. */
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { count, counted } from '#contract/words.ts'
 import { reasonOf } from '../../../lib/reason.ts'
@@ -11,7 +11,7 @@ export interface ItemResult extends Result {
 
 /** Props of a bulk dialog. `done` receives the results. */
 export interface BulkDialog {
-  servers: readonly Server[]
+  servers: readonly ListedServer[]
   done?: (results: readonly ItemResult[]) => void
 }
 
@@ -20,20 +20,21 @@ export const resultsTitle = (results: readonly ItemResult[], done: string): stri
   `${count(results.filter((r) => !r.ok).length)} of ${counted(results.length, 'server')} not ${done}`
 
 /** Names of the servers in a dialog, because some may be hidden by a filter or on another page: "a, b, c, d, e, f and 3 more". */
-export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {
+export function namesOf(servers: readonly Pick<ListedServer, 'name'>[], most = 6): string {
   const names = servers.slice(0, most).map((s) => s.name)
   return servers.length > most ? `${names.join(', ')} and ${count(servers.length - most)} more` : names.join(', ')
 }
 
 /** Text that the user types to confirm a removal. Its number has no thousands separator, because the narrow space can't be typed. */
-export const removalWords = (servers: readonly Pick<Server, 'name'>[]): string => (servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`)
+export const removalWords = (servers: readonly Pick<ListedServer, 'name'>[]): string =>
+  servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`
 
 /** Number of concurrent calls. */
 const atOnce = 4
 
 /** Splits the selection into servers that the action applies to (`able`), and servers that it doesn't apply to, with the reason. */
-export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict): { able: Server[]; unable: ItemResult[] } {
-  const able: Server[] = []
+export function sorted(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): { able: ListedServer[]; unable: ItemResult[] } {
+  const able: ListedServer[] = []
   const unable: ItemResult[] = []
   for (const s of servers) {
     const verdict = judge(s)
@@ -45,8 +46,8 @@ export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict
 
 /** Runs an action on each server, a few at a time, and reports each result. A failure doesn't stop the actions on other servers. */
 export async function toEach(
-  servers: readonly Server[],
-  act: (s: Server) => Promise<unknown>,
+  servers: readonly ListedServer[],
+  act: (s: ListedServer) => Promise<unknown>,
   told: (ended: number) => void = () => undefined,
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = []
@@ -68,7 +69,7 @@ export async function toEach(
 }
 
 /** Allows a bulk action if it applies to at least one server; otherwise returns the first reason. */
-export function anyAble(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
+export function anyAble(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): Verdict {
   const verdicts = servers.map((s) => ({ s, verdict: judge(s) }))
   const first = verdicts[0]
   if (first === undefined || verdicts.some(({ verdict }) => verdict.ok) || first.verdict.ok) return { ok: true }

@@ -1,4 +1,4 @@
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { ago, exact, moment } from '../../../lib/time.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { contactOf } from '../server-state.ts'
@@ -28,7 +28,7 @@ function keepTime(time: HTMLTimeElement): () => void {
 const Ago = ({ at }: { at: string }) => <time key={at} ref={keepTime} className="num" dateTime={at} title={exact(at)} />
 
 /** Time of the server's last response. The reason of a failure is shown beside the server's status. */
-export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
+export function Contact({ server, sentence = false }: { server: ListedServer; sentence?: boolean }) {
   const { talos } = server
   const contact = contactOf(server)
   if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not contacted yet'}</span>

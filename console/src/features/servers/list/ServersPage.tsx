@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
-import { computeUnits } from '#contract/capacity.ts'
-import { type Server, serverAdd, serverList } from '#contract/servers/servers.ts'
+import { unitsOf } from '#contract/capacity.ts'
+import { type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { queryClient } from '../../../api/query.ts'
@@ -22,17 +22,21 @@ import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
 import { bulkActions, serverActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
-import { resourcesOf, serversQuery } from '../server-queries.ts'
+import { serversQuery } from '../server-queries.ts'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
 
-/** The code is loaded when the first row is opened. */
-const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
-const idOf = (s: Server) => s.id
-const nameOf = (s: Server) => s.name
-const hrefOf = (s: Server) => paths.server(s.id)
-const detailOf = (s: Server) => <ServerDetails server={s} />
+const loadDetails = () => import('../page/ServerDetails.tsx')
+const ServerDetails = lazy(async () => ({ default: (await loadDetails()).ServerDetails }))
+const preloadDetail = (s: ListedServer) =>
+  void loadDetails()
+    .then(({ preloadDetails }) => preloadDetails(s.id))
+    .catch(() => undefined)
+const idOf = (s: ListedServer) => s.id
+const nameOf = (s: ListedServer) => s.name
+const hrefOf = (s: ListedServer) => paths.server(s.id)
+const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = lazy(() => import('../dialogs/AddServers.tsx'))
 const FirstServer = lazy(() => import('./FirstServer.tsx'))
 
@@ -46,7 +50,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   const [adding, setAdding] = useState(false)
   if (search['add'] !== undefined && !adding) setAdding(true)
 
-  const units = useMemo(() => selected.map((s) => computeUnits(resourcesOf(s.resources))), [selected])
+  const units = useMemo(() => selected.map((s) => unitsOf(s.hardware)), [selected])
 
   /** Selects all matches, on all pages. */
   const selectMatching = async () => {
@@ -95,6 +99,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
         href={hrefOf}
         actions={serverActions}
         detail={detailOf}
+        preloadDetail={preloadDetail}
         selection={selection}
         bulk={{
           actions: bulk,

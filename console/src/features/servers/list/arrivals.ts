@@ -1,10 +1,10 @@
 /** Servers that join while the list is open. */
 import { useEffect, useState } from 'react'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { createStore } from '../../../lib/store.ts'
 
-type Listed = Pick<Server, 'id' | 'name' | 'created_at' | 'status'>
+type Listed = Pick<ListedServer, 'id' | 'name' | 'created_at' | 'status'>
 
 /** Maximum age, in ms, of a new server. An older server that newly matches the filters is not new. */
 const recentMs = 5 * 60_000
@@ -18,7 +18,7 @@ export function joined(before: ReadonlySet<string> | null, items: readonly Liste
 }
 
 /** "4 servers joined: a, b, c and 1 more" */
-export function joinedSentence(servers: readonly Pick<Server, 'name'>[]): string {
+export function joinedSentence(servers: readonly Pick<ListedServer, 'name'>[]): string {
   const shown = servers.slice(0, 4).map((s) => s.name)
   const more = servers.length - shown.length
   return `${counted(servers.length, 'server')} joined: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
@@ -31,9 +31,9 @@ export const newServers = createStore<ReadonlySet<string>>(new Set())
  * Marks the rows of servers that join while the list is open. `said` is the sentence that announces these servers, or null if none has joined.
  * `list` identifies the search that is shown.
  */
-export function useArrivals(list: string, items: readonly Server[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
+export function useArrivals(list: string, items: readonly ListedServer[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
   const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({ list, at: 0, ids: null })
-  const [came, setCame] = useState<readonly Server[]>([])
+  const [came, setCame] = useState<readonly ListedServer[]>([])
   if (items !== undefined && (seen.list !== list || seen.at !== shownAt)) {
     const before = seen.list === list ? seen.ids : null
     const fresh = new Set(joined(before, items).map((s) => s.id))

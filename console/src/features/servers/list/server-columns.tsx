@@ -1,4 +1,4 @@
-import { matchedText, type Server, serverList } from '#contract/servers/servers.ts'
+import { matchedText, type ListedServer, serverList } from '#contract/servers/servers.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
@@ -26,7 +26,7 @@ const commitmentTones: Readonly<Record<string, Tone>> = {
  * A server's status, with the current problem or, in a quieter colour, with what the server is doing or can be used for.
  * In a list with a narrow column the reason is below the status.
  */
-export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {
+export function ServerStatus({ server, inList = false }: { server: ListedServer; inList?: boolean }) {
   const { tone, word, why, more, trouble } = statusOf(server)
   const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
   const said = more === null ? why : `${why}: ${more}`
@@ -57,7 +57,7 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
 }
 
 /** A server's name, marked for a while if the server joined while the list was open. If the search matched other text than the name, shows that text too. */
-function Name({ server: s }: { server: Server }) {
+function Name({ server: s }: { server: ListedServer }) {
   const isNew = useStore(newServers).has(s.id)
   const name = isNew ? (
     <span className={css['new']} title="Joined just now">

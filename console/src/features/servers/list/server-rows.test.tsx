@@ -1,27 +1,24 @@
 // @vitest-environment happy-dom
 import { cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useSelection } from '../../../ui/table/selection.ts'
 import { overscan } from '../../../ui/table/virtual.ts'
 import { serverColumns } from './server-columns.tsx'
 
 const at = new Date().toISOString()
-const serverAt = (i: number): Server => ({
+const serverAt = (i: number): ListedServer => ({
   id: `id-${i}`,
   name: `amber-falcon-${i}`,
   status: 'maintenance',
   type: 'worker',
   nodeAddresses: [`10.0.0.${i}`],
-  resources: { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] },
   datacenter: { id: 'd', code: 'PL-POZ-1' },
   cluster: null,
   capacity_commitment: null,
   talos: {
     version: 'v1.13.9',
-    schematic: null,
-    installed: null,
     stage: 'maintenance',
     reachable: true,
     last_contact_at: at,
@@ -29,13 +26,11 @@ const serverAt = (i: number): Server => ({
     reason: null,
   },
   kubernetes: null,
-  identity: { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: at, note: null },
-  hardware: { maker: null, model: null, disk_bytes: null },
-  eligibility: [],
+  identity: { state: 'confirmed', uuid: 'u', serial: 's' },
+  hardware: { maker: null, model: null, cores: null, memory_bytes: null, disk_bytes: null },
+  ineligible: null,
   operation_id: null,
-  version: 1,
   created_at: at,
-  updated_at: at,
 })
 const servers = Array.from({ length: 400 }, (_, i) => serverAt(i))
 
@@ -45,21 +40,21 @@ const columns = serverColumns.map((column) =>
   column.id === 'name'
     ? {
         ...column,
-        cell: (s: Server) => (cell(), s.name),
+        cell: (s: ListedServer) => (cell(), s.name),
         width: () => (header(), 200),
       }
     : column,
 )
 const parts = {
   label: 'Servers',
-  rowKey: (s: Server) => s.id,
-  rowName: (s: Server) => s.name,
-  href: (s: Server) => `/infra/servers/${s.id}`,
+  rowKey: (s: ListedServer) => s.id,
+  rowName: (s: ListedServer) => s.name,
+  href: (s: ListedServer) => `/infra/servers/${s.id}`,
   detail: () => <p>Disks</p>,
   empty: null,
 }
 
-function List({ rows = servers, actions = () => [] }: { rows?: readonly Server[] | null; actions?: (s: Server) => { label: string }[] }) {
+function List({ rows = servers, actions = () => [] }: { rows?: readonly ListedServer[] | null; actions?: (s: ListedServer) => { label: string }[] }) {
   return <DataTable {...parts} rows={rows ?? undefined} columns={columns} actions={actions} selection={useSelection()} />
 }
 /** Indexes of the rows that are rendered in full, and the number of those of which only the name is. */
@@ -77,7 +72,7 @@ test('of many servers only those in view have rows, with at most 32 elements eac
 })
 
 test('the actions of a row are determined only when its menu is opened', async () => {
-  const actions = vi.fn<(s: Server) => { label: string }[]>(() => [{ label: 'Rename' }])
+  const actions = vi.fn<(s: ListedServer) => { label: string }[]>(() => [{ label: 'Rename' }])
   render(<List actions={actions} />)
   expect(actions).not.toHaveBeenCalled()
   const button = screen.getByRole('button', { name: 'Actions for amber-falcon-3' })

@@ -1,12 +1,12 @@
-import type { Resources } from '#contract/servers/servers.ts'
-import { computeUnits } from '#contract/capacity.ts'
+import type { ListedServer, Resources } from '#contract/servers/servers.ts'
+import { unitsOf } from '#contract/capacity.ts'
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { truncate } from '../../../lib/text.ts'
 import { disk as diskSize, memory as memorySize } from '../../../lib/units.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
-import { deviceName, devicePath, diskType, memoryLines, processorLines, shortProduct, shortVendor, sumKnown } from './hardware.ts'
+import { deviceName, devicePath, diskType, memoryLines, processorLines, shortProduct, shortVendor } from './hardware.ts'
 import pictureCss from './DisksPicture.module.css'
 import css from './HardwareTables.module.css'
 import { cx } from '../../../ui/cx.ts'
@@ -14,15 +14,12 @@ import { cx } from '../../../ui/cx.ts'
 const unknown = <span className="t3">Unknown</span>
 
 /** "64 CU", or null if cores or memory are unknown. */
-export function cuNote(resources: Resources): string | null {
-  const cu = computeUnits(resources)
+export function cuNote({ hardware }: Pick<ListedServer, 'hardware'>): string | null {
+  const cu = unitsOf(hardware)
   return cu === null ? null : `${cu} CU`
 }
 
-export const storageNote = (resources: Resources): string | null => {
-  const bytes = sumKnown(resources.disks.map((d) => d.size))
-  return bytes === null ? null : diskSize(bytes)
-}
+export const storageNote = ({ hardware: { disk_bytes } }: Pick<ListedServer, 'hardware'>): string | null => (disk_bytes === null ? null : diskSize(disk_bytes))
 
 const absent = <span className="t3">–</span>
 

@@ -1,45 +1,59 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ReactNode } from 'react'
+import type { ListedServer, Server } from '#contract/servers/servers.ts'
+import { serverQueryOf } from '../../../api/one-server.ts'
+import { queryClient } from '../../../api/query.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { KeyValue } from '../../../ui/text/Panel.tsx'
-import { Pending } from '../../../ui/feedback/PageStates.tsx'
+import { ErrorState, Skeleton, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, truncate } from '../../../lib/text.ts'
 import { cuNote, Disks, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
-import { serverQueryOf } from '../server-queries.ts'
 import { downloadTalosconfig, talosconfigVerdict } from '../server-actions.ts'
 import css from './ServerDetails.module.css'
 
-/** Detail of a server's row: Server info, Storage, Platform. Fetches disks and interfaces, which the list omits. */
-export function ServerDetails({ server: listed }: { server: Server }) {
-  const answer = useQuery(serverQueryOf(listed.id))
-  const { data: server } = answer
-  if (server === undefined) return <Pending of={answer} boxed={false} rows={5} />
-  const { resources } = server
+/** Fetches what `ServerDetails` shows, for a user who is about to open a row. */
+export const preloadDetails = (id: string): Promise<void> => queryClient.prefetchQuery(serverQueryOf(id))
+
+/** Detail of a server's row: Server info, Storage, Platform. Shows what the list has at once, and fetches the rest. */
+export function ServerDetails({ server: listed }: { server: ListedServer }) {
+  const { data: whole, error, refetch } = useQuery(serverQueryOf(listed.id))
+  const server = whole ?? listed
+  const resources = whole?.resources
   return (
     <div className={css['exp']}>
       <section>
         <h2 className={css['head']}>
-          Server info <span>{cuNote(resources)}</span>
+          Server info <span>{cuNote(server)}</span>
         </h2>
-        <h3 className="label">Processors</h3>
-        <Processors processors={resources.processors} />
-        <h3 className="label">Memory</h3>
-        <Memory modules={resources.memory} />
-        <h3 className="label">Network interfaces</h3>
-        <Links links={resources.interfaces} />
+        {resources === undefined ? (
+          error === null ? (
+            <SkeletonRows rows={5} widths={[140, 60, 60]} />
+          ) : (
+            <ErrorState error={error} onRetry={() => void refetch()} />
+          )
+        ) : (
+          <>
+            <h3 className="label">Processors</h3>
+            <Processors processors={resources.processors} />
+            <h3 className="label">Memory</h3>
+            <Memory modules={resources.memory} />
+            <h3 className="label">Network interfaces</h3>
+            <Links links={resources.interfaces} />
+          </>
+        )}
       </section>
       <section>
         <h2 className={css['head']}>
-          Storage <span>{storageNote(resources)}</span>
+          Storage <span>{storageNote(server)}</span>
         </h2>
-        <Disks disks={resources.disks} />
+        {resources !== undefined ? <Disks disks={resources.disks} /> : error === null && <SkeletonRows rows={5} />}
       </section>
       <section>
         <h2 className={css['head']}>Platform</h2>
-        <Platform server={server} />
+        <Platform server={server} missing={error === null ? <Skeleton width={120} /> : unknown} />
         <div className={css['buttons']}>
           <ActionButton label="Talosconfig" size="small" icon="download" can={talosconfigVerdict(server)} run={() => downloadTalosconfig(server)} />
           <ActionButton label="Open server" size="small" kind="ghost" to={paths.server(server.id)} />
@@ -53,8 +67,10 @@ const quiet = (text: string) => <span className="t3">{text}</span>
 const none = quiet('None')
 const unknown = quiet('Unknown')
 
-/** The server's datacenter and software. */
-export function Platform({ server }: { server: Server }) {
+type Platform = ListedServer & { talos: Partial<Pick<Server['talos'], 'schematic' | 'installed'>> }
+
+/** The server's datacenter and software. `missing` is shown in place of what is not fetched yet. */
+export function Platform({ server, missing = null }: { server: Platform; missing?: ReactNode }) {
   const { talos, identity, cluster, datacenter } = server
   const stage = talos.stage === 'unknown' ? '' : `, ${sentence(talos.stage).toLowerCase()}`
   return (
@@ -62,8 +78,8 @@ export function Platform({ server }: { server: Server }) {
       className={css['kv']!}
       rows={[
         ['Talos', talos.version === null ? unknown : `${talos.version}${stage}`],
-        talos.installed !== null && ['Installed', `${talos.installed.version} on ${talos.installed.disk}`],
-        ['Schematic', talos.schematic === null ? none : <Copyable value={talos.schematic} what="schematic" shown={truncate(talos.schematic, 12, 10)} />],
+        talos.installed && ['Installed', `${talos.installed.version} on ${talos.installed.disk}`],
+        ['Schematic', talos.schematic === undefined ? missing : schematicOf(talos.schematic)],
         ['Addresses', <Addresses key="a" of={server.nodeAddresses} />],
         ['Datacenter', <ServerSite key="d" of={datacenter} />],
         ['Cluster', cluster ? <a href={paths.cluster(cluster.id)}>{cluster.name}</a> : server.status === 'maintenance' ? quiet('None, free to use') : none],
@@ -74,6 +90,8 @@ export function Platform({ server }: { server: Server }) {
     />
   )
 }
+
+const schematicOf = (id: string | null) => (id === null ? none : <Copyable value={id} what="schematic" shown={truncate(id, 12, 10)} />)
 
 /** A server's datacenter with a link to the servers there. */
 export const ServerSite = ({ of: datacenter, className }: { of: Server['datacenter']; className?: string | undefined }) =>

@@ -19,13 +19,13 @@ export function ServerHardware({ server }: { server: Server }) {
   const { resources, identity } = server
   return (
     <div className={css['grid']}>
-      <Panel title="Processors" note={cuNote(resources)}>
+      <Panel title="Processors" note={cuNote(server)}>
         <Processors processors={resources.processors} />
       </Panel>
       <Panel title="Memory">
         <Memory modules={resources.memory} />
       </Panel>
-      <Panel title="Storage" note={storageNote(resources)} className={css['whole']}>
+      <Panel title="Storage" note={storageNote(server)} className={css['whole']}>
         <DisksPicture disks={resources.disks} />
         <div className={css['under']}>
           <Disks disks={resources.disks} long />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
-import { type Server, serverEvents } from '#contract/servers/servers.ts'
+import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -15,6 +15,7 @@ import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Alert, Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Skeleton, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { Contact } from '../list/Contact.tsx'
 import { summaryOf } from './hardware.ts'
@@ -69,12 +70,26 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
   )
 }
 
-function Header({ server, actions }: { server: Server; actions: readonly Action[] }) {
+const unfetched = { processors: undefined, memory: undefined, disks: undefined, links: undefined }
+
+/** The header of the page, with what a list has shown of the server, while the server is fetched. */
+export function ServerOutline({ server }: { server: ListedServer }) {
+  return (
+    <div aria-busy="true">
+      <Header server={server} actions={[]} />
+      <SkeletonRows rows={5} />
+    </div>
+  )
+}
+
+function Header({ server, actions }: { server: ListedServer & Partial<Pick<Server, 'resources'>>; actions: readonly Action[] }) {
   const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title)
-  const { processors, memory, disks, links } = summaryOf(server.resources)
+  const { processors, memory, disks, links } = server.resources === undefined ? unfetched : summaryOf(server.resources)
   const address = server.nodeAddresses[0]
-  const fact = (known: { text: string; more: string } | null) =>
-    known === null ? (
+  const fact = (known: { text: string; more: string } | null | undefined) =>
+    known === undefined ? (
+      <Skeleton width={90} />
+    ) : known === null ? (
       <span className="t3">Unknown</span>
     ) : (
       <>
@@ -101,11 +116,13 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           {inSight.map((a) => (
             <ActionButton key={a.label} {...a} icon={a.label === 'Talosconfig' ? a.icon : undefined} />
           ))}
-          <Menu
-            label={`Actions for ${server.name}`}
-            items={actions.filter((a) => !inSight.includes(a))}
-            trigger={<IconButton icon="more" label="More actions" />}
-          />
+          {actions.length > 0 && (
+            <Menu
+              label={`Actions for ${server.name}`}
+              items={actions.filter((a) => !inSight.includes(a))}
+              trigger={<IconButton icon="more" label="More actions" />}
+            />
+          )}
         </>
       }
     >
@@ -114,7 +131,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           ['Processors', fact(processors)],
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
-          ['Links', links && <span title={links.more}>{links.text}</span>],
+          ['Links', links === undefined ? <Skeleton width={60} /> : links && <span title={links.more}>{links.text}</span>],
           ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
           server.cluster && [
             'Cluster',
@@ -133,7 +150,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
 function DisksAndLinks({ server }: { server: Server }) {
   const { disks, interfaces } = server.resources
   return (
-    <Panel title="Disks and links" note={storageNote(server.resources)}>
+    <Panel title="Disks and links" note={storageNote(server)}>
       <DisksPicture disks={disks} />
       <ul className={css['links']} aria-label="Links">
         {interfaces.map((link) => (

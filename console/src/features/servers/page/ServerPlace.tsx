@@ -1,15 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import type { Server } from '#contract/servers/servers.ts'
+import type { ComponentType, ReactNode } from 'react'
+import type { ListedServer, Server } from '#contract/servers/servers.ts'
 import { CallError } from '../../../api/client.ts'
+import { listedServer, serverQueryOf } from '../../../api/one-server.ts'
 import { paths } from '../../../lib/paths.ts'
 import { NotFound } from '../../../ui/feedback/PageStates.tsx'
 import { ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../../../ui/feedback/States.tsx'
-import { serverQueryOf } from '../server-queries.ts'
 import css from './ServerPlace.module.css'
 
+interface ServerPlaceProps {
+  id: string
+  /** What the page shows of a server that was in a list, while the server is fetched. */
+  outline?: ComponentType<{ server: ListedServer }>
+  children: (server: Server) => ReactNode
+}
+
 /** Loading, not-found and error states of a page about one server. */
-export function ServerPlace({ id, children }: { id: string; children: (server: Server) => ReactNode }) {
+export function ServerPlace({ id, outline: Outline, children }: ServerPlaceProps) {
   const { data: server, error, refetch, dataUpdatedAt, isRefetchError } = useQuery(serverQueryOf(id))
   if (error instanceof CallError && error.status === 404)
     return (
@@ -20,7 +27,11 @@ export function ServerPlace({ id, children }: { id: string; children: (server: S
         back={{ label: 'All servers', to: paths.servers() }}
       />
     )
-  if (server === undefined) return error === null ? <Shape /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
+  if (server === undefined) {
+    if (error !== null) return <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    const listed = Outline && listedServer(id)
+    return listed ? <Outline server={listed} /> : <Shape />
+  }
   return (
     <>
       {isRefetchError && (

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { deviceName, devicePath, diskType, memoryLines, processorLines, shortModel, shortProduct, shortVendor, sumKnown, summaryOf } from './hardware.ts'
 import { disk, memory } from '../../../lib/units.ts'
-import { resourcesOf } from '../server-queries.ts'
+import { resourcesOf } from '../../../api/one-server.ts'
 
 const GiB = 1024 ** 3
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod/mini'
 import { Resources } from '#contract/servers/servers.ts'
-import { readResources, resourcesOf } from './server-queries.ts'
+import { readResources, resourcesOf } from './one-server.ts'
 
 const empty = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
 
