@@ -6,6 +6,7 @@ import * as drift from './servers/drift.ts'
 import * as events from './events.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
+import * as offers from './marketplace/offers.ts'
 import type { Operation } from './operation.ts'
 import * as operations from './operations.ts'
 import * as overview from './overview.ts'
@@ -47,6 +48,7 @@ const declared: readonly Operation[] = [
   clusters,
   takeover,
   subnets,
+  offers,
   operations,
   overview,
   restoration,

@@ -60,6 +60,7 @@ type Unshown =
   | `image.${'created' | 'registered' | 'not_registered' | 'removed'}`
   | `join_token.${'created' | 'revoked'}`
   | `join.${'refused' | 'failed'}`
+  | `offer.${'created' | 'updated' | 'recomputed' | 'access_address_set' | 'detected' | 'proven' | 'detached'}`
   | `operation.${'cancel_requested' | 'retried' | 'resumed' | 'cancelled' | 'failed' | 'done'}`
   | `session.${'started' | 'ended' | 'refused' | 'refresh_reuse' | 'proved'}`
   | `user.${'unlocked' | 'password_changed' | 'password_reset' | 'password_reset_offered'}`
@@ -114,7 +115,7 @@ const audit = list<AuditEntry>()({
   columns: { seq: { label: 'Number', kind: 'number', sort: true, value: (e: AuditEntry) => e.seq } },
   filters: {
     action: { label: 'Action', help: 'Only entries of this action, such as `cluster.created`', schema: text(60) },
-    target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(64) },
+    target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(80) },
     actor: { label: 'Who', help: 'Only actions of this user, by name', schema: text(254) },
   },
   order: '-seq',

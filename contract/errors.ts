@@ -29,6 +29,8 @@ export const errors = {
   subnet_overlap: { status: 409, means: 'The subnet overlaps another one; `related` names it.' },
   subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
   subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
+  offer_exists: { status: 409, means: 'The cluster has an offer already.' },
+  wrong_key: { status: 409, means: 'The signature was made with another key than that of the access address.' },
   last_admin: { status: 409, means: 'The last admin who can sign in must remain an admin.' },
   link_over: { status: 409, means: 'A link to set a password or to accept an invitation was used already, has expired, or was replaced.' },
   proof_needed: {
@@ -37,7 +39,10 @@ export const errors = {
       'The last proof of identity (password, passkey, identity provider) is older than 15 minutes. Prove it again with `sessionProve`, then repeat the call.',
   },
   second_factor_needed: { status: 409, means: 'The password is right. Send it again with `code`, or sign in with a passkey.' },
-  challenge_over: { status: 409, means: 'The challenge of a passkey, or the sign-in at the identity provider, was used already or has expired. Start again.' },
+  challenge_over: {
+    status: 409,
+    means: 'The challenge of a passkey or of an offer, or the sign-in at the identity provider, is unknown, was used already or has expired. Start again.',
+  },
   provider_refused: { status: 409, means: 'The identity provider refused the sign-in, or its answer is not valid or lacks something.' },
   user_exists: { status: 409, means: 'A user with this email exists.' },
   idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },

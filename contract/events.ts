@@ -14,6 +14,7 @@ export const eventKinds = {
   image: 'servers:read',
   join_token: 'servers:read',
   operation: 'signed_in',
+  offer: 'marketplace:read',
   user: 'users:manage',
   invitation: 'users:manage',
   waitlist: 'users:manage',

@@ -55,6 +55,10 @@ export const Cluster = z.object({
   chainAddress: z.nullable(z.string()),
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
+  /** Since when Steelyard looks for the cluster's offer; null unless it is looking. */
+  offer_looking_since: z.nullable(time),
+  /** Whether the access address of the offer is the address of the cluster. */
+  offer_address_set: z.boolean(),
   operation_id: z.nullable(z.uuid()),
   /** Whether a server answers on the secured Talos API. The talosconfig then works, even if the cluster's creation hangs. */
   talos_answers: z.boolean(),
