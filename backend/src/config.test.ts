@@ -111,6 +111,35 @@ test.each([
   expect(refused).toEqual([`${name} ${why}`])
 })
 
+test('the time of the search for offers is a number of minutes', () => {
+  expect(read({}).offerDetectionMinutes).toBe(10)
+  expect(read({ STEELYARD_OFFER_DETECTION_MINUTES: '0.5' }).offerDetectionMinutes).toBe(0.5)
+  for (const wrong of ['0', '-1', '1441', 'ten', '1e3', '10 minutes'])
+    expect(problems({ STEELYARD_OFFER_DETECTION_MINUTES: wrong })).toEqual([
+      'STEELYARD_OFFER_DETECTION_MINUTES must be a number of minutes above 0, at most 1440',
+    ])
+})
+
+test('the commands of another tool for offers are checked, because users copy them into a terminal', () => {
+  expect(read({}).offerTool).toEqual({
+    name: 'steelyard',
+    version: undefined,
+    updateCommand: '{tool} offer update --all',
+    addressCommand: '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
+  })
+  const address = 'STEELYARD_OFFER_ADDRESS_COMMAND'
+  for (const [name, wrong, why] of [
+    [address, '{tool} set {offerId}', 'must hold {offerId} and {chainAddress}'],
+    [address, '{tool} set {offerId} {chainAddress} {secret}', 'holds {secret}, which is not one of its placeholders'],
+    [address, '{tool} set {offerId}\nrm -rf ~ {chainAddress}', 'must be one line of printable ASCII characters'],
+    [address, '{tool} \u001b[8m{offerId} {chainAddress}', 'must be one line of printable ASCII characters'],
+    ['STEELYARD_OFFER_UPDATE_COMMAND', '{tool} update {offerId}', 'holds {offerId}, which is not one of its placeholders ({tool}, {version})'],
+    ['STEELYARD_OFFER_TOOL', '{version}', 'holds {version}, which is not one of its placeholders (it has none)'],
+    ['STEELYARD_OFFER_TOOL_VERSION', `1.0${'0'.repeat(300)}`, 'must be one line'],
+  ] as const)
+    expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(`${name} ${why}`) as string])
+})
+
 test('the URL in a setting is normalised', () => {
   expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe('https://factory.example.com/a%20b')
 })

@@ -49,6 +49,11 @@ const defaults = {
   STEELYARD_OIDC_SCOPES: 'openid email profile',
   STEELYARD_OIDC_ROLE_CLAIM: 'groups',
   STEELYARD_OIDC_ROLES: undefined,
+  STEELYARD_OFFER_DETECTION_MINUTES: '10',
+  STEELYARD_OFFER_TOOL: 'steelyard',
+  STEELYARD_OFFER_TOOL_VERSION: undefined,
+  STEELYARD_OFFER_UPDATE_COMMAND: '{tool} offer update --all',
+  STEELYARD_OFFER_ADDRESS_COMMAND: '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
   LOG_LEVEL: 'info',
   STEELYARD_ROLES: 'http,reconcile',
   STEELYARD_SIMULATE_KEYS: undefined,
@@ -162,6 +167,28 @@ export function readConfig(environment: Environment, folder: string) {
   if (localText !== '0' && localText !== '1') wrong('STEELYARD_LOCAL_SIGN_IN', 'must be 1 or 0')
   if (localText === '0' && value('STEELYARD_OIDC_ISSUER') === undefined)
     wrong('STEELYARD_LOCAL_SIGN_IN', 'is 0, so nobody could sign in: set STEELYARD_OIDC_ISSUER')
+  const minutesText = value('STEELYARD_OFFER_DETECTION_MINUTES')!
+  const offerDetectionMinutes = /^\d{1,4}(?:\.\d{1,3})?$/.test(minutesText) ? Number(minutesText) : 0
+  if (offerDetectionMinutes <= 0 || offerDetectionMinutes > 1440)
+    wrong('STEELYARD_OFFER_DETECTION_MINUTES', 'must be a number of minutes above 0, at most 1440')
+
+  // Users copy these texts into a terminal, so a line break or an escape sequence is refused.
+  const command = (name: Setting, parts: readonly string[], needed: readonly string[] = []): string => {
+    const text = value(name)!
+    const named = Array.from(text.matchAll(/\{[^{}]*\}/g), ([part]) => part)
+    const foreign = named.find((part) => !parts.includes(part))
+    if (!/^[\x20-\x7e]{1,300}$/.test(text)) wrong(name, 'must be one line of printable ASCII characters, at most 300')
+    else if (foreign !== undefined) wrong(name, `holds ${foreign}, which is not one of its placeholders (${parts.join(', ') || 'it has none'})`)
+    else if (needed.some((part) => !named.includes(part))) wrong(name, `must hold ${needed.join(' and ')}`)
+    return text
+  }
+  const offerTool = {
+    name: command('STEELYARD_OFFER_TOOL', []),
+    /** Undefined: the version of this program. */
+    version: value('STEELYARD_OFFER_TOOL_VERSION') === undefined ? undefined : command('STEELYARD_OFFER_TOOL_VERSION', []),
+    updateCommand: command('STEELYARD_OFFER_UPDATE_COMMAND', ['{tool}', '{version}']),
+    addressCommand: command('STEELYARD_OFFER_ADDRESS_COMMAND', ['{tool}', '{version}', '{offerId}', '{chainAddress}'], ['{offerId}', '{chainAddress}']),
+  }
 
   const simulate = value('STEELYARD_SIMULATE')
   if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
@@ -199,6 +226,10 @@ export function readConfig(environment: Environment, folder: string) {
     localSignIn: localText === '1',
     /** The OpenID Connect provider, if there is one. */
     provider,
+    /** How long Steelyard looks for the offer of a cluster. */
+    offerDetectionMinutes,
+    /** The command-line tool that the dialog with the clusters' keys names. Its commands contain placeholders in braces. */
+    offerTool,
     waitlistUrl: url('WAITLIST_URL'),
     logLevel,
     roles: roles as Role[],

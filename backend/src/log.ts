@@ -34,6 +34,7 @@ const allowed = [
   'cluster_id',
   'datacenter_id',
   'operation_id',
+  'offer_id',
   'address',
   'reason',
   'code',

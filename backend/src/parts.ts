@@ -15,6 +15,7 @@ import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
 import { invitationRoutes, invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joinDomain } from './domains/joining/domain.ts'
+import { offerRoutes, offers as makeOffers } from './domains/offers/offers.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
 import { patches as makePatches, patchRoutes } from './domains/patches/patches.ts'
@@ -40,7 +41,7 @@ import { identities as makeIdentities } from './domains/users/identities.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
-import type { UserCaller } from './http/caller.ts'
+import { system, type UserCaller } from './http/caller.ts'
 import { installationRoutes } from './http/health.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
@@ -88,6 +89,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
   const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })
   platform.engine.register(pools.reconciler)
+  const offers = makeOffers({ ...platform, clusters: core.forPools, servers: clusterUse, installationKey })
+  platform.engine.register(offers.reconciler)
   const clusterParts: ClusterParts = {
     ...platform,
     ...core,
@@ -97,9 +100,13 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     servers,
     patches,
     subnets,
+    offers,
     versions,
     dial: fleet.policy,
-    onRemoved: (tx, id) => pools.release(tx, id),
+    async onRemoved(tx, id) {
+      await pools.release(tx, id)
+      await offers.clusterRemoved(tx, system, id)
+    },
   }
   const clusters = makeClusters(clusterParts)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
@@ -130,6 +137,12 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },
     { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
+    {
+      name: 'offers',
+      routes: (app) => offerRoutes(app, offers, { offerTool: config.offerTool, version: platform.version }),
+      start: () => offers.resume(),
+      removeOld: () => offers.removeOld(),
+    },
     { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
@@ -159,6 +172,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusters,
     subnets,
     pools,
+    offers,
     joining,
     images,
     clusterCore: core,

@@ -1,5 +1,6 @@
 /** Column types that are narrower than the schema: the content of JSON columns, and text columns with a fixed set of values. */
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
+import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
@@ -59,6 +60,7 @@ export interface Columns {
   'cluster_server.images': MachineImages
   'event.data': Values
   'idempotent_call.answer': unknown
+  'offer.resources': OfferResources
   'operation.arguments': unknown
   'operation.kind': OperationKind
   'operation.target_kind': Operation['target']['kind']

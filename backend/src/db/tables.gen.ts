@@ -55,7 +55,6 @@ export interface Tables {
     pod_cidr: string
     service_cidr: string
     chain_address: string
-    offer_id: string | null
     wanted: Generated<'ready' | 'removed'>
     forced: Generated<boolean>
     status: Generated<'pending' | 'configuring' | 'installing' | 'bootstrapping' | 'ready' | 'degraded' | 'failed' | 'deleting'>
@@ -301,6 +300,32 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     version: Generated<number>
+  }
+  offer: {
+    id: string
+    cluster_id: string | null
+    datacenter_id: string | null
+    status: Generated<'draft' | 'listed' | 'withdrawn'>
+    resources: Json<Columns['offer.resources']>
+    node_ids: string[]
+    computed_at: Date
+    price_amount: string | null
+    price_currency: string | null
+    price_basis: 'compute_unit' | 'server' | 'cluster' | null
+    access_address: string | null
+    proven_at: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
+  offer_detection: {
+    cluster_id: string
+    since: Date
+    ended_at: Date | null
+  }
+  offer_proof: {
+    nonce: string
+    expires_at: Date
   }
   operation: {
     id: Generated<string>

@@ -9,6 +9,8 @@ import { Datacenter } from '#contract/datacenters.ts'
 import { Drift } from '#contract/servers/drift.ts'
 import { Extension, Image, NewImage } from '#contract/images.ts'
 import { Arrival, JoinToken, NewJoinToken } from '#contract/join-tokens.ts'
+import { Price } from '#contract/marketplace/money.ts'
+import { Offer, OfferResources, OfferTool } from '#contract/marketplace/offers.ts'
 import { Operation, Step } from '#contract/operations.ts'
 import { Overview } from '#contract/overview.ts'
 import { NewPatch, Patch, Preview } from '#contract/patches.ts'
@@ -53,6 +55,9 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   NewPatch: [NewPatch, 'A patch to add: strategic-merge YAML for the machine configuration of one server.'],
   NewSubnet: [NewSubnet, 'A subnet to add. Its type is read from the CIDR.'],
   NewUser: [NewUser, 'A user to add.'],
+  Offer: [Offer, 'What is sold of one cluster: its resources, its price, and the address whose key lets software act for it.'],
+  OfferResources: [OfferResources, 'Capacity of an offer. Null: unknown, because the hardware of a server is unknown.'],
+  OfferTool: [OfferTool, 'The command-line tool for offers. `{offerId}` and `{chainAddress}` in its commands stand for the values of a cluster.'],
   Operation: [Operation, 'Work that continues after the response: its steps, its progress and what it waits for.'],
   Overview: [Overview, 'Counts of servers and clusters, capacity, running and failed operations.'],
   Passkey: [Passkey, 'A passkey of a user (WebAuthn).'],
@@ -60,6 +65,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   PasskeyChallenge: [PasskeyChallenge, 'A challenge for a passkey, for the browser. It is answered once, within five minutes.'],
   Patch: [Patch, 'A layer of the machine configuration of one server.'],
   Person: [Person, 'A user of this installation.'],
+  Price: [Price, 'A price per hour. The amount is decimal text, because JSON numbers are inexact.'],
   Preview: [Preview, 'What a patch would do: the merged configuration before and after, errors by line, and whether a reboot is needed.'],
   ProviderAnswer: [ProviderAnswer, 'The query with which the identity provider sent the browser back.'],
   Resources: [Resources, 'The hardware of a server. Sizes in bytes, speeds in MHz; fields that the server did not report are left out.'],
@@ -77,8 +83,11 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
 /** Description of a parameter or body field by its name; by `call.name` if the meaning differs in one call. */
 export const meanings: Readonly<Record<string, string>> = {
   address: 'Street address.',
+  'offerAccessAddressSet.address': 'Address with the checksum of EIP-55, such as the `chainAddress` of a cluster.',
+  amount: 'Decimal number as text, at most 12 digits before and 8 after the point.',
   addresses: 'IP addresses to contact.',
   arch: 'Processor architecture.',
+  basis: 'What an hour at this price pays for: one compute unit, one server, or the whole cluster.',
   body: 'The patch: strategic-merge YAML, one document or several, at most 64 KiB.',
   certifications: 'Certifications that the site has.',
   cidr: 'A network in CIDR notation, host bits zero.',
@@ -92,6 +101,7 @@ export const meanings: Readonly<Record<string, string>> = {
   city_code: 'The three characters of the UN/LOCODE place.',
   city_name: 'Displayed name of the city.',
   cluster: 'Only objects of this cluster, by name or id.',
+  cluster_id: 'Id of the cluster that the offer sells. A cluster has at most one offer.',
   code: 'Of an account with a second factor: a code of the authenticator app, or a recovery code.',
   'authorizeProviderFinish.code': 'The authorization code.',
   'sessionProve.code': 'The authorization code.',
@@ -102,6 +112,7 @@ export const meanings: Readonly<Record<string, string>> = {
   content: 'Content of the disk, as the server reports it.',
   country_code: 'ISO 3166-1 country, two letters.',
   credential: 'The passkey or its answer, as `PublicKeyCredential.toJSON()` returns it.',
+  currency: 'Code of ISO 4217, or the symbol of a token: 3 to 5 capital letters.',
   csv: 'Text of a CSV file in the format of the export, at most 1 MiB.',
   disabled: 'True: the user cannot sign in, and all their sessions end.',
   datacenter: 'Only objects in this datacenter, by code or id.',
@@ -151,6 +162,7 @@ export const meanings: Readonly<Record<string, string>> = {
   'profileUpdate.name': 'Displayed name.',
   new_password: 'New password, 12 to 128 characters; never trimmed.',
   node_id: 'Id of a server.',
+  nonce: 'The `nonce` of the challenge.',
   notes: 'Free text.',
   page: 'Page, counting from 1.',
   password: 'Password; never trimmed.',
@@ -164,6 +176,7 @@ export const meanings: Readonly<Record<string, string>> = {
   prereleases: 'True: include alphas, betas and release candidates.',
   per_page: 'Items per page.',
   pod_cidr: 'Network of the pods.',
+  price: 'Price per hour; null: none yet.',
   power_capacity_kw: 'Power of the site in kW.',
   provider: 'The answer of the identity provider.',
   purpose: '`workload`: assigned by one cluster to its Services. `management`: addresses of the servers themselves.',
@@ -184,10 +197,13 @@ export const meanings: Readonly<Record<string, string>> = {
   servers: 'The servers and their roles. The number of control planes must be odd and at most 7.',
   service: 'Talos service whose log is wanted.',
   service_cidr: 'Network of the services.',
+  signature:
+    'Signature of the `message` of the challenge, in hexadecimal: 65 bytes as Ethereum wallets sign a text (EIP-191), or 64 bytes of ES256K (RFC 8812).',
   sidebar: 'How the sidebar is shown.',
   sort: 'Column to sort by; a leading minus sorts in descending order.',
   state: 'The `state` that Steelyard sent to the provider.',
   status: 'Only objects with this status.',
+  'offerUpdate.status': '`listed`: the offer is sold. `withdrawn`: it is not sold any more.',
   subnet_ids: 'All subnets that the cluster should have. Other subnets of the cluster are unassigned.',
   tail: 'Number of lines to return, counted from the end of the log.',
   talosconfig: "Text of an admin's talosconfig, instead of the bundle: the secrets are then read from a control plane.",
@@ -242,6 +258,10 @@ export const bodies: Readonly<Record<string, unknown>> = {
   clusterPreview: cluster,
   clusterSecretsImport: { talosconfig: takeover.talosconfig },
   clusterServerReplace: { node_id: id(5) },
+  offerAccessAddressSet: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
+  offerCreate: { cluster_id: id(7), price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } },
+  offerProve: { nonce: 'the nonce of the challenge', signature: `0x${'00'.repeat(64)}` },
+  offerUpdate: { status: 'listed' },
   operationRetry: {},
   clusterSubnetsAssign: subnets,
   clusterSubnetsPreview: subnets,

@@ -85,11 +85,12 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
 }
 
-async function shown({ db, clock, engine, subnets }: ClusterParts, rows: readonly store.ListedCluster[]): Promise<Cluster[]> {
+async function shown({ db, engine, subnets, offers }: ClusterParts, rows: readonly store.ListedCluster[]): Promise<Cluster[]> {
   const ids = rows.map((r) => r.id)
   const names = await subnets.namesByCluster(db, ids)
+  const states = await offers.statesOf(db, ids)
   const troubles = await troublesOf(db, engine)
-  return rows.map((row) => present(row, clock.now(), names.get(row.id), troubles.get(row.id)?.slice()))
+  return rows.map((row) => present(row, states.get(row.id), names.get(row.id), troubles.get(row.id)?.slice()))
 }
 
 const shownOne = async (parts: ClusterParts, id: string): Promise<Cluster> => (await shown(parts, [await demandCluster(parts.db, id)]))[0]!
@@ -98,14 +99,14 @@ const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
 /** Creates a file with credentials if the cluster's state allows it, and records the download in the audit log. */
 async function download(
-  { db, clock, record }: ClusterParts,
+  { db, record }: ClusterParts,
   caller: UserCaller,
   id: string,
   what: 'kubeconfig' | 'talosconfig',
   mint: (row: store.ListedCluster) => Promise<string>,
 ) {
   const row = await demandCluster(db, id)
-  const verdict = what === 'talosconfig' ? canDownloadTalosconfig(present(row, clock.now())) : canDownloadKubeconfig(row)
+  const verdict = what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
   if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
   const text = await mint(row)
   await inTransaction(db, (tx) =>

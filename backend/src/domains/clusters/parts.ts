@@ -8,6 +8,7 @@ import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Versions } from '../images/versions.ts'
+import type { Offers } from '../offers/offers.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Patches } from '../patches/patches.ts'
 import type { PatchRendering } from '../patches/reading.ts'
@@ -31,6 +32,7 @@ export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
+  readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly audit: Pick<Audit, 'events'>
   /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>

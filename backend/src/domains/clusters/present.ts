@@ -1,8 +1,15 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedCluster } from './store.ts'
 
-/** An offer sells a cluster. If a cluster that is ready has no offer after this time, in ms, `offer_detection` is `not_found` instead of `looking`. */
-const offerSearchMs = 10 * 60_000
+/** The offer that sells a cluster. */
+export interface OfferState {
+  readonly offerId: string | null
+  /** Since when Steelyard looks for the offer, or null if it doesn't. */
+  readonly lookingSince: Date | null
+  /** Whether the offer's access address is the address of the cluster. */
+  readonly isAddressSet: boolean
+}
+const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: false }
 
 const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>
   released_at === null && (secured_at !== null || left_at !== null)
@@ -10,7 +17,12 @@ const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['member
 const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
 
 /** Converts a row to the contract's cluster. */
-export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = [], troubles: Cluster['troubles'] = []): Cluster => ({
+export const present = (
+  row: ListedCluster,
+  { offerId, lookingSince, isAddressSet }: OfferState = noOffer,
+  subnets: Cluster['subnets'] = [],
+  troubles: Cluster['troubles'] = [],
+): Cluster => ({
   id: row.id,
   name: row.name,
   status: row.status,
@@ -30,8 +42,10 @@ export const present = (row: ListedCluster, now: number, subnets: Cluster['subne
   workers: row.members.filter((m) => m.role === 'worker').length,
   subnets,
   chainAddress: row.chain_address,
-  offerId: row.offer_id,
-  offer_detection: row.offer_id !== null ? 'found' : row.ready_at !== null && now - row.ready_at.getTime() > offerSearchMs ? 'not_found' : 'looking',
+  offerId,
+  offer_detection: offerId !== null ? 'found' : lookingSince === null ? 'not_found' : 'looking',
+  offer_looking_since: offerId === null && lookingSince !== null ? lookingSince.toISOString() : null,
+  offer_address_set: isAddressSet,
   operation_id: row.operation_id,
   locked_out: row.locked_out === null || row.locked_out_since === null ? null : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
   taken_over_at: row.taken_over_at?.toISOString() ?? null,

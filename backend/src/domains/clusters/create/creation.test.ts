@@ -21,7 +21,7 @@ import { patchList } from '#contract/patches.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
 import { readKeyFile } from '../../../vault/key-file.ts'
 import { openEscrow } from '../../../testing/escrow.ts'
-import { addressOf } from './chain-key.ts'
+import { addressOf } from '../../../chain-address.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 20 })

@@ -106,7 +106,7 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewClus
     })),
   )
   for (const { node_id, patch } of asked.servers) if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
-  const cluster = present((await store.find(tx, id))!, clock.now())
+  const cluster = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
   await parts.record(tx, caller, {
     action: 'cluster.created',
     target: { kind: 'cluster', id, name: asked.name },

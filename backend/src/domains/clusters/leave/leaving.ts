@@ -41,9 +41,10 @@ const shown = (facts: ServerFacts) => ({
   talos: { reachable: facts.reachable },
 })
 
-async function clusterOf({ clock }: CoreParts, on: Db | Tx, id: string): Promise<Cluster | undefined> {
+/** The cluster for the contract's rules, which don't depend on its offer. */
+async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> {
   const row = await store.find(on, id)
-  return row && present(row, clock.now())
+  return row && present(row)
 }
 
 async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signal: AbortSignal): Promise<Seen> {
@@ -72,7 +73,7 @@ export async function resetServer(
   const { db, clock, servers, operations } = parts
   const [first] = await servers.forPlan(db, [nodeId])
   const place = await store.memberOf(db, nodeId)
-  const cluster = place && (await clusterOf(parts, db, place.cluster_id))
+  const cluster = place && (await clusterOf(db, place.cluster_id))
   refuse(canResetServer(shown(first!), cluster), first!)
   if (!place || !cluster) throw new Problem('server_not_in_cluster', onlyInCluster)
   await demandSpare(parts, place, cluster.name, signal)
@@ -81,7 +82,7 @@ export async function resetServer(
     await store.lock(tx, place.cluster_id)
     const facts = await servers.factsForUpdate(tx, nodeId)
     checkVersion(ifMatch, facts.version)
-    refuse(canResetServer(shown(facts), await clusterOf(parts, tx, place.cluster_id)), facts)
+    refuse(canResetServer(shown(facts), await clusterOf(tx, place.cluster_id)), facts)
     const members = await store.members(tx, place.cluster_id)
     const m = members.find((row) => row.node_id === nodeId && row.released_at === null)
     if (!m) throw new Problem('server_not_in_cluster', onlyInCluster)
@@ -126,7 +127,7 @@ export async function forgetServer(
 ): Promise<Operation | null> {
   const { db, clock, servers, operations } = parts
   const place = await store.memberOf(db, nodeId)
-  const cluster = place && (await clusterOf(parts, db, place.cluster_id))
+  const cluster = place && (await clusterOf(db, place.cluster_id))
   if (!place || !cluster) return null
   const [first] = await servers.forPlan(db, [nodeId])
   refuse(canForceRemoveServer(shown(first!), cluster), { operation_id: null })
@@ -139,7 +140,7 @@ export async function forgetServer(
     await store.lock(tx, place.cluster_id)
     const facts = await servers.factsForUpdate(tx, nodeId)
     checkVersion(ifMatch, facts.version)
-    const now = await clusterOf(parts, tx, place.cluster_id)
+    const now = await clusterOf(tx, place.cluster_id)
     const m = await store.memberOf(tx, nodeId)
     if (!m || !now) return null
     refuse(canForceRemoveServer(shown(facts), now), { operation_id: null })

@@ -169,7 +169,7 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, 
   const chosen = (await store.members(tx, id)).find((m) => m.name === first.name)
   await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
   await store.confirmBootstrap(tx, id, now)
-  const shown = present((await store.find(tx, id))!, clock.now())
+  const shown = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
   await parts.record(tx, caller, {
     action: 'cluster.imported',
     target: { kind: 'cluster', id, name: takeover.name },

@@ -57,7 +57,6 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   pod_cidr: '',
   service_cidr: '',
   chain_address: '',
-  offer_id: null,
   wanted: 'ready',
   forced: false,
   status: 'pending',
