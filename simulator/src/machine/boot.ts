@@ -7,6 +7,7 @@ import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
 import { TAKES } from './durations.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
+import { runPrograms } from '../kubernetes/programs.ts'
 
 /**
  * One boot: initialize, install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
@@ -173,7 +174,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
     await machine.until(() => machine.isTimeSynced, signal)
   }
   if (isControlPlane) {
-    for (const run of [runTrustd, runEtcd, runControlPlane, runVirtualAddresses, runLoadBalancer]) background(run(machine, signal))
+    for (const run of [runTrustd, runEtcd, runControlPlane, runVirtualAddresses, runLoadBalancer, runPrograms]) background(run(machine, signal))
   }
   background(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]

@@ -22,6 +22,8 @@ export const TAKES = {
   registerNode: 500,
   /** Delay until the load balancer's controller reacts. */
   balance: 400,
+  /** Delay until a new Deployment of the program that a cluster can run is started. */
+  program: 700,
   nodeReady: 1_500,
   trustdRetry: 700,
   stopServices: 400,
