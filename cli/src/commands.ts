@@ -7,6 +7,7 @@ import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
+import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
@@ -31,6 +32,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...takeoverCommands,
     ...datacenterCommands,
     ...subnetCommands,
+    ...offerCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

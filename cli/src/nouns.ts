@@ -3,7 +3,8 @@ import * as z from 'zod/mini'
 import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
-import type { AnyList, ItemOf } from '#contract/list.ts'
+import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
+import { OfferId, offerIdSentence, offerList } from '#contract/marketplace/offers.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -100,6 +101,25 @@ export const user: Noun = {
   async find(api, text) {
     const { id, email } = await userOf(api, text)
     return { id, name: email }
+  },
+}
+
+/** The id of an offer as the user entered it. Throws CliError `usage`. */
+export function offerIdOf(text: string): string {
+  if (z.safeParse(OfferId, text).success) return text
+  throw new CliError('usage', `${oneLine(text)} is not the id of an offer. ${offerIdSentence}`, { hint: 'steelyard offer list shows them' })
+}
+
+/** A cluster has at most one offer, so the name of the cluster names the offer too. */
+export const offer: Noun = {
+  value: 'OFFER',
+  help: 'Id of the offer, or name or id of its cluster',
+  example: 'web',
+  async find(api, text) {
+    if (/^0x/i.test(text)) return { id: offerIdOf(text), name: text }
+    const [one] = text.length > longestFilterText ? [] : (await api.call(offerList, { query: { cluster: text } })).items
+    if (one) return { id: one.id, name: text }
+    throw new CliError('not_found', `There is no offer of a cluster ${oneLine(text)}`, { hint: 'steelyard offer list shows the offers' })
   },
 }
 

@@ -1,6 +1,7 @@
 /** Sample objects of the API. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
+import type { Offer } from '#contract/marketplace/offers.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 
@@ -67,6 +68,8 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   chainAddress: null,
   offerId: null,
   offer_detection: 'looking',
+  offer_looking_since: at,
+  offer_address_set: false,
   operation_id: null,
   talos_answers: true,
   version: 1,
@@ -94,6 +97,30 @@ export const aDatacenter = (more: Partial<Datacenter> = {}): Datacenter => ({
   clusters: 0,
   subnets: 0,
   compute_units: { total: 64, free: 64 },
+  version: 1,
+  created_at: at,
+  updated_at: at,
+  ...more,
+})
+
+export const anOffer = (more: Partial<Offer> = {}): Offer => ({
+  id: `0x${'9f'.repeat(32)}`,
+  cluster: { id: id(20), name: 'web' },
+  datacenter: { id: id(50), code: 'PL-POZ-1' },
+  status: 'draft',
+  resources: {
+    servers: 1,
+    unknown_servers: 0,
+    compute_units: 16,
+    vcpu: 64,
+    memory_bytes: 64 * 1024 ** 3,
+    disk_bytes: 960_197_124_096,
+  },
+  computed_at: at,
+  price: null,
+  access_address: null,
+  proven_at: null,
+  in_use: false,
   version: 1,
   created_at: at,
   updated_at: at,
