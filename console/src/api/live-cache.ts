@@ -15,6 +15,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
+  offer: ['offer', 'cluster'],
   user: ['user', 'profile', 'waitlist'],
   invitation: ['invitation', 'waitlist'],
   waitlist: ['waitlist'],

@@ -1,21 +1,29 @@
-import { useQueries } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters/clusters.ts'
+import { addressCommand, offerCreate, type OfferTool } from '#contract/marketplace/offers.ts'
 import { counted } from '#contract/words.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
 import { truncate } from '../../lib/text.ts'
+import { moment } from '../../lib/time.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
-import { Copyable } from '../../ui/text/Copyable.tsx'
+import { ButtonLink } from '../../ui/inputs/Button.tsx'
+import { Command, Copyable } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Flag } from '../../ui/pictures/Flag.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { unrecorded } from '../../ui/text/unrecorded.ts'
 import { clusterOne } from './cluster-queries.ts'
+import { AccessState } from './offers/AccessState.tsx'
+import { offerTool } from './offers/offer-queries.ts'
 import css from './ShowClusterKey.module.css'
 
 /** Specified: with more than three clusters the list scrolls at 240 px; addresses are shortened to their first 5 and last 4 characters. */
 const clustersInSight = 3
-const addressEnds = [5, 4] as const
+const short = (value: string): string => truncate(value, 5, 4)
 
 /** Specified texts for a missing address or offer. */
 const words = {
@@ -24,10 +32,11 @@ const words = {
   notFound: "OfferID wasn't detected automatically. Please contact the provider team.",
 }
 
-/** The modal `showClusterKey`: clusters with addresses and offers. Only values in the valid format can be copied. */
+/** The modal `showClusterKey`: clusters with their addresses and offers, and the commands for them. Only values in the valid format can be copied. */
 export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] }) {
   const { close } = useDialog()
   const answers = useQueries({ queries: clusterIds.map((id) => clusterOne(id)) })
+  const tool = useQuery(offerTool)
   const scrolls = clusterIds.length > clustersInSight
   return (
     <Dialog
@@ -39,22 +48,40 @@ export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] })
         </>
       }
     >
+      {tool.data ? (
+        <div className={css['update']}>
+          <p>
+            Use {tool.data.name} version <b className="num strong">{tool.data.version}</b> to update existing offers:
+          </p>
+          <Command command={tool.data.update_command} what="the command that updates existing offers" />
+        </div>
+      ) : (
+        <Pending of={tool} boxed={false} rows={1} widths={[240]} />
+      )}
       <ul className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']} aria-label="Clusters" {...(scrolls && { tabIndex: 0 })}>
         {answers.map((answer, i) => (
-          <li key={clusterIds[i]}>{answer.data ? <Entry cluster={answer.data} /> : <Pending of={answer} boxed={false} rows={1} widths={[120, 120]} />}</li>
+          <li key={clusterIds[i]}>
+            {answer.data ? <Entry cluster={answer.data} tool={tool.data} /> : <Pending of={answer} boxed={false} rows={1} widths={[120, 120]} />}
+          </li>
         ))}
       </ul>
     </Dialog>
   )
 }
 
-function Entry({ cluster: c }: { cluster: Cluster }) {
-  const address = c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
-  const offer = c.offerId !== null && offerIdPattern.test(c.offerId) ? c.offerId : null
+function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undefined }) {
+  // A link to the page that is open already doesn't close the dialog by itself.
+  const { close } = useDialog()
+  const leave = () => close()
+  const chainAddress = c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
+  const offerId = c.offerId !== null && offerIdPattern.test(c.offerId) ? c.offerId : null
+  const command = tool === undefined ? null : addressCommand(tool, { offerId, chainAddress })
   return (
     <>
       <div className="row">
-        <b className="clip">{c.name}</b>
+        <a className="strong clip" href={paths.cluster(c.id)} onClick={leave}>
+          {c.name}
+        </a>
         <span className="row right t3 fs13">
           <Flag code={c.datacenter.country_code} />
           {c.datacenter.code}
@@ -64,26 +91,55 @@ function Entry({ cluster: c }: { cluster: Cluster }) {
         <div>
           <dt>NEW CLUSTER ADDRESS</dt>
           <dd>
-            {address === null ? (
-              <span className="t2">{words.noAddress}</span>
+            {chainAddress === null ? (
+              <a href={paths.servers({ cluster: c.name })} onClick={leave}>
+                {words.noAddress}
+              </a>
             ) : (
-              <Copyable value={address} what={`address of ${c.name}`} shown={truncate(address, ...addressEnds)} />
+              <Copyable value={chainAddress} what={`address of ${c.name}`} shown={short(chainAddress)} />
             )}
           </dd>
         </div>
         <div>
           <dt>OFFERID TO UPDATE</dt>
           <dd>
-            {offer !== null ? (
-              <Copyable value={offer} what={`offer id of ${c.name}`} shown={truncate(offer, ...addressEnds)} />
-            ) : c.offer_detection === 'not_found' ? (
-              <span className="c-warn">{words.notFound}</span>
+            {offerId !== null ? (
+              <Copyable value={offerId} what={`offer id of ${c.name}`} shown={short(offerId)} />
+            ) : c.offer_detection === 'looking' ? (
+              <StatusDot tone="busy" why={c.offer_looking_since === null ? null : `since ${moment(c.offer_looking_since)}`}>
+                {words.looking}
+              </StatusDot>
             ) : (
-              <StatusDot tone="busy">{words.looking}</StatusDot>
+              <StatusDot tone="off">None found</StatusDot>
             )}
           </dd>
         </div>
       </dl>
+      {offerId === null && c.offer_detection !== 'looking' && (
+        <div className={css['missing']}>
+          <Icon name="alert" />
+          <span className="grow">{words.notFound}</span>
+          {allowed(offerCreate).ok && (
+            <ButtonLink size="small" href={paths.cluster(c.id, 'keys')} onClick={leave}>
+              Make an offer
+            </ButtonLink>
+          )}
+        </div>
+      )}
+      {command !== null && offerId !== null && chainAddress !== null && (
+        <div className={css['command']}>
+          <Command
+            command={command}
+            shown={command.replaceAll(offerId, short(offerId)).replaceAll(chainAddress, short(chainAddress))}
+            what={`the command that sets the access address of ${c.name}`}
+          />
+        </div>
+      )}
+      {offerId !== null && chainAddress !== null && (
+        <div className={css['state']}>
+          <AccessState cluster={c} offerId={offerId} chainAddress={chainAddress} />
+        </div>
+      )}
     </>
   )
 }

@@ -31,10 +31,13 @@ test("a ready cluster that needs a user's action is not shown as healthy", () =>
   expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
-test('if no cluster key can be shown, the reason is that there are no clusters or that every cluster has an offer', () => {
+test('if no key is new, the reason is that there are no clusters or that every offer has the address of its cluster', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
-  expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has an offer already' })
-  expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })
+  expect(canShowNewKeys([{ offer_address_set: true }])).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('address of their cluster already') as string,
+  })
+  expect(canShowNewKeys([{ offer_address_set: true }, { offer_address_set: false }])).toEqual({ ok: true })
 })
 
 test('during an operation, a silent server is shown as Away instead of Unreachable, and its node does not raise an alarm', () => {

@@ -58,8 +58,11 @@ export function contactSaid(server: Pick<ListedServer, 'status' | 'operation_id'
   return { tone: 'danger', word: 'Unreachable', why: silent }
 }
 
-/** Whether the list contains a cluster without an offer. Only the keys of clusters without an offer can be shown. */
-export function canShowNewKeys(shown: readonly Pick<Cluster, 'offerId'>[]): Verdict {
+/** Whether the cluster's address is new: its offer doesn't have the address yet, or it has no offer. */
+export const isKeyNew = (c: Pick<Cluster, 'offer_address_set'>): boolean => !c.offer_address_set
+
+/** Whether the list contains a cluster whose address is new. */
+export function canShowNewKeys(shown: readonly Pick<Cluster, 'offer_address_set'>[]): Verdict {
   if (shown.length === 0) return no('There are no clusters here yet')
-  return shown.some((c) => c.offerId === null) ? yes : no('Every cluster here has an offer already')
+  return shown.some(isKeyNew) ? yes : no('The offers of all clusters here have the address of their cluster already')
 }

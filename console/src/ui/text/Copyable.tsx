@@ -72,14 +72,26 @@ export function CopyButton({ text }: { text: string }) {
   )
 }
 
-/** A command to run elsewhere. The button copies `command`; `shown` may abbreviate long parts; `what` names the copied text: "Copy token". */
+/**
+ * A command to run elsewhere. `shown` may abbreviate long parts; the button copies `command`, and so does copying a selection of an abbreviated text.
+ * `what` names the copied text: "Copy token".
+ */
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   return (
     <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>
       <span className={css['prompt']} aria-hidden="true">
         {prompt}
       </span>
-      <code title={command}>{shown}</code>
+      <code
+        title={command}
+        onCopy={(event) => {
+          if (shown === command) return
+          event.preventDefault()
+          event.clipboardData.setData('text/plain', command)
+        }}
+      >
+        {shown}
+      </code>
       <CopyIcon text={command} label={what === undefined ? 'Copy' : `Copy ${what}`} />
     </div>
   )

@@ -24,7 +24,7 @@ import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { showKeys, clusterActions } from '../cluster-actions.ts'
 import { clustersQuery } from '../cluster-queries.ts'
-import { canShowNewKeys, clusterSaid } from '../cluster-state.ts'
+import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
 
 const clusterColumns = listColumns(clusterList.list, {
   name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
@@ -70,7 +70,7 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
 
   const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => navigate(paths.createCluster()) }), [])
   const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => navigate(paths.importCluster) }), [])
-  const fresh = items.filter((c) => c.offerId === null)
+  const fresh = items.filter(isKeyNew)
   const menu = useMemo<Action[]>(
     () => [
       {

@@ -22,6 +22,7 @@ import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
 import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
+import { OfferPanel } from '../offers/OfferPanel.tsx'
 import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
@@ -176,7 +177,7 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
   )
 }
 
-/** Access to the cluster: its address, and credentials created for each download. Never shows a private key. */
+/** Access to the cluster: credentials created for each download, its address, and its offer. Never shows a private key. */
 const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
     <Panel title="Access">
@@ -193,10 +194,10 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
         rows={[
           ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
           ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
-          ['Offer', c.offerId && <Copyable value={c.offerId} what="offer id" />],
         ]}
       />
     </Panel>
+    <OfferPanel cluster={c} />
   </div>
 )
 

@@ -34,6 +34,7 @@ import { dialog } from '../../../ui/overlay/dialogs.ts'
 import { Matrices, Matrix, Timeline } from '../../../ui/feedback/Timeline.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import css from './ClusterPage.module.css'
+import { showKeys } from '../cluster-actions.ts'
 import { operationOne, operationsOf } from '../cluster-queries.ts'
 import type ReplaceServer from './ReplaceServer.tsx'
 import type RetryDisks from './RetryDisks.tsx'
@@ -110,6 +111,9 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
     })
   const buttons = (
     <>
+      {operation.status === 'done' && operation.kind === 'clusterCreate' && (
+        <ActionButton label="Show cluster key" size="small" icon="key" run={() => showKeys([cluster])} />
+      )}
       {operation.status === 'failed' && (
         <ActionButton
           label="Retry"
