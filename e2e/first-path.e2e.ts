@@ -1,6 +1,10 @@
 /** The main journey in the browser: from free servers to a running cluster and its kubeconfig, then a restart that loses nothing. */
+import { spawn } from 'node:child_process'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -186,16 +190,55 @@ describe('the first path', () => {
   test('the downloaded kubeconfig opens the cluster', async () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Kubeconfig', exact: true }).click()])
     expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
-    const kubeconfig = parse(await readFile(await download.path(), 'utf8')) as Kubeconfig
-    const [cluster, user] = [kubeconfig.clusters[0]!.cluster, kubeconfig.users[0]!.user]
-    expect(cluster.server).toBe(`https://${servers[0]!.nodeAddresses[0]}:6443`)
-    const nodes = await getJson(`${cluster.server}/api/v1/nodes`, {
-      ca: decoded(cluster['certificate-authority-data']),
-      cert: decoded(user['client-certificate-data']),
-      key: decoded(user['client-key-data']),
-    })
+    kubeconfig = parse(await readFile(await download.path(), 'utf8')) as Kubeconfig
+    expect(kubeconfig.clusters[0]!.cluster.server).toBe(`https://${servers[0]!.nodeAddresses[0]}:6443`)
+    const nodes = JSON.parse(await askKubernetes('GET', '/api/v1/nodes')) as Nodes
     const ready = nodes.items.filter((n) => n.status.conditions.some((c) => c.type === 'Ready' && c.status === 'True'))
     expect(ready.map((n) => n.metadata.name).toSorted()).toEqual(servers.map((s) => s.name).toSorted())
+  })
+
+  test('the commands of the key dialog, copied into a shell, do what they say, and the dialog shows each change without a reload [S014]', async () => {
+    await page.getByRole('navigation', { name: 'Cluster' }).getByRole('link', { name: 'Keys' }).click()
+    await page.getByRole('button', { name: 'Make an offer' }).click()
+    const making = page.getByRole('dialog', { name: `Make an offer of ${name}` })
+    await making.getByRole('textbox', { name: 'Price' }).fill('0.05')
+    await making.getByRole('textbox', { name: 'Currency' }).fill('EUR')
+    await making.getByRole('button', { name: 'Make offer' }).click()
+    await page.getByRole('region', { name: 'Offer' }).getByText('0.05 EUR per CU and hour').waitFor()
+
+    const shell = await shellWithClient()
+    await shell.run(`steelyard login ${admin.email} --url ${installation.url} --password-stdin`, `${admin.password}\n`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Show cluster key' }).click()
+    const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
+    await dialog.getByText('Use steelyard version').waitFor()
+    const copied = async (what: string) => {
+      await dialog.getByRole('button', { name: what }).click()
+      await dialog.getByText('Copied').waitFor()
+      return page.evaluate<string>('navigator.clipboard.readText()')
+    }
+    expect(await shell.run(await copied('Copy the command that updates existing offers'))).toContain('no change')
+    await dialog.getByRole('button', { name: `Set access address of ${name}` }).waitFor()
+    const command = await copied(`Copy the command that sets the access address of ${name}`)
+    expect(command).toMatch(/^steelyard offer set-access-address --offer-id 0x[0-9a-f]{64} --address 0x[0-9a-fA-F]{40}$/)
+    expect(await shell.run(command)).toContain(`The access address of the offer of ${name} is 0x`)
+    await dialog.getByText('Not in use').waitFor()
+
+    // The cluster proves that it holds the key, by the manifest of the documentation.
+    const [offerId] = /0x[0-9a-f]{64}/.exec(command)!
+    const manifest = /^```yaml\n([\s\S]*?)^```/m.exec(await readFile('docs/offers.md', 'utf8'))![1]!
+    const filled = manifest.replace('https://steelyard.example.com', installation.url).replace(/0x[0-9a-f]{64}/, offerId)
+    const data = { 'prove-offer.mjs': await readFile('docs/prove-offer.mjs', 'utf8') }
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'steelyard-proof' }, data }
+    await askKubernetes('PATCH', '/api/v1/namespaces/kube-system/configmaps/steelyard-proof', JSON.stringify(configMap))
+    await askKubernetes('PATCH', '/apis/apps/v1/namespaces/kube-system/deployments/steelyard-proof', filled)
+    await dialog.getByText('In use', { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'OK' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Offer' }).getByText('In use', { exact: true }).waitFor()
+    await shell.remove()
+    await page.getByRole('navigation', { name: 'Cluster' }).getByRole('link', { name: 'Timeline' }).click()
+    await page.getByText(/^done in /).waitFor()
   })
 
   test('all data is still there after a restart', async () => {
@@ -236,13 +279,47 @@ interface Nodes {
 
 const decoded = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
 
-function getJson(url: string, tls: { ca: string; cert: string; key: string }): Promise<Nodes> {
+/** The downloaded kubeconfig of the cluster. */
+let kubeconfig: Kubeconfig
+
+/** Calls the cluster's Kubernetes API with the downloaded kubeconfig. A body is applied as server-side apply does. */
+function askKubernetes(method: 'GET' | 'PATCH', path: string, body = ''): Promise<string> {
+  const [cluster, user] = [kubeconfig.clusters[0]!.cluster, kubeconfig.users[0]!.user]
+  const tls = {
+    ca: decoded(cluster['certificate-authority-data']),
+    cert: decoded(user['client-certificate-data']),
+    key: decoded(user['client-key-data']),
+  }
+  const url = `${cluster.server}${path}${method === 'PATCH' ? '?fieldManager=e2e&force=true' : ''}`
   return new Promise((resolve, reject) => {
-    const asked = request(url, tls, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => (response.statusCode === 200 ? resolve(JSON.parse(text) as Nodes) : reject(new Error(`${response.statusCode} ${text}`))))
+    const asked = request(url, { ...tls, method, headers: { 'content-type': 'application/apply-patch+yaml' } }, (response) => {
+      let answer = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk))
+      response.on('end', () => (response.statusCode! < 300 ? resolve(answer) : reject(new Error(`${response.statusCode} ${answer}`))))
     })
-    asked.on('error', reject).end()
+    asked.on('error', reject).end(body)
   })
+}
+
+/** A shell in which `steelyard` is the file that the installation serves at /cli. */
+async function shellWithClient() {
+  const folder = await mkdtemp(join(tmpdir(), 'sy-e2e-shell-'))
+  const file = join(folder, 'steelyard')
+  const answer = await fetch(`${installation.url}/cli`)
+  expect(answer.status).toBe(200)
+  await writeFile(file, await answer.text())
+  await chmod(file, 0o755)
+  const PATH = [folder, dirname(process.execPath), process.env['PATH']].join(delimiter)
+  return {
+    /** Runs a command line and returns its output. */
+    async run(line: string, input = ''): Promise<string> {
+      const child = spawn('sh', ['-c', line], { env: { PATH, HOME: folder } })
+      child.stdin.end(input)
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+      if (code !== 0) throw new Error(`${line} ended with ${code}: ${err}`)
+      return out
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
 }

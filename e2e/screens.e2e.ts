@@ -3,6 +3,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
+import { offerCreate } from '#contract/marketplace/offers.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
@@ -96,6 +97,8 @@ async function furnish(): Promise<World> {
   await until('what others have changed is seen', async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted')
   const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
   await until('the patch cannot be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
+  // The ready cluster has an offer whose access address is not yet the address of the cluster.
+  await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   return {

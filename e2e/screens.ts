@@ -398,7 +398,34 @@ export const screens: readonly Screen[] = [
   {
     name: 'cluster-keys',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=keys`,
-    ready: (page) => page.getByRole('button', { name: /^0x.*Copy cluster address/ }).waitFor(),
+    async ready(page) {
+      await page.getByRole('button', { name: /^0x.*Copy cluster address/ }).waitFor()
+      await page.getByRole('button', { name: 'List offer' }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-keys-without-offer',
+    path: (w) => `/infra/clusters/${w.waiting.id}?tab=keys`,
+    ready: (page) => page.getByRole('button', { name: 'Make an offer' }).waitFor(),
+  },
+  {
+    name: 'offer-make',
+    path: (w) => `/infra/clusters/${w.waiting.id}?tab=keys`,
+    async ready(page, { waiting }) {
+      await press(page, 'Make an offer')
+      const making = page.getByRole('dialog', { name: `Make an offer of ${waiting.name}` })
+      await making.getByRole('textbox', { name: 'Price' }).fill('1e400')
+      await making.getByRole('button', { name: 'Make offer' }).click()
+      await making.getByText(/^An amount is a decimal number/).waitFor()
+    },
+  },
+  {
+    name: 'offer-resources',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=keys`,
+    async ready(page) {
+      await press(page, 'Update resources')
+      await page.getByText('The offer has the resources that the servers of the cluster have now.').waitFor()
+    },
   },
   {
     name: 'cluster-key-dialog',
@@ -406,6 +433,17 @@ export const screens: readonly Screen[] = [
     async ready(page, { ready }) {
       await rowAction(page, ready.name, 'Show cluster key')
       await page.getByRole('button', { name: new RegExp(`Copy address of ${ready.name}`) }).waitFor()
+      await page.getByRole('button', { name: `Set access address of ${ready.name}` }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-key-dialog-looking',
+    path: '/infra/clusters',
+    async ready(page, { waiting }) {
+      await press(page, 'Actions')
+      await page.getByRole('menuitem', { name: 'Show the keys of all new clusters' }).click()
+      await page.getByRole('button', { name: new RegExp(`Copy address of ${waiting.name}`) }).waitFor()
+      await page.getByText('Looking for Offers').first().waitFor()
     },
   },
   { name: 'cluster-not-found', path: `/infra/clusters/${nowhere}`, ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor() },
