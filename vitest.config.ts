@@ -45,6 +45,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'],
+          globalSetup: ['backend/build.ts'],
           maxConcurrency: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,

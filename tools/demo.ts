@@ -12,7 +12,7 @@ import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
 import { serverConfirm } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
-import { freePort, isFree, nodeFlags } from './processes.ts'
+import { builtProgram, freePort, isFree, nodeFlags } from './processes.ts'
 import { addSimulated, everyServer } from './simulated.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -138,7 +138,11 @@ try {
     ['simulator/src/main.ts', ...what, ...handedOn, '--factory-port', String(factoryPort), '--data', join(data, 'simulator')],
     /^Simulator is ready/,
   )
-  const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, { ...settings, IMAGE_FACTORY_URL: ownFactory || simulated })
+  // In development the program runs from its sources.
+  const program = start([dev ? 'backend/src/main.ts' : builtProgram, 'serve'], /^Steelyard is ready at/, {
+    ...settings,
+    IMAGE_FACTORY_URL: ownFactory || simulated,
+  })
   children.push(simulator, program)
   const [, line] = await Promise.all([simulator.ready, program.ready])
   const url = line.slice(line.indexOf('http'))

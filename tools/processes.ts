@@ -10,6 +10,9 @@ import { createInterface } from 'node:readline'
 /** Flags of Node.js with which the program runs; `start.mjs` explains them. */
 export const { nodeFlags } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: { nodeFlags: string[] } }).config
 
+/** The bundled program, built by `backend/build.ts`. */
+export const builtProgram = 'backend/dist/main.js'
+
 export interface Running {
   child: ChildProcess
   /** Milliseconds from the spawn to the line that reports the program as ready. */

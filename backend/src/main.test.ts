@@ -1,15 +1,17 @@
-/** The program as a process: started, killed, started again, stopped. */
+/** The bundled program as a process: started, killed, started again, stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildProgram } from '../build.ts'
 import { freshDatabase } from './testing/backend.ts'
 import { temporaryFolder, testMachine, urlOf } from './testing/postgres.ts'
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+beforeAll(() => buildProgram())
 const hasEnded = (child: ChildProcess) =>
   new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(undefined)))
 const children: ChildProcess[] = []

@@ -3,12 +3,12 @@
  * row's menu, and the number of requests and elements. With a second built checkout, measures the two checkouts in turns and prints the ratio.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../api-client.ts'
-import { freePort, nodeFlags, run, type Running } from '../processes.ts'
+import { builtProgram, freePort, nodeFlags, run, type Running } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 import { launch } from './console.ts'
 
@@ -44,7 +44,9 @@ export async function serve(checkout: string, admin: Admin, data: string, server
     STEELYARD_ADMIN_PASSWORD: admin.password,
     LOG_LEVEL: 'error',
   }
-  const program = await run(nodeOf(checkout), [...nodeFlags, 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, { cwd: checkout, env })
+  // Older checkouts run from their sources.
+  const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
+  const program = await run(nodeOf(checkout), [...nodeFlags, main, 'serve'], /^Steelyard is ready/, { cwd: checkout, env })
   return { url: `http://127.0.0.1:${port}`, program }
 }
 

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
-import { freePort, nodeFlags, run, scratch, usage } from '../processes.ts'
+import { builtProgram, freePort, nodeFlags, run, scratch, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 
 interface Options {
@@ -80,9 +80,9 @@ export async function machineBudgets({ admin, fleets, say }: Options): Promise<v
       LOG_LEVEL: 'error',
       NODE_COMPILE_CACHE: join(data.path, 'compiled'),
     }
-    const start = () => run(process.execPath, [...nodeFlags, 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, { env })
+    const start = () => run(process.execPath, [...nodeFlags, builtProgram, 'serve'], /^Steelyard is ready/, { env })
     // Fills the compile cache, as `start.mjs` does before the first start.
-    await (await run(process.execPath, [...nodeFlags, 'backend/src/main.ts', 'compile'], /^Compiled/, { env })).stop()
+    await (await run(process.execPath, [...nodeFlags, builtProgram, 'compile'], /^Compiled/, { env })).stop()
     let program = await start()
     const caller = async () => apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken).call
     try {

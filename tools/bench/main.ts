@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildProgram } from '../../backend/build.ts'
 import { apiBudgets } from './api.ts'
 import { browserBudgets, callerOf, serve } from './browser.ts'
 import { launch, pageBudgets, pageCosts } from './console.ts'
@@ -36,6 +37,8 @@ const admin = { email: 'bench@steelyard.demo', password: 'a long sentence for me
 const data = options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
 /** All parts share the databases. With `--against` they have their own folder, because an older checkout can't read the databases of this one. */
 const own = options.against === undefined ? data.path : join(data.path, 'own')
+// The benchmarks run the program as `npm start` does.
+await buildProgram()
 const fleets = options.servers.split(',').map(Number)
 
 if (wanted('api')) await apiBudgets({ admin, fleets, data: own, say })
