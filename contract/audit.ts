@@ -1,9 +1,10 @@
 /** The audit log: who did what to which object, when, from where, with what result. Append-only; each entry contains the hash of the previous one. */
 import * as z from 'zod/mini'
-import { list, listOperation } from './list.ts'
+import { list, listOperation, meaningsOf, narrowingOf } from './list.ts'
+import { operation } from './operation.ts'
 import { type OperationKind, operationTable } from './operations.ts'
 import { time } from './page.ts'
-import { counted } from './words.ts'
+import { count, counted } from './words.ts'
 
 const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ audit, event }) => [audit, event])) as Record<
   (typeof operationTable)[OperationKind]['audit'],
@@ -11,7 +12,7 @@ const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ aud
 >
 
 /**
- * Texts of the audit log's actions, as the list of a server's or cluster's events shows them.
+ * Texts of the audit log's actions, for the audit log and for the events of a server or cluster.
  * `{name}` is a field of the entry's `after`; for a list, the number of items. `{field?yes:no}` is `yes` if the field is true, else `no`. Text in brackets is
  * left out if its field is missing.
  */
@@ -52,27 +53,73 @@ const sentences = {
   'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
   'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
   'cluster.resumed': 'Resumed after a restore',
+  'datacenter.created': 'Added',
+  'datacenter.updated': 'Changed',
+  'datacenter.removed': 'Removed',
+  'subnet.created': 'Added',
+  'subnet.updated': 'Changed',
+  'subnet.removed': 'Removed',
+  'subnet.unassigned': 'Unassigned from its cluster',
+  'subnet.drift_corrected': 'A change made outside of Steelyard was reverted[ in the cluster {cluster}]',
+  'image.created': 'An image was prepared',
+  'image.registered': 'Registered with the image factory',
+  'image.not_registered': 'Not registered with the image factory[: {reason}]',
+  'image.removed': 'Removed',
+  'join_token.created': 'Created',
+  'join_token.revoked': 'Revoked',
+  'join.refused': 'An announcement was refused[: {reason}]',
+  'join.failed': 'An announced machine did not join[: {reason}]',
+  'offer.created': 'Created',
+  'offer.updated': 'Changed',
+  'offer.recomputed': 'Recomputed from the inventory of its cluster',
+  'offer.access_address_set': 'The access address was set[: {access_address}]',
+  'offer.detected': 'Detected in its cluster[ {cluster}]',
+  'offer.proven': "Proven with the cluster's key[: {access_address}]",
+  'offer.detached': 'Detached from its cluster[: {why}]',
+  'operation.cancel_requested': 'Cancelling was requested',
+  'operation.retried': 'A retry was requested',
+  'operation.resumed': 'Resumed after a restore',
+  'operation.cancelled': 'Cancelled[: {reason}]',
+  'operation.failed': 'Failed[: {reason}]',
+  'operation.done': 'Completed',
+  'session.started': 'Signed in',
+  'session.ended': 'A session ended[: {reason}]',
+  'session.refused': 'A sign-in failed',
+  'session.refresh_reuse': 'A refresh token was used twice, so the session was ended',
+  'session.proved': 'Confirmed the identity[: by {method}]',
+  'user.created': 'Added',
+  'user.updated': 'Changed',
+  'user.removed': 'Removed',
+  'user.unlocked': 'The failed sign-ins were cleared',
+  'user.password_changed': 'The password was changed',
+  'user.password_reset': 'A new password was set with a link',
+  'user.password_reset_offered': 'A link to set a new password was created',
+  'user.second_factor_added': 'A second factor was added[: {factor}]',
+  'user.second_factor_removed': 'A second factor was removed[: {factor}]',
+  'user.second_factor_reset': 'All second factors were removed by an administrator',
+  'user.recovery_codes_renewed': 'New recovery codes were created',
+  'user.recovery_code_used': 'Signed in with a recovery code[: {left} left]',
+  'user.provider_linked': 'Linked to an account of the identity provider',
+  'api_token.created': 'Created',
+  'api_token.revoked': 'Revoked',
+  'invitation.created': 'Invited[ as {role}]',
+  'invitation.removed': 'The invitation was withdrawn',
+  'invitation.accepted': 'The invitation was accepted',
+  'installation.backed_up': 'A backup was made',
+  'installation.restored': 'Restored from a backup',
+  'waitlist.joined': 'Joined the waitlist',
+  'waitlist.removed': 'Removed from the waitlist',
+  'audit.keyed': 'The chain of the audit log got a key',
+  'audit.exported': 'The audit log was exported[ as {format}]',
 } as const
-/** Actions on objects that have no list of events for users. */
-type Unshown =
-  | `${'datacenter' | 'subnet' | 'user'}.${'created' | 'updated' | 'removed'}`
-  | `subnet.${'unassigned' | 'drift_corrected'}`
-  | `image.${'created' | 'registered' | 'not_registered' | 'removed'}`
-  | `join_token.${'created' | 'revoked'}`
-  | `join.${'refused' | 'failed'}`
-  | `offer.${'created' | 'updated' | 'recomputed' | 'access_address_set' | 'detected' | 'proven' | 'detached'}`
-  | `operation.${'cancel_requested' | 'retried' | 'resumed' | 'cancelled' | 'failed' | 'done'}`
-  | `session.${'started' | 'ended' | 'refused' | 'refresh_reuse' | 'proved'}`
-  | `user.${'unlocked' | 'password_changed' | 'password_reset' | 'password_reset_offered'}`
-  | `user.${'second_factor_added' | 'second_factor_removed' | 'second_factor_reset' | 'recovery_codes_renewed' | 'recovery_code_used' | 'provider_linked'}`
-  | `api_token.${'created' | 'revoked'}`
-  | `invitation.${'created' | 'removed' | 'accepted'}`
-  | `installation.${'backed_up' | 'restored'}`
-  | `waitlist.${'joined' | 'removed'}`
-  | 'audit.keyed'
-export type AuditAction = keyof typeof sentences | Unshown
+export type AuditAction = keyof typeof sentences
+export const auditActions = Object.keys(sentences) as AuditAction[]
+/** The noun of an action: `server` for `server.renamed`. */
+const nounOf = (action: string): string => action.slice(0, action.indexOf('.'))
+/** The nouns of all actions. */
+export const auditNouns: readonly string[] = [...new Set(auditActions.map(nounOf))].toSorted()
 
-/** The text of an entry in the events of its target. An action that is unknown because a newer version wrote it is shown by its name. */
+/** The text of an entry. An action that is unknown because a newer version wrote it is shown by its name. */
 export function auditSentence(action: string, after: Readonly<Record<string, unknown>> | null): string {
   const sentence = (sentences as Readonly<Record<string, string>>)[action] ?? action
   return sentence.replaceAll(/\[([^[\]]*)\]/g, (_all, part: string) => {
@@ -102,6 +149,8 @@ export const AuditEntry = z.object({
   target: z.nullable(z.object({ kind: z.string(), id: z.nullable(z.string()), name: z.nullable(z.string()) })),
   /** `ok`, or the code of the refusal. */
   result: z.string(),
+  /** Fields of the object before and after the change, without secrets. */
+  before: z.nullable(z.record(z.string(), z.unknown())),
   after: z.nullable(z.record(z.string(), z.unknown())),
   request_id: z.nullable(z.string()),
   /** SHA-256, hex, of this entry and the previous hash. */
@@ -112,11 +161,25 @@ export type AuditEntry = z.infer<typeof AuditEntry>
 const text = (length: number) => z.string().check(z.maxLength(length))
 const audit = list<AuditEntry>()({
   nouns: ['entry', 'entries'],
-  columns: { seq: { label: 'Number', kind: 'number', sort: true, value: (e: AuditEntry) => e.seq } },
+  columns: {
+    at: { label: 'Time', kind: 'time', value: (e: AuditEntry) => e.at },
+    actor: { label: 'Who', value: (e: AuditEntry) => e.actor },
+    action: { label: 'Action', value: (e: AuditEntry) => e.action },
+    target: { label: 'Object', value: (e: AuditEntry) => e.target?.name ?? e.target?.id ?? null },
+    result: { label: 'Result', value: (e: AuditEntry) => e.result },
+    ip: { label: 'From', kind: 'mono', value: (e: AuditEntry) => e.ip },
+    request_id: { label: 'Request', kind: 'mono', hidden: true, value: (e: AuditEntry) => e.request_id },
+    seq: { label: 'Number', kind: 'number', sort: true, value: (e: AuditEntry) => e.seq },
+  },
   filters: {
+    about: { label: 'About', help: 'Only actions on this kind of object', choices: auditNouns },
     action: { label: 'Action', help: 'Only entries of this action, such as `cluster.created`', schema: text(60) },
+    actor: { label: 'Who', help: 'Only actions of this user, by email', schema: text(254) },
+    result: { label: 'Result', help: 'Only actions that were done, or that were refused', choices: { ok: 'Done', refused: 'Refused' } },
     target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(80) },
-    actor: { label: 'Who', help: 'Only actions of this user, by name', schema: text(254) },
+    ip: { label: 'From', help: 'Only actions from this source address', schema: text(45) },
+    since: { label: 'Since', help: 'Only entries from this time on, in ISO 8601 and UTC', schema: time, placeholder: 'TIME' },
+    until: { label: 'Until', help: 'Only entries before this time, in ISO 8601 and UTC', schema: time, placeholder: 'TIME' },
   },
   order: '-seq',
 })
@@ -127,3 +190,83 @@ export const auditList = listOperation(audit, AuditEntry, {
   path: '/v1/audit',
   scope: 'users:manage',
 })
+
+/** Columns of the CSV export. `before` and `after` are JSON. */
+export const auditCsvColumns = [
+  'seq',
+  'at',
+  'actor',
+  'ip',
+  'action',
+  'target_kind',
+  'target_id',
+  'target_name',
+  'result',
+  'before',
+  'after',
+  'request_id',
+  'session_id',
+  'by_token',
+  'hash',
+] as const
+const narrowed = z.strictObject(narrowingOf(audit))
+const whole =
+  'oldest first. If the export can not be completed, the connection is cut, so that a part is not taken for the whole. The export is itself audited.'
+export const auditCsv = {
+  ...operation('auditCsv', 'GET /v1/audit/csv', 'users:manage', {
+    summary: `The matching entries of the audit log as CSV, ${whole}`,
+    query: narrowed,
+    answer: z.string(),
+    media: 'text/csv',
+  }),
+  meanings: meaningsOf(audit),
+}
+export const auditNdjson = {
+  ...operation('auditNdjson', 'GET /v1/audit/ndjson', 'users:manage', {
+    summary: `The matching entries of the audit log as JSON, one object per line, ${whole}`,
+    query: narrowed,
+    answer: z.string(),
+    media: 'application/x-ndjson',
+  }),
+  meanings: meaningsOf(audit),
+}
+
+/** Number and hash of an entry. */
+export interface AuditHead {
+  readonly seq: number
+  readonly hash: string
+}
+const headPattern = /^([0-9a-f]{64})@([1-9]\d{0,14})$/
+/** Reads a noted entry: `HASH@SEQ`, as in the log line `audit.head` and in the result of a verification. Undefined if the text is none. */
+export function readAuditHead(text: string): AuditHead | undefined {
+  const match = headPattern.exec(text)
+  return match ? { hash: match[1]!, seq: Number(match[2]) } : undefined
+}
+export const auditHeadHint = '64 hexadecimal digits, @, and the number of the entry, as in the log line audit.head'
+
+/** A line of the response of `auditVerify`. The last line is not `checking`; without it, the verification was interrupted. */
+export type AuditCheck =
+  /** `of`: the number of entries when the verification began. */
+  | { readonly state: 'checking'; readonly checked: number; readonly of: number }
+  /** `unkeyed`: number of older entries, whose hashes were computed without a key. `head`: the last entry, as `HASH@SEQ`; null if there is none. */
+  | { readonly state: 'intact'; readonly entries: number; readonly unkeyed: number; readonly head: string | null }
+  /** `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry" and this number. */
+  | { readonly state: 'broken'; readonly seq: number; readonly reason: string }
+  /** The check could not be completed, for this reason. */
+  | { readonly state: 'failed'; readonly reason: string }
+
+export const auditVerify = operation('auditVerify', 'GET /v1/audit/verification', 'users:manage', {
+  summary:
+    'Verify the hash chain of the whole audit log. Each line of the response is a JSON object with a `state`: `checking` with the progress, and at the end `intact`, `broken` or `failed`.',
+  query: z.strictObject({ head: z.optional(z.string().check(z.regex(headPattern, `Expected ${auditHeadHint}`))) }),
+  answer: z.string(),
+  media: 'application/x-ndjson',
+})
+
+/** The result of a verification in words. */
+export function auditVerdict(check: Exclude<AuditCheck, { state: 'checking' }>): string {
+  if (check.state === 'failed') return `The audit log could not be checked: ${check.reason}`
+  if (check.state === 'broken') return `The audit log is not intact: entry ${check.seq} ${check.reason}`
+  const older = check.unkeyed === 0 ? '' : `, the first ${count(check.unkeyed)} of them written before the chain had a key`
+  return `The audit log is intact: ${counted(check.entries, 'entry', 'entries')}${older}`
+}

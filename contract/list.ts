@@ -148,6 +148,9 @@ export type ListQuery<L extends AnyList> = {
 } & { [K in FilterKey<L>]?: FilterValue<L, K> | undefined }
 type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> & Partial<Pick<Operation, 'errors'>>
 
+/** Descriptions of the list's filters, for the documentation of its calls. */
+export const meaningsOf = (of: AnyList): Readonly<Record<string, string>> => Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`]))
+
 /** Declares the API call that returns a list in pages. `more`: query parameters that don't filter. */
 export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M extends Shape = None, P extends z.core.$ZodType = z.ZodMiniObject>(
   of: L,
@@ -155,7 +158,7 @@ export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M ex
   { name, path, scope, more, ...declared }: Declared & { more?: M; params?: P },
 ): Operation<P, z.ZodMiniObject<QueryShape<L> & M, z.core.$strict>, z.ZodMiniUndefined, ReturnType<typeof pageOf<A>>> & { readonly list: L } => ({
   ...operation(name, `GET ${path}`, scope, { ...declared, query: z.strictObject({ ...queryOf(of), ...(more as M) }), answer: pageOf(item) }),
-  meanings: Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`])),
+  meanings: meaningsOf(of),
   list: of,
 })
 

@@ -146,6 +146,11 @@ export const Operation = z.object({
 })
 export type Operation = z.infer<typeof Operation>
 
+/** Title of a kind of operation: "Create cluster", "Replace a server". */
+const kindTitle = (kind: OperationKind): string => operationTable[kind].title.replace(/ of$/, '')
+/** Titles of all kinds. */
+export const kindTitles = Object.fromEntries(operationKinds.map((kind) => [kind, kindTitle(kind)])) as Record<OperationKind, string>
+
 /** Title of an operation: "Create cluster poz-edge-04", "Add servers 10.0.4.0/24 to PL-POZ-1". */
 export const operationTitle = ({ kind, target }: Pick<Operation, 'kind' | 'target'>): string => `${operationTable[kind].title} ${target.name}`
 
@@ -165,7 +170,7 @@ export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict => (o.s
 const operations = list<Operation>()({
   nouns: ['operation', 'operations'],
   columns: {
-    id: { label: 'Id', kind: 'mono', value: (o: Operation) => o.id },
+    id: { label: 'Id', kind: 'mono', hidden: true, value: (o: Operation) => o.id },
     kind: { label: 'Kind', value: (o: Operation) => o.kind },
     target: { label: 'Of', value: (o: Operation) => o.target.name },
     status: { label: 'Status', kind: 'word', value: (o: Operation) => o.status },
@@ -174,8 +179,9 @@ const operations = list<Operation>()({
   },
   filters: {
     status: { label: 'Status', help: 'Only operations with this status; open: all that have not ended', choices: [...operationStatuses, 'open'] },
-    kind: { label: 'Kind', help: 'Only operations of this kind', choices: operationKinds },
-    target: { label: 'Of', help: 'Only operations on the server or cluster with this id', schema: z.uuid(), placeholder: 'ID' },
+    kind: { label: 'Kind', help: 'Only operations of this kind', choices: kindTitles },
+    target: { label: 'Of', help: 'Only operations on the server, cluster or datacenter with this id', schema: z.uuid(), placeholder: 'ID' },
+    by: { label: 'By', help: 'Only operations that this user requested, by email', schema: z.string().check(z.maxLength(254)), placeholder: 'EMAIL' },
   },
   order: '-created_at',
 })

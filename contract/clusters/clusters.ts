@@ -228,7 +228,15 @@ export const clusterTalosconfig = operation('clusterTalosconfig', 'GET /v1/clust
   errors: ['cluster_not_ready'],
 })
 
-export const ClusterEvent = z.object({ id: z.string(), at: time, type: z.string(), message: z.string(), by: z.nullable(z.string()) })
+export const ClusterEvent = z.object({
+  id: z.string(),
+  at: time,
+  type: z.string(),
+  message: z.string(),
+  by: z.nullable(z.string()),
+  /** The operation that the event started. */
+  operation_id: z.nullable(z.uuid()),
+})
 export const clusterEvents = operation('clusterEvents', 'GET /v1/clusters/{id}/events', 'clusters:read', {
   summary: 'What was done to a cluster and by whom, newest first.',
   answer: z.object({ items: z.array(ClusterEvent) }),

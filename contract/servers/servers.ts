@@ -115,6 +115,8 @@ export const ServerEvent = z.object({
   type: z.string(),
   message: z.string(),
   by: z.nullable(z.string()),
+  /** The operation that the event started. */
+  operation_id: z.nullable(z.uuid()),
 })
 export const serverEvents = operation('serverEvents', 'GET /v1/nodes/{id}/events', 'servers:read', {
   summary: "Events of a server: Steelyard's, and Talos's own while the server answers.",

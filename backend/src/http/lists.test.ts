@@ -1,6 +1,7 @@
 /** Reads every list of the contract by each of its sort keys and filters. New keys are included automatically. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { type AnyList, choicesOf, filtersOf, type ListFilter, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -13,7 +14,10 @@ const lists = (allOperations as readonly (Operation & { readonly list?: AnyList 
   // Extensions (from the image factory) and patches (of a server) have their own tests.
   list === undefined || path.includes('{') || name === 'extensionList' ? [] : [{ name, path, list }],
 )
-const valuesOf = (filter: ListFilter): string[] => choicesOf(filter)?.map(([value]) => value) ?? [randomUUID()]
+const samples = [randomUUID(), new Date().toISOString()]
+/** Every choice of the filter, or a text that its schema accepts. */
+const valuesOf = (filter: ListFilter): string[] =>
+  choicesOf(filter)?.map(([value]) => value) ?? samples.filter((text) => filter.schema === undefined || z.safeParse(filter.schema, text).success).slice(0, 1)
 
 test('the contract declares lists', () => {
   expect(lists.map((l) => l.name)).toEqual(expect.arrayContaining(['serverList', 'clusterList', 'subnetList', 'operationList', 'auditList']))

@@ -134,6 +134,7 @@ export const meanings: Readonly<Record<string, string>> = {
   'clusterSubnetsAssign.force': 'True: unassign subnets at once, so that Services lose their addresses. Otherwise subnets are drained.',
   format: 'Kind of file.',
   gateway: 'Address of the gateway; never assigned to a Service.',
+  head: 'A noted entry that the chain must contain, as `HASH@SEQ`: the result of an earlier verification, or the log line `audit.head`.',
   id: 'Id of the object.',
   index: 'Number at the end of the code. Default: the next number of the city.',
   install_disk: 'Device path of the disk for Talos. Default: the smallest fixed disk that is large enough; empty disks are preferred.',

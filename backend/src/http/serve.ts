@@ -193,9 +193,12 @@ export const asJson = (body: string | Uint8Array, { etag, onSent }: Partial<Omit
 
 const stalledLogMs = 300_000
 
-/** Serves an operation whose response is a stream. The stream ends with the access token, so that nothing is sent after the token was revoked. */
+/**
+ * Serves an operation whose response is a stream. The stream ends with the access token, so that nothing is sent after the token was revoked.
+ * `isWhole`: a part of the response is useless, so the connection is cut if the response can't be completed.
+ */
 export const serveStream =
-  (app: FastifyInstance) =>
+  (app: FastifyInstance, { isWhole = false } = {}) =>
   <O extends Operation>(operation: O, handler: StreamHandler<O>): void => {
     app.route({
       ...routeOf(operation),
@@ -211,6 +214,7 @@ export const serveStream =
           type: media(operation),
           // A reader of a log may pause longer than a reader of live events, who is disconnected sooner and then fetches the data again.
           stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
+          isWhole,
           open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
         })
       },

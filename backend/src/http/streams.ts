@@ -73,14 +73,22 @@ export function streams(clock: Clock) {
 export type StreamPart = string | Uint8Array
 
 type Open = (signal: AbortSignal) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
-/** `stalledMs`: how long the client may read nothing before its connection is cut. */
-type StreamOptions = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly type: string; readonly stalledMs: number; readonly open: Open }
+interface StreamOptions {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly type: string
+  /** How long the client may read nothing before its connection is cut. */
+  readonly stalledMs: number
+  /** The response is a file: if it can't be completed, the connection is cut, so that the client doesn't take a part for the whole. */
+  readonly isWhole: boolean
+  readonly open: Open
+}
 
 /**
  * Opens the source and copies it to the socket, without buffering more than the socket accepts. Errors of `open` are rethrown and become an error response;
  * later errors end the stream.
  */
-export async function sendStream({ request, reply, type, stalledMs, open }: StreamOptions): Promise<void> {
+export async function sendStream({ request, reply, type, stalledMs, isWhole, open }: StreamOptions): Promise<void> {
   const stop = new AbortController()
   const end = request.server.streams.add({
     caller: request.caller,
@@ -89,6 +97,7 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
     close: () => stop.abort(new Error('The stream has ended')),
   })
   const { raw } = reply
+  let isOver = false
   try {
     const source = await open(stop.signal)
     const parts = source[Symbol.asyncIterator]()
@@ -103,12 +112,16 @@ export async function sendStream({ request, reply, type, stalledMs, open }: Stre
       if (!raw.write(part.value)) await drained(raw, stop.signal, stalledMs)
       part = await parts.next()
     }
+    isOver = part.done === true
     await parts.return?.()
   } catch (error) {
     if (!raw.headersSent) throw error
   } finally {
     end()
-    if (raw.headersSent) raw.end()
+    if (raw.headersSent) {
+      if (isWhole && !isOver) raw.destroy()
+      else raw.end()
+    }
   }
 }
 

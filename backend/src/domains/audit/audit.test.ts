@@ -1,16 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { auditList } from '#contract/audit.ts'
+import { type AuditCheck, type AuditEntry, auditCsv, auditCsvColumns, auditList, auditNdjson, auditVerify } from '#contract/audit.ts'
 import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
 import { authorize } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type Backend, startBackend } from '../../testing/backend.ts'
+import { parseCsv } from '../../csv.ts'
 import { addKey, readKeyFile } from '../../vault/key-file.ts'
 import { vault } from '../../vault/vault.ts'
 import { unkeyedHash } from '../events/chain.ts'
-import { audit } from './audit.ts'
+import { verifyAudit } from './audit.ts'
 
 const place = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
 
@@ -53,6 +54,82 @@ test('the audit log is searched for literal text, and is paged', async () => {
   const total = async (q: string) => (await admin.call(auditList, { query: { q } })).answer!.total
   expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
   expect((await admin.call(auditList, { query: { q: 'PL-POZ-3' } })).answer!.total).toBe(1)
+})
+
+test('the audit log is filtered by kind of object, result, source address and time', async () => {
+  const backend = await withEntries()
+  const admin = await backend.signIn()
+  await backend.call(authorize, { body: { email: admin.email, password: 'not the password' } })
+  await backend.publish()
+  const actions = async (query: object) => (await admin.call(auditList, { query })).answer!.items.map((e) => e.action)
+  expect(await actions({ about: 'datacenter' })).toEqual(Array.from({ length: 5 }, () => 'datacenter.created'))
+  expect(await actions({ result: 'refused' })).toEqual(['session.refused'])
+  expect(await actions({ result: 'ok', about: 'session', actor: admin.email })).toEqual(['session.started'])
+  expect((await actions({ ip: '127.0.0.1' })).length).toBeGreaterThan(5)
+  expect(await actions({ ip: '127.0.0.2' })).toEqual([])
+  const now = backend.clock.now()
+  const [before, after] = [new Date(now - 3600_000).toISOString(), new Date(now + 1000).toISOString()]
+  expect((await actions({ since: before, until: after })).length).toBeGreaterThan(5)
+  expect(await actions({ since: after })).toEqual([])
+  expect(await actions({ until: before })).toEqual([])
+  for (const query of [{ about: 'nothing' }, { since: 'yesterday' }, { result: 'maybe' }])
+    expect(await admin.call(auditList, { query: query as object })).toMatchObject({ status: 400, problem: { code: 'bad_request' } })
+})
+
+test('an export has the matching entries, oldest first, and is itself audited', async () => {
+  const backend = await withEntries()
+  const admin = await backend.signIn()
+  await backend.publish()
+  const csv = await admin.call(auditCsv, { query: { about: 'datacenter' } })
+  expect(csv.headers).toMatchObject({ 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="audit.csv"' })
+  const [head, ...rows] = parseCsv(csv.text).records.map(({ cells }) => cells)
+  expect(head).toEqual(auditCsvColumns)
+  const at = (name: (typeof auditCsvColumns)[number]) => auditCsvColumns.indexOf(name)
+  expect(rows.map((row) => row[at('target_name')])).toEqual(['PL-POZ-1', 'PL-POZ-2', 'PL-POZ-3', 'PL-POZ-4', 'PL-POZ-5'])
+  expect(JSON.parse(rows[0]![at('after')]!)).toMatchObject({ code: 'PL-POZ-1' })
+  const lines = (await admin.call(auditNdjson)).text.trim().split('\n')
+  const entries = lines.map((line) => JSON.parse(line) as AuditEntry)
+  expect(entries.map((e) => e.seq)).toEqual(entries.map((_, i) => i + 1))
+  const listed = (await admin.call(auditList, { query: { sort: 'seq', per_page: 3 } })).answer!
+  expect(entries.slice(0, 3)).toEqual(listed.items)
+  await backend.publish()
+  const exported = (await admin.call(auditList, { query: { action: 'audit.exported' } })).answer!
+  expect(exported.items.map((e) => e.after)).toEqual([{ format: 'ndjson' }, { format: 'csv', about: 'datacenter' }])
+})
+
+const checksOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as AuditCheck)
+
+test('verification over the API tells its progress and ends with the verdict', async () => {
+  const backend = await withEntries()
+  const admin = await backend.signIn()
+  await backend.publish()
+  const checks = checksOf((await admin.call(auditVerify)).text)
+  expect(checks[0]).toEqual({ state: 'checking', checked: 0, of: 9 })
+  const verdict = checks.at(-1)!
+  expect(verdict).toEqual({ state: 'intact', entries: 9, unkeyed: 0, head: expect.stringMatching(/^[0-9a-f]{64}@9$/) as string })
+  const { head } = verdict as { head: string }
+  expect(checksOf((await admin.call(auditVerify, { query: { head } })).text).at(-1)).toEqual(verdict)
+  const noted = await admin.call(auditVerify, { query: { head: `${'0'.repeat(64)}@3` } })
+  expect(checksOf(noted.text).at(-1)).toMatchObject({ state: 'broken', seq: 3, reason: expect.stringContaining('another hash') as string })
+  expect((await admin.call(auditVerify, { query: { head: 'latest' } })).status).toBe(400)
+  await behindTheTrigger(backend, sql`update audit_entry set actor_name = 'somebody else' where seq = 4`)
+  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toEqual({ state: 'broken', seq: 4, reason: 'was changed' })
+  const { db } = backend.platform
+  const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  await db.updateTable('publication').set({ chain_sealed: own!.toReversed() }).execute()
+  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toMatchObject({ seq: 1, reason: expect.stringContaining('key of the chain') as string })
+})
+
+test('of several verifications at once, those beyond the limit are asked to try later', async () => {
+  const backend = await withEntries()
+  const admin = await backend.signIn()
+  const statuses = (await Promise.all(Array.from({ length: 4 }, () => admin.call(auditVerify)))).map(({ status }) => status)
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 429, 429])
+  expect((await admin.call(auditVerify)).status).toBe(200)
 })
 
 test('the hash chain of the audit log is valid after concurrent writes', async () => {
@@ -179,7 +256,7 @@ test('after a key rotation in the key file, all entries are still verifiable', a
   writeFileSync(config.keyFile, `${lines.at(-1)!}\n`)
   const keys = await readKeyFile(config.keyFile)
   expect(keys.current.id).toBe(ring.current.id)
-  const verdict = await audit({ db: database.db, vault: vault({ keys, escrowFolder: config.dataFolder }) }).verify()
+  const verdict = await verifyAudit({ db: database.db, vault: vault({ keys, escrowFolder: config.dataFolder }) })
   expect(verdict).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
 })
 
@@ -197,6 +274,7 @@ test('the events of an object are readable sentences', async () => {
       type: 'server.renamed',
       message: 'Renamed to web: refused (forbidden)',
       by: 'Steelyard',
+      operation_id: null,
     },
   ])
   expect(await backend.domains.audit.events({ kind: 'datacenter', id: answer!.id }, 10)).toMatchObject([{ type: 'datacenter.created', by: admin.email }])

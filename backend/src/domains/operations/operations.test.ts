@@ -155,7 +155,7 @@ test("a viewer can read operations but not change them; operations outside of th
   expect([await seen(admin), await seen(viewer)]).toEqual([true, false])
 })
 
-test('the list of operations is filtered by status, kind and target', async () => {
+test('the list of operations is filtered by status, kind, target and user', async () => {
   const target = { kind: 'server' as const, id: randomUUID() as string, name: 'filtered' }
   const { id } = await begin(target)
   const ids = async (query: object) => (await viewer.call(operationList, { query: { ...query, target: target.id } })).answer!.items.map((o) => o.id)
@@ -163,6 +163,8 @@ test('the list of operations is filtered by status, kind and target', async () =
   expect(await ids({ status: 'open' })).toEqual([id])
   expect(await ids({ status: 'done' })).toEqual([])
   expect(await ids({ kind: 'clusterCreate' })).toEqual([])
+  const { created_by: by } = (await viewer.call(operationGet, { params: { id } })).answer!
+  expect([await ids({ by }), await ids({ by: 'somebody@example.com' })]).toEqual([[id], []])
   await write((tx) => operations.set(tx, id, { status: 'done' }))
   expect(await ids({ status: 'open' })).toEqual([])
 })

@@ -29,6 +29,7 @@ const readers: SqlReaders<typeof operationList.list> = {
     status: (status) => (status === 'open' ? sql`ended_at is null` : sql`status = ${status}`),
     kind: (kind) => sql`kind = ${kind}`,
     target: (id) => sql`target_id = ${id}`,
+    by: (email) => sql`created_by_name = ${email}`,
   },
   search: containing('target_name', 'created_by_name'),
   tie: sql`id`,

@@ -4,7 +4,7 @@ import { nameOf } from '#contract/names.ts'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { readExclusions, subnetProblems } from '#contract/network/subnet-rules.ts'
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/network/subnets.ts'
-import type { CsvRecord } from './csv.ts'
+import type { CsvRecord } from '../../csv.ts'
 import type { SubnetRow } from './store-read.ts'
 import { canonical, type Wanted } from './present.ts'
 

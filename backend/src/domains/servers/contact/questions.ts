@@ -128,7 +128,7 @@ function asProblem(row: store.ServerRow, error: unknown): unknown {
 const words = (text: string): string => text.replaceAll('_', ' ')
 
 function presentEvent(event: TalosEvent): Event | undefined {
-  const base = { id: `talos-${event.id}`, at: timeOf(event.id), source: 'talos' as const, by: null }
+  const base = { id: `talos-${event.id}`, at: timeOf(event.id), source: 'talos' as const, by: null, operation_id: null }
   switch (event.kind) {
     case 'machine_status':
       return { ...base, type: 'stage', message: stageSentence(event.stage, event.unmet) }

@@ -1,0 +1,41 @@
+/** The worker thread that verifies the audit log (`checking.ts`), with a database connection of its own. It asks the main thread to decrypt the chain's key. */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ClientConfig } from 'pg'
+import type { AuditHead } from '#contract/audit.ts'
+import { connect } from '../../../db/db.ts'
+import { SealBroken } from '../../../vault/cipher.ts'
+import type { Chain } from '../../events/chain.ts'
+import { checkChain, type ChainVerdict } from './chain-check.ts'
+
+export interface Given {
+  readonly connection: ClientConfig
+  readonly noted: AuditHead | undefined
+}
+/** From the worker thread. */
+export type Told =
+  | { readonly is: 'sealed'; readonly sealed: Uint8Array }
+  | { readonly is: 'progress'; readonly checked: number; readonly of: number }
+  | { readonly is: 'verdict'; readonly verdict: ChainVerdict }
+/** To the worker thread, in response to `sealed`. `broken`: why the key can't be decrypted. */
+export type Opened = { readonly key: Uint8Array; readonly after: Chain['after'] } | { readonly broken: string }
+
+const port = parentPort!
+const { connection, noted } = workerData as Given
+const tell = (told: Told) => port.postMessage(told, [])
+
+const open = (sealed: Uint8Array): Promise<Chain> =>
+  new Promise((resolve, reject) => {
+    port.once('message', (opened: Opened) => {
+      if ('broken' in opened) reject(new SealBroken(opened.broken))
+      else resolve({ key: Buffer.from(opened.key), after: opened.after })
+    })
+    tell({ is: 'sealed', sealed })
+  })
+
+const database = connect({ connection, poolSize: 1 })
+try {
+  const progress = (checked: number, of: number) => tell({ is: 'progress', checked, of })
+  tell({ is: 'verdict', verdict: await checkChain(database.db, { open: (_tx, sealed) => open(sealed), noted, progress }) })
+} finally {
+  await database.close()
+}
