@@ -82,7 +82,7 @@ const sentences = {
   'operation.cancelled': 'Cancelled[: {reason}]',
   'operation.failed': 'Failed[: {reason}]',
   'operation.done': 'Completed',
-  'session.started': 'Signed in',
+  'session.started': 'Signed in[: by {method}]',
   'session.ended': 'A session ended[: {reason}]',
   'session.refused': 'A sign-in failed',
   'session.refresh_reuse': 'A refresh token was used twice, so the session was ended',

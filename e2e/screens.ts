@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { write } from './browser.ts'
 import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
 import { networkScreens, type NetworkWorld } from './network-screens.ts'
+import { peopleScreens } from './people-screens.ts'
 
 /** Data that the screens show, made by `furnish` in screens.e2e.ts. */
 export interface World extends JoiningWorld, NetworkWorld {
@@ -458,6 +459,7 @@ export const screens: readonly Screen[] = [
 
   ...joiningScreens,
   ...networkScreens,
+  ...peopleScreens,
 
   { name: 'not-found', path: '/nothing/here', ready: (page) => heading(page, 'Page Not Found') },
   {

@@ -26,6 +26,9 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
   '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),
   '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
+  '/operations': () => import('./routes/operations.tsx'),
+  '/operations/$id': () => import('./routes/operations.$id.tsx'),
+  '/audit': () => import('./routes/audit.tsx'),
 }
 
 /** Loads the page of a route, and waits for the page's `load`. The code of the query cache is loaded with the first page that has a `load`. */
@@ -39,7 +42,7 @@ async function pageOf({ id, params }: Match, search: Place['search']): Promise<P
 }
 
 /**
- * Loads the page of a URL, or redirects. Pages below /infra are for signed-in users. While the session is being validated, the guard lets the
+ * Loads the page of a URL, or redirects. Most pages are for signed-in users (`isGuarded`). While the session is being validated, the guard lets the
  * user in. The guard runs again after the validation.
  */
 async function open({ pathname, search, match, href }: Place): ReturnType<Parameters<typeof startRouter>[0]> {

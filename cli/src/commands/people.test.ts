@@ -159,6 +159,7 @@ test('the audit log is listed with who did what, and control characters in names
         action: 'server.renamed',
         target: { kind: 'server', id: id(4), name: 'calm\u001b[31m' },
         result: 'ok',
+        before: null,
         after: null,
         request_id: null,
         hash: '00',

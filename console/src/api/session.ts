@@ -14,3 +14,6 @@ export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   if (held !== null) return permits(held, scope)
   return scope === null ? yes : no('Your session has ended. Sign in again.')
 }
+
+/** Whether the user may see the pages of admins. Without a declared call, because the audit log's declaration is large and every page would load it. */
+export const mayManageUsers = (): Verdict => allowed({ scope: 'users:manage' })

@@ -1,4 +1,7 @@
+import type { ComponentProps } from 'react'
 import type { JoinToken } from '#contract/join-tokens.ts'
+import type ReplaceServer from '../features/clusters/page/ReplaceServer.tsx'
+import type RetryDisks from '../features/clusters/page/RetryDisks.tsx'
 import { dialog } from '../ui/overlay/dialogs.ts'
 
 // Dialogs that several features open. The first three are the specification's global modals, shown in the specified order.
@@ -13,3 +16,8 @@ export const confirmServersWithoutPatch = dialog<{ servers: { id: string; name: 
 
 /** Creates a join token and shows it or, with `onMade`, passes it on without showing it. `datacenter`: id of the preselected datacenter. */
 export const createJoinToken = dialog<{ datacenter?: string; onMade?: (token: JoinToken) => void }>(() => import('../features/join-tokens/CreateJoinToken.tsx'))
+
+/** Replaces a failed server of a creation. */
+export const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(() => import('../features/clusters/page/ReplaceServer.tsx'))
+/** Asks to confirm the disks that a retry would wipe. */
+export const retryWithDisks = dialog<ComponentProps<typeof RetryDisks>>(() => import('../features/clusters/page/RetryDisks.tsx'))

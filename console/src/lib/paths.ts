@@ -33,4 +33,7 @@ export const paths = {
   editSubnet: (id: string) => address('/infra/network/$id/edit', { id }),
   /** `subnets`: comma-separated ids to assign to the cluster; `remove`: ids to remove from the cluster; `operation`: id of an assignment to show. */
   assignSubnets: page('/infra/network/assign-subnets'),
+  operations: page('/operations'),
+  operation: (id: string) => address('/operations/$id', { id }),
+  audit: page('/audit'),
 } as const

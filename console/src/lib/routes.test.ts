@@ -22,7 +22,7 @@ test('the breadcrumbs of a page link to the pages above it and to the page itsel
   expect(hrefs('/auth/login')).toEqual([])
 })
 
-test('only paths below /infra are for signed-in users', () => {
-  expect(['/infra', '/infra/x', '/INFRA/servers'].every(isGuarded)).toBe(true)
-  expect(['/', '/infrared', '/auth/login'].some(isGuarded)).toBe(false)
+test('the pages of the infrastructure, operations and the audit log are for signed-in users', () => {
+  expect(['/infra', '/infra/x', '/INFRA/servers', '/operations', '/operations/x', '/audit'].every(isGuarded)).toBe(true)
+  expect(['/', '/infrared', '/auditors', '/auth/login'].some(isGuarded)).toBe(false)
 })

@@ -34,6 +34,9 @@ export const routes = {
   '/infra/network': { crumb: 'Network', search: everyText },
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },
+  '/operations': { crumb: 'Operations', search: everyText },
+  '/operations/$id': { crumb: 'Operation', search: none },
+  '/audit': { crumb: 'Audit Log', search: everyText },
   '/infra/network/$id/edit': { crumb: { query: 'subnetGet', shown: (name: string) => `Edit ${name}`, fallback: 'Edit Subnet' }, search: none },
 } as const satisfies Readonly<Record<`/${string}`, Route>>
 
@@ -85,4 +88,4 @@ export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[
     })
 
 /** Whether a path is for signed-in users only. */
-export const isGuarded = (pathname: string): boolean => /^\/infra(?:\/|$)/i.test(pathname)
+export const isGuarded = (pathname: string): boolean => /^\/(?:infra|operations|audit)(?:\/|$)/i.test(pathname)

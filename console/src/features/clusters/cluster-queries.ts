@@ -1,11 +1,10 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
-import { operationGet, operationList } from '#contract/operations.ts'
+import { operationList } from '#contract/operations.ts'
 import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
 export const clustersQuery = (search: ListSearch) => ({ ...query(clusterList, { query: askedOf(clusterList, search) }), placeholderData: keepPreviousData })
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
-export const operationOne = (id: string) => query(operationGet, { params: { id } })
 /** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })

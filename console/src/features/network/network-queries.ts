@@ -2,7 +2,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { operationGet } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/network/subnets.ts'
 import { call } from '../../api/client.ts'
@@ -29,7 +28,6 @@ export const subnetsOf = (datacenter: string) =>
     queryFn: ({ signal }) => everyPage((page) => call(subnetList, { query: { datacenter, page, per_page: 1000, sort: 'name' } }, signal)),
   })
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
-export const operationOne = (id: string) => query(operationGet, { params: { id } })
 
 /** Refetches everything that shows subnets or their assignments. Call this after a change of either. */
 export const refreshNetwork = (): Promise<unknown> =>

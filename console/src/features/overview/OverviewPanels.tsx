@@ -1,7 +1,7 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
-import { operationPage, Running } from '../../layout/navigation/OperationsInList.tsx'
+import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
@@ -58,7 +58,11 @@ export function AttentionPanel({ attention: { total, items } }: { attention: Ove
 /** Running operations, their progress, and what they wait for. */
 export function RunningPanel({ operations }: { operations: readonly Operation[] }) {
   return (
-    <Panel title="Running operations" note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}>
+    <Panel
+      title="Running operations"
+      note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}
+      actions={<a href={paths.operations()}>All operations</a>}
+    >
       {operations.length === 0 ? (
         <p className={css['quiet']}>Nothing is running.</p>
       ) : (
@@ -75,7 +79,11 @@ export function RunningPanel({ operations }: { operations: readonly Operation[] 
 /** The latest failed operations, with the reason. */
 export function FailuresPanel({ operations }: { operations: readonly Operation[] }) {
   return (
-    <Panel title="Last failures" flush={operations.length > 0}>
+    <Panel
+      title="Last failures"
+      flush={operations.length > 0}
+      actions={operations.length > 0 && <a href={paths.operations({ status: 'failed' })}>All failures</a>}
+    >
       {operations.length === 0 ? (
         <p className={css['quiet']}>No operation has failed.</p>
       ) : (
@@ -92,7 +100,7 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
                   <span className="strong">{title}</span>
                   <p>{o.reason ?? o.steps.find((s) => s.status === 'failed')?.reason ?? 'No reason was given'}</p>
                 </div>
-                <a href={operationPage(o) ?? paths.home} aria-label={`Open ${title}`}>
+                <a href={paths.operation(o.id)} aria-label={`Open ${title}`}>
                   Open
                 </a>
               </li>

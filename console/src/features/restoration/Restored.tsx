@@ -99,7 +99,9 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
           ))}
           {operations.slice(0, Math.max(0, shown - clusters.length)).map((o) => (
             <li key={o.id}>
-              <b className={css['name']}>{operationTitle(o)}</b>
+              <a className={css['name']} href={paths.operation(o.id)}>
+                {operationTitle(o)}
+              </a>
               <span className="grow">by {o.created_by ?? 'Steelyard'}</span>
               <ActionButton label="Resume" size="small" aria-label={`Resume ${operationTitle(o)}`} can={allowed(serverAdd)} run={() => resumeOperation(o)} />
             </li>

@@ -1,4 +1,5 @@
-import { useUser } from '../../api/session.ts'
+import { mayManageUsers, useUser } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
 import { initials } from '../../lib/text.ts'
 import { Kbd } from '../../ui/inputs/Button.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
@@ -44,6 +45,9 @@ function Profile() {
       items={[
         { heading: 'Profile' },
         { heading: <span className={css['email']}>{user?.email ?? 'Loading...'}</span> },
+        'rule',
+        { label: 'Operations', icon: 'grip', to: paths.operations() },
+        { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
         'rule',
         { ...themeAction, stay: true },
         'rule',

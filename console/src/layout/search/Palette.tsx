@@ -5,7 +5,7 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { matchedText, serverAdd, serverRows } from '#contract/servers/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { query } from '../../api/query.ts'
-import { allowed } from '../../api/session.ts'
+import { allowed, mayManageUsers } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
@@ -71,6 +71,8 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Overview', icon: 'overview', to: paths.home },
         ...menu.flatMap((entry): Action[] => (entry.path === undefined ? [] : [{ label: entry.label, icon: entry.icon, to: entry.path }])),
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
+        { label: 'Operations', icon: 'grip', to: paths.operations() },
+        { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
       ],
     },
     {

@@ -1,3 +1,4 @@
+import { paths } from '../../lib/paths.ts'
 import { clock, exact, moment } from '../../lib/time.ts'
 import { type Column, columns, DataTable } from './DataTable.tsx'
 import { Empty } from '../feedback/States.tsx'
@@ -11,6 +12,8 @@ export interface Happened {
   message: string
   type: string
   by: string | null
+  /** The operation that the event started. */
+  operation_id: string | null
   /** Source of the event, if there are several. */
   source?: 'talos' | 'steelyard'
 }
@@ -18,18 +21,26 @@ export interface Happened {
 /** Times of today show seconds, because many events fall within one minute. */
 const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
 
-const timeOf = (e: Happened) =>
-  e.at === null ? (
-    <span className="t3">Unknown</span>
+/** The time of an event, with the exact time on hover. */
+export const EventTime = ({ at }: { at: string }) => (
+  <time className="num" dateTime={at} title={exact(at)}>
+    {atOf(at)}
+  </time>
+)
+const timeOf = (e: Happened) => (e.at === null ? <span className="t3">Unknown</span> : <EventTime at={e.at} />)
+
+const messageOf = ({ message, operation_id: id }: Happened) =>
+  id === null ? (
+    <span title={message}>{message}</span>
   ) : (
-    <time className="num" dateTime={e.at} title={exact(e.at)}>
-      {atOf(e.at)}
-    </time>
+    <a href={paths.operation(id)} title={message}>
+      {message}
+    </a>
   )
 
 const ofOne = columns<Happened>([
   { id: 'at', head: 'Time', width: 150, card: 'fact', cell: timeOf },
-  { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> },
+  { id: 'message', head: 'What happened', card: 'name', cell: messageOf },
   { id: 'type', head: 'Type', width: 264, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
   { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> },
 ])

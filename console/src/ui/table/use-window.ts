@@ -10,8 +10,6 @@ const wholeUpTo = 200
 const [fullInScroll, fullAtRest, namesAtOnce] = [4, 6, 16]
 /** A frame that adds rows delays scrolling if it takes longer than this, in ms. Then such frames are at most a tenth of the time while the list scrolls. */
 const smoothMs = 8
-/** After each change of a field, so long, in ms, no frame adds rows. Such a frame would delay the next letter if the user goes on typing. */
-const typingMs = 250
 
 interface WindowParts {
   body: RefObject<HTMLTableSectionElement | null>
@@ -59,7 +57,6 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   const frame = useRef(0)
   /** How long a frame that adds rows takes, with layout and painting, in ms; and when the last one ended. */
   const cost = useRef({ ms: 0, endedAt: 0 })
-  const typed = useRef({ at: -typingMs, timer: 0 })
   const opened = openRows.join(',')
 
   /** The visible part of the list; null if the list is hidden or whole. */
@@ -79,12 +76,6 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
   const step = useCallback(
     (moment: Moment): void => {
-      const typingEndsIn = typed.current.at + typingMs - performance.now()
-      if (moment === 'rest' && typingEndsIn > 0) {
-        clearTimeout(typed.current.timer)
-        typed.current.timer = window.setTimeout(() => again.current('rest'), typingEndsIn)
-        return
-      }
       const view = look()
       if (view === null) return
       const seen = visibleRows(view)
@@ -141,15 +132,12 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     // The browser sends at most one scroll event per frame, before it lays the page out.
     const onScroll = () => step('scroll')
     document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal })
-    const typing = typed.current
-    document.addEventListener('input', () => (typing.at = performance.now()), { capture: true, passive: true, signal })
     window.addEventListener('resize', measureRows, { signal })
     // Also called when a page that was mounted while hidden becomes visible.
     const resized = new ResizeObserver(measureRows)
     if (body.current) resized.observe(body.current)
     return () => {
       cancelAnimationFrame(frame.current)
-      clearTimeout(typing.timer)
       resized.disconnect()
       ended.abort()
     }

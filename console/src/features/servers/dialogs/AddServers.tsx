@@ -198,6 +198,9 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
                 ? `${count(ended)} of ${count(steps.length)} contacted${operation.reason === null ? '' : `: ${operation.reason}`}`
                 : `${count(ended)} of ${count(steps.length)} contacted so far`}
             </h3>
+            <a className="fs13" href={paths.operation(id)}>
+              Operation
+            </a>
             <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
               {steps.map((step) => (
                 <li key={step.key}>

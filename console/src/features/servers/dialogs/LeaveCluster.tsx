@@ -4,6 +4,8 @@ import { all, no, yes } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, type ListedServer, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
+import { paths } from '../../../lib/paths.ts'
+import { navigate } from '../../../lib/router.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog, TypeToConfirm } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
@@ -27,11 +29,15 @@ export default function LeaveCluster({ server: s, way }: { server: ListedServer;
     initial: blank,
     read: ({ keep }) => ({ ok: true, body: { keep_workload_disks: keep } }),
     send: async (body, key) => {
-      if (isReset) await call(serverReset, { params: { id: s.id }, body }, { key })
-      else await call(serverRemove, { params: { id: s.id }, query: { force: 'true' } })
+      if (isReset) return (await call(serverReset, { params: { id: s.id }, body }, { key })).operation
+      await call(serverRemove, { params: { id: s.id }, query: { force: 'true' } })
+      return null
     },
-    done: async () => {
-      if (isReset) toast.info(`${s.name} is being reset: it leaves its cluster, is wiped and starts again`)
+    done: async (operation) => {
+      if (operation !== null)
+        toast.info(`${s.name} is being reset: it leaves its cluster, is wiped and starts again`, {
+          action: { label: 'Show', run: () => navigate(paths.operation(operation.id)) },
+        })
       else toast.success(`${s.name} was removed`)
       await refreshServers(s.id)
       close()

@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
+import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence } from '../../../lib/text.ts'
@@ -139,6 +140,7 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
               {server.cluster.name}
             </a>,
           ],
+          server.operation_id !== null && ['Operation', <OperationLink key="operation" id={server.operation_id} />],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
           ['Address', address === undefined ? <span className="t3">No Addresses</span> : <Copyable value={address} what="address" />],
         ]}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { members, step } from '../../../lib/testing/steps.ts'
-import { clock } from '../../../lib/time.ts'
-import { logLine, matricesOf } from './timeline.ts'
+import { members, step } from '../../lib/testing/steps.ts'
+import { clock } from '../../lib/time.ts'
+import { logLine, matricesOf } from './matrices.ts'
 
 test('a worker has no cell for etcd', () => {
   const [{ columns, rows } = { columns: [], rows: [] }] = matricesOf(

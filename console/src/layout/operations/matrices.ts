@@ -1,8 +1,8 @@
 /** The matrix of servers by steps of a cluster's operation, and log lines of its servers. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
-import { atRest, shortOf } from '../../../lib/phases.ts'
-import { clock } from '../../../lib/time.ts'
+import { atRest, shortOf } from '../../lib/phases.ts'
+import { clock } from '../../lib/time.ts'
 
 type Member = Cluster['servers'][number]
 

@@ -1,0 +1,160 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ComponentProps, useMemo, useState } from 'react'
+import { auditActions, auditCsv, type AuditEntry, auditList, auditNdjson, auditSentence, auditVerify } from '#contract/audit.ts'
+import { userList } from '#contract/users.ts'
+import { download } from '../../api/client.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { NoAccess } from '../../layout/frame/NoAccess.tsx'
+import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
+import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
+import { useCommands } from '../../layout/search/commands.ts'
+import { type ListSearch, narrowingOf } from '../../lib/list-search.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { sentence } from '../../lib/text.ts'
+import type { Action } from '../../ui/actions.ts'
+import { Empty } from '../../ui/feedback/States.tsx'
+import { StatusReason } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { IconButton } from '../../ui/inputs/Button.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
+import { Menu } from '../../ui/overlay/Menu.tsx'
+import { DataTable } from '../../ui/table/DataTable.tsx'
+import { EventTime } from '../../ui/table/EventTable.tsx'
+import { listColumns, none } from '../../ui/table/list-columns.tsx'
+import { actorSaid, objectPage, objectSaid, resultSaid } from './audit-entry.ts'
+import { auditQuery } from './audit-queries.ts'
+import css from './AuditPage.module.css'
+import type ChoosePeriod from './ChoosePeriod.tsx'
+import { EntryDetail } from './EntryDetail.tsx'
+import { sinceChoices, withTime } from './period.ts'
+
+const verifyAudit = dialog(() => import('./VerifyAudit.tsx'))
+const choosePeriod = dialog<ComponentProps<typeof ChoosePeriod>>(() => import('./ChoosePeriod.tsx'))
+
+const auditColumns = listColumns(auditList.list, {
+  at: { fixed: true, card: 'fact', width: 112, cell: (e) => <EventTime at={e.at} /> },
+  actor: { from: 'md', width: 200, cell: (e) => <span className={e.actor === null ? 'clip t3' : 'clip'}>{actorSaid(e)}</span> },
+  action: {
+    fixed: true,
+    card: 'name',
+    cell: (e, from) => (
+      <span className={css['what']}>
+        <span className="clip">{auditSentence(e.action, e.after)}</span>
+        {from.md ? (
+          <span className="mono fs12 t3 clip">{e.action}</span>
+        ) : (
+          <span className="fs12 t3 clip">{[objectSaid(e), actorSaid(e)].filter((part) => part !== null).join(', ')}</span>
+        )}
+      </span>
+    ),
+  },
+  target: { from: 'md', width: 210, cell: (e) => <ObjectOf entry={e} /> },
+  result: { card: 'state', width: (from) => (from.md ? 170 : 150), cell: (e) => <ResultOf entry={e} /> },
+  ip: { from: 'lg', width: 140, cell: (e) => (e.ip === null ? none : <span className="mono">{e.ip}</span>) },
+  seq: { from: 'lg', width: 92, numeric: true },
+})
+
+function ObjectOf({ entry }: { entry: AuditEntry }) {
+  if (entry.target === null) return none
+  const { kind } = entry.target
+  const page = objectPage(entry)
+  const shown = objectSaid(entry) ?? ''
+  return (
+    <span className={css['what']}>
+      {page === null ? (
+        <span className="clip">{shown}</span>
+      ) : (
+        <a className="clip" href={page} title={shown}>
+          {shown}
+        </a>
+      )}
+      <span className="fs12 t3">{sentence(kind)}</span>
+    </span>
+  )
+}
+
+function ResultOf({ entry }: { entry: AuditEntry }) {
+  const { tone, word, why } = resultSaid(entry.result)
+  return (
+    <span title={why ?? undefined}>
+      <StatusReason tone={tone} word={word} />
+    </span>
+  )
+}
+
+const detailOf = (entry: AuditEntry) => <EntryDetail entry={entry} />
+
+const save = (format: 'CSV' | 'NDJSON', search: ListSearch): Promise<unknown> =>
+  download(format === 'CSV' ? auditCsv : auditNdjson, { query: narrowingOf(auditList, search) }, `audit.${format.toLowerCase()}`).catch((error: unknown) =>
+    toast.error(`The audit log could not be exported: ${reasonOf(error)}`),
+  )
+
+interface AuditPageProps {
+  search: ListSearch
+  setSearch: SetListSearch
+}
+
+/** Who did what to which object, when, from where, with what result. */
+export function AuditPage(props: AuditPageProps) {
+  const may = allowed(auditList)
+  return may.ok ? <AuditLog {...props} /> : <NoAccess what="the audit log" reason={may.reason} />
+}
+
+function AuditLog({ search, setSearch }: AuditPageProps) {
+  const answer = useQuery(auditQuery(search))
+  const { data: page, refetch, isFetching } = answer
+  const state = useList(auditList.list, auditColumns, { search, setSearch }, answer)
+  const { data: users } = useQuery({ ...query(userList, { query: { per_page: 1000 } }), enabled: allowed(userList).ok })
+  const [periods] = useState(() => sinceChoices(Date.now()))
+  const { about, since, until } = search
+  const given = (key: string) => (search[key] ? [{ value: search[key], text: search[key] }] : [])
+  const options = {
+    action: auditActions
+      .filter((action) => about === undefined || about === '' || action.startsWith(`${about}.`))
+      .map((action) => ({ value: action, text: action })),
+    actor: [
+      { value: 'Steelyard', text: 'Steelyard', hint: 'by itself' },
+      ...(users?.items ?? []).map((u) => ({ value: u.email, text: u.email, hint: u.name })),
+    ],
+    target: given('target'),
+    ip: given('ip'),
+    since: withTime(periods, since),
+    until: withTime([], until),
+  }
+  const [verify, more] = useMemo<[Action, Action[]]>(
+    () => [
+      { label: 'Verify', icon: 'lock', can: allowed(auditVerify), run: () => verifyAudit() },
+      [
+        {
+          label: 'Choose a period',
+          icon: 'filter',
+          run: () => choosePeriod({ since, until, onPeriod: (period) => setSearch({ page: undefined, ...period }) }),
+        },
+        { label: 'Export as CSV', icon: 'download', can: allowed(auditCsv), run: () => save('CSV', search) },
+        { label: 'Export as NDJSON', icon: 'download', can: allowed(auditNdjson), run: () => save('NDJSON', search) },
+      ],
+    ],
+    [search, setSearch, since, until],
+  )
+  const commands = useMemo(() => [{ ...verify, label: 'Verify the audit log' }, ...more], [verify, more])
+  useCommands('Audit log', commands)
+  return (
+    <>
+      <PageCount n={page?.total} />
+      <ListToolbar state={state} placeholder="Who, action or object" options={options} inline={['about', 'actor', 'result', 'since']}>
+        <IconButton icon="refresh" label="Refresh" aria-busy={isFetching} onClick={() => void refetch()} />
+        <Menu label="More actions" items={more} trigger={<IconButton icon="more" label="More actions" />} />
+        <ActionButton {...verify} />
+      </ListToolbar>
+      <DataTable
+        {...state.table}
+        rowKey={(e) => String(e.seq)}
+        rowName={(e) => `entry ${e.seq}`}
+        detail={detailOf}
+        empty={<Empty title="No entries yet" text="Everything that users and Steelyard change is recorded here, and so are refused sign-ins." />}
+      />
+    </>
+  )
+}

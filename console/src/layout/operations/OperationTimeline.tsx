@@ -1,0 +1,181 @@
+import { type ReactNode, useState } from 'react'
+import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
+import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { count } from '#contract/words.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { atRest, type Phase, phaseCount, phasesOf } from '../../lib/phases.ts'
+import { duration, moment } from '../../lib/time.ts'
+import { useNow } from '../../lib/use-now.ts'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { Matrices, Matrix, Timeline, type TimelineStep } from '../../ui/feedback/Timeline.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import { replaceServer } from '../modals.ts'
+import { HeldUp } from './HeldUp.tsx'
+import { matricesOf } from './matrices.ts'
+import { continued, isCurrent, operationActions } from './operation-actions.ts'
+import { operationSaid, tookMs } from './operation-state.ts'
+import css from './Operation.module.css'
+
+interface OperationTimelineProps {
+  operation: Operation
+  /** The operation's cluster, if it still exists. */
+  cluster?: Cluster | undefined
+  /** A reason that the page already shows. */
+  saidAbove?: string | null | undefined
+  /** Whether this is the operation's own page, so that the title is no link to it. */
+  ownPage?: boolean
+  /** Shown beside the timeline. */
+  children?: ReactNode
+}
+
+/** Steps that are shown at first. An addition of a network has a step per address. */
+const shownFirst = 100
+
+/** An operation's steps, live, with its actions. The steps of a cluster's operation are grouped into phases. */
+export function OperationTimeline({ operation, cluster, saidAbove, ownPage = false, children }: OperationTimelineProps) {
+  const running = !hasEnded(operation)
+  const now = useNow(running)
+  const [all, setAll] = useState(false)
+  const title = operationTitle(operation)
+  const members = cluster === undefined ? [] : [...cluster.servers, ...cluster.former_servers]
+  const phases = operation.target.kind === 'cluster' ? phasesOf(operation.steps, members, !running, operation.created_at) : null
+  const steps = phases?.map((phase) => ofPhase(phase, operation, cluster)) ?? operation.steps.map((step) => ofStep(step, !running))
+  const { at, of } = phases === null ? stepCount(operation.steps) : phaseCount(phases)
+  const took = duration(tookMs(operation, now))
+  const matrices = matricesOf(operation, members, !running)
+  const hasSide = matrices.length > 0 || Boolean(children)
+  const shown = all ? steps : steps.slice(0, shownFirst)
+  const progress = of === 0 ? `${took} so far` : `step ${count(at)} of ${count(of)}, ${took} so far`
+  return (
+    <div className={css['whole']}>
+      <Outcome operation={operation} cluster={cluster} saidAbove={saidAbove} />
+      <div className={hasSide ? css['cols'] : undefined}>
+        <Panel
+          title={ownPage ? title : <a href={paths.operation(operation.id)}>{title}</a>}
+          note={
+            <span className="num">{running ? progress : `${operationSaid(operation).word.toLowerCase()} in ${took}, ${moment(operation.created_at)}`}</span>
+          }
+          actions={operationActions(operation, cluster).map((action) => (
+            <ActionButton key={action.label} {...action} size="small" {...(operation.status === 'failed' && { kind: 'primary' })} />
+          ))}
+        >
+          {steps.length === 0 ? <p className="fs13 t2">This operation has no steps.</p> : <Timeline label={title} steps={shown} />}
+          {shown.length < steps.length && (
+            <Button size="small" kind="ghost" onClick={() => setAll(true)}>
+              Show all {count(steps.length)} steps
+            </Button>
+          )}
+        </Panel>
+        {hasSide && (
+          <div className={css['side']}>
+            {matrices.length > 0 && (
+              <Panel title="Every server, every step">
+                <Matrices>
+                  {matrices.map(({ columns, rows }) => (
+                    <Matrix
+                      key={columns[0]}
+                      label={`Every server, every step: ${columns.join(', ')}`}
+                      columns={columns}
+                      rows={rows.map(({ member, cells, hot }) => ({
+                        key: member.node_id,
+                        title: (
+                          <a href={paths.server(member.node_id)} title={member.name}>
+                            {member.name}
+                          </a>
+                        ),
+                        note: member.role === 'control_plane' ? 'cp' : undefined,
+                        cells,
+                        hot,
+                      }))}
+                    />
+                  ))}
+                </Matrices>
+              </Panel>
+            )}
+            {children}
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The current step, counted from 1, and the number of steps. */
+const stepCount = (steps: readonly Step[]) => ({
+  at: Math.min(steps.length, steps.filter((s) => s.status !== 'todo' && s.status !== 'running' && s.status !== 'waiting').length + 1),
+  of: steps.length,
+})
+
+/** Why the operation waits, failed or was cancelled, unless the page shows it elsewhere. */
+function Outcome({ operation, cluster, saidAbove }: Pick<OperationTimelineProps, 'operation' | 'cluster' | 'saidAbove'>) {
+  const { status, reason, steps } = operation
+  if (status === 'failed' && !isCurrent(operation, cluster)) return <Alert tone="info">{continued}. The steps are shown as they were at the failure.</Alert>
+  if (reason === saidAbove) return null
+  if (status === 'failed')
+    return (
+      <Alert tone="danger">
+        <b>{operationTitle(operation)} failed.</b> {operationSaid(operation).why}
+      </Alert>
+    )
+  if (reason === null || status === 'done') return null
+  if (status === 'cancelled')
+    return (
+      <Alert tone="info">
+        <b>The operation was cancelled.</b> {reason}
+      </Alert>
+    )
+  return steps.some((s) => s.reason === reason) ? null : <Alert tone="warn">{reason}</Alert>
+}
+
+function ofPhase(phase: Phase, operation: Operation, cluster: Cluster | undefined): TimelineStep {
+  const { progress, held, ...rest } = phase
+  const isHeld = held !== null && cluster !== undefined && (phase.state === 'failed' || phase.state === 'waiting')
+  return {
+    ...rest,
+    reason: whyOf(phase),
+    ...(progress !== null && { progress }),
+    ...(isHeld && {
+      more: (
+        <HeldUp clusterId={cluster.id} server={held} failed={phase.state === 'failed'} sent={!/\/(?:config|apply)$/.test(phase.key)}>
+          {phase.state === 'failed' && isCurrent(operation, cluster) && operation.kind !== 'clusterDelete' && (
+            <ActionButton
+              label="Replace server"
+              size="small"
+              icon="swap"
+              can={allowed(clusterServerReplace)}
+              run={() => void replaceServer({ cluster, server: held })}
+            />
+          )}
+        </HeldUp>
+      ),
+    }),
+  }
+}
+
+const ofStep = (s: Step, isOver: boolean): TimelineStep => ({
+  key: s.key,
+  title: s.node_id === null ? s.title : <a href={paths.server(s.node_id)}>{s.title}</a>,
+  state: atRest(s.status, isOver),
+  startedAt: s.started_at,
+  endedAt: s.ended_at,
+  attempt: s.attempt,
+  reason: s.status === 'todo' ? null : s.reason,
+})
+
+/** The reason of a wait or a failure, with its server. */
+function whyOf({ held, reason, state }: Pick<Phase, 'held' | 'reason' | 'state'>): ReactNode {
+  if (reason === null || state === 'todo') return undefined
+  if (held === null) return reason
+  // Many reasons already contain the server's name.
+  const at = ` ${reason}`.indexOf(` ${held.name} `)
+  return (
+    <>
+      {reason.slice(0, Math.max(0, at))}
+      <a href={paths.server(held.node_id)}>{held.name}</a>
+      {at < 0 ? `: ${reason}` : reason.slice(at + held.name.length)}
+    </>
+  )
+}

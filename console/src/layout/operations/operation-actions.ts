@@ -1,0 +1,85 @@
+/** Actions on an operation, for its timeline and ⌘K. */
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import {
+  canCancelOperation,
+  canRetryOperation,
+  hasEnded,
+  type Operation,
+  operationCancel,
+  operationRetry,
+  operationRetryDisks,
+  operationTable,
+  operationTitle,
+} from '#contract/operations.ts'
+import { permits } from '#contract/permissions.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
+import { call } from '../../api/client.ts'
+import { allowed, heldScopes } from '../../api/session.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { type Action, both, confirm, only } from '../../ui/actions.ts'
+import { toast } from '../../ui/feedback/toast.ts'
+import { retryWithDisks, showClusterKey } from '../modals.ts'
+import { refreshOperations } from './operation-queries.ts'
+import { cancelText } from './operation-state.ts'
+
+export const continued = 'A later operation has continued this operation'
+
+/**
+ * Whether the operation can be retried: not if a newer operation of the cluster has continued it.
+ * @param cluster the operation's cluster, if it still exists
+ */
+export const isCurrent = (o: Operation, cluster: Cluster | undefined): boolean =>
+  cluster === undefined || o.kind === 'clusterSubnetsAssign' || o.id === cluster.operation_id
+
+/** Whether the user holds the scope for changing what the operation is about. */
+function mayChange({ kind }: Operation): Verdict {
+  const held = heldScopes()
+  return held === null ? allowed(operationCancel) : permits(held, `${operationTable[kind].scope}:write`)
+}
+
+async function retry(operation: Operation): Promise<void> {
+  const { id } = operation
+  try {
+    const { items } = await call(operationRetryDisks, { params: { id } })
+    if (items.length > 0) {
+      await retryWithDisks({ operation, disks: items })
+      return
+    }
+    await call(operationRetry, { params: { id }, body: {} })
+    await refreshOperations()
+  } catch (problem) {
+    toast.error(reasonOf(problem))
+  }
+}
+
+const cancel = (operation: Operation): Promise<boolean> =>
+  confirm({
+    title: `Cancel: ${operationTitle(operation)}?`,
+    label: 'Cancel operation',
+    out: 'Let it continue',
+    text: cancelText(operation),
+    danger: true,
+    act: async () => {
+      await call(operationCancel, { params: { id: operation.id } })
+      await refreshOperations()
+    },
+  })
+
+/** Retry of a failed operation, cancel of a running one, or the key of a created cluster. A deletion of a cluster can't be cancelled. */
+export const operationActions = (o: Operation, cluster: Cluster | undefined): Action[] => [
+  ...(o.status === 'done' && o.kind === 'clusterCreate' && cluster !== undefined
+    ? [{ label: 'Show cluster key', icon: 'key' as const, run: () => showClusterKey({ clusterIds: [cluster.id] }) }]
+    : []),
+  ...only(o.status === 'failed', {
+    label: 'Retry',
+    icon: 'refresh',
+    can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued)),
+    run: () => retry(o),
+  }),
+  ...only(!hasEnded(o) && o.kind !== 'clusterDelete', {
+    label: 'Cancel',
+    danger: true,
+    can: both(mayChange(o), canCancelOperation(o)),
+    run: () => cancel(o),
+  }),
+]
