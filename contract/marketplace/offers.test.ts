@@ -4,6 +4,7 @@ import {
   AccessAddress,
   addressCommand,
   canBecomeOffer,
+  canHaveResources,
   canProve,
   changedResources,
   hourlyTotalOf,
@@ -76,6 +77,12 @@ test.each([
   const draft = { ...offer, status: 'draft' as OfferStatus, ...more }
   expect(canBecomeOffer(draft, 'listed')).toMatchObject({ ok: false, reason: expect.stringMatching(reason) as string })
   expect(canBecomeOffer(draft, 'withdrawn').ok).toBe(true)
+})
+
+test('a listed offer never gets unknown resources, but a draft and a withdrawn one do', () => {
+  const unknown = resourcesOf([server(32, 64, 1e12), null])
+  expect(offerStatuses.filter((status) => canHaveResources({ status }, unknown).ok)).toEqual(['draft', 'withdrawn'])
+  expect(canHaveResources({ status: 'listed' }, offer.resources).ok).toBe(true)
 })
 
 test('software can act only for an offer with a cluster and an access address that is not withdrawn', () => {

@@ -44,9 +44,9 @@ export const Offer = z.object({
   computed_at: time,
   price: z.nullable(Price),
   access_address: z.nullable(z.string()),
-  /** When software last proved that it holds the key of the current access address. */
+  /** When software last proved that it holds the key of the access address. Null again after the address was changed or the offer was withdrawn. */
   proven_at: z.nullable(time),
-  /** True if the possession of the access address's key was proved and the offer isn't withdrawn. */
+  /** True if the possession of the access address's key was proved, and nothing has ended that proof. */
   in_use: z.boolean(),
   ...changed,
 })
@@ -110,6 +110,12 @@ export function canBecomeOffer(o: Pick<Offer, 'status' | 'cluster' | 'price' | '
 /** Whether the resources of an offer can be computed again. */
 export const canRecompute = (o: Pick<Offer, 'cluster'>): Verdict =>
   o.cluster === null ? no('The cluster of this offer was removed, so there are no servers to count') : yes
+
+/** Whether the computed resources can replace those of an offer. A listed offer never has unknown resources. */
+export const canHaveResources = (o: Pick<Offer, 'status'>, { unknown_servers: unknown }: OfferResources): Verdict =>
+  o.status === 'listed' && unknown > 0
+    ? no(`The hardware of ${counted(unknown, 'server')} is unknown, and the offer is listed: it keeps its resources until Steelyard has read it`)
+    : yes
 
 /** Whether software may prove that it holds the key of the offer's access address. */
 export function canProve(o: Pick<Offer, 'status' | 'cluster' | 'access_address'>): Verdict {

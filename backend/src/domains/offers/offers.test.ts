@@ -121,6 +121,18 @@ test('updating the resources shows the difference and stores it', async () => {
   expect(await audited(offer.id)).toEqual(['offer.recomputed', 'offer.recomputed', 'offer.created'])
 })
 
+test('a listed offer keeps its resources while the hardware of a server is unknown', async () => {
+  const server = await world.server()
+  const { offer } = await world.offer(operator, { bare: true, cluster: await world.cluster([server]), price: eur('1') })
+  const listed = (await update(offer, { status: 'listed' })).answer!
+  await setMemory(backend, server, null)
+  expect((await operator.call(offerRecompute, { params: { id: offer.id } })).problem).toMatchObject({
+    code: 'transition_refused',
+    error: expect.stringMatching(/^The hardware of 1 server is unknown, and the offer is listed/) as string,
+  })
+  expect(await world.look(operator, offer.id)).toEqual(listed)
+})
+
 test('an offer is listed once it has a price, then withdrawn, and is never a draft again', async () => {
   const { offer } = await world.offer(operator, { bare: true })
   expect((await update(offer, { status: 'listed' })).problem).toMatchObject({ code: 'transition_refused', error: 'Set a price first' })
@@ -174,6 +186,16 @@ test('another access address ends the use of the offer until its key is proved',
   await prove(backend, offer.id, cluster.key)
   expect(await world.look(operator, offer.id)).toMatchObject({ in_use: true })
   expect((await setAddress(offer, '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')).answer).toMatchObject({ in_use: false, proven_at: null })
+})
+
+test('an offer that was withdrawn and listed again is in use only after another proof', async () => {
+  const { offer, cluster } = await world.offer(operator, { price: eur('1') })
+  await update(offer, { status: 'listed' })
+  await prove(backend, offer.id, cluster.key)
+  expect((await update(offer, { status: 'withdrawn' })).answer).toMatchObject({ in_use: false, proven_at: null })
+  expect((await update(offer, { status: 'listed' })).answer).toMatchObject({ in_use: false })
+  await prove(backend, offer.id, cluster.key)
+  expect(await world.look(operator, offer.id)).toMatchObject({ in_use: true })
 })
 
 test('a removed cluster leaves its offer without a cluster, withdrawn if it was listed, and not in use', async () => {

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
   canBecomeOffer,
+  canHaveResources,
   canRecompute,
   changedResources,
   type Offer,
@@ -161,7 +162,7 @@ export function offers(parts: OfferParts) {
         const isMoved = status !== undefined && status !== before.status
         if (isMoved) demand(canBecomeOffer({ ...before, price: price ?? before.price }, status), 'transition_refused')
         if (!isRepriced && !isMoved) return before
-        const change = { ...(isRepriced && priceColumns(price)), ...(isMoved && { status }) }
+        const change = { ...(isRepriced && priceColumns(price)), ...(isMoved && { status }), ...(status === 'withdrawn' && { proven_at: null }) }
         return present(await changed(tx, caller, row, change, 'updated'))
       }),
 
@@ -181,6 +182,7 @@ export function offers(parts: OfferParts) {
         const before = present(row)
         demand(canRecompute(before), 'transition_refused')
         const { ids, resources } = await inventory(parts, tx, cluster!)
+        demand(canHaveResources(before, resources), 'transition_refused')
         const isSame = changedResources(before.resources, resources).length === 0 && ids.toSorted().join() === row.node_ids.toSorted().join()
         const change = { resources: JSON.stringify(resources), node_ids: ids, computed_at: nowOf(parts) }
         const offer = isSame ? before : present(await changed(tx, caller, row, change, 'recomputed'))

@@ -12,7 +12,7 @@ export const present = (row: OfferRow): Offer => ({
   price: row.price_amount === null ? null : { amount: row.price_amount, currency: row.price_currency!, basis: row.price_basis! },
   access_address: row.access_address,
   proven_at: row.proven_at?.toISOString() ?? null,
-  in_use: row.proven_at !== null && row.status !== 'withdrawn',
+  in_use: row.proven_at !== null,
   version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
