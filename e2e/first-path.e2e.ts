@@ -172,8 +172,8 @@ describe('the first path', () => {
   })
 
   test('the key dialog shows the address of the cluster, and a click copies the full address', async () => {
-    await page.getByRole('button', { name: 'More actions' }).click()
-    await page.getByRole('menuitem', { name: 'Show cluster key' }).click()
+    // At the end of the creation.
+    await page.getByRole('main').getByRole('button', { name: 'Show cluster key' }).click()
     const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
     const address = dialog.getByRole('button', { name: `Copy address of ${name}` })
     const whole = await address.getAttribute('title')

@@ -106,7 +106,7 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
             {offerId !== null ? (
               <Copyable value={offerId} what={`offer id of ${c.name}`} shown={short(offerId)} />
             ) : c.offer_detection === 'looking' ? (
-              <StatusDot tone="busy" why={c.offer_looking_since === null ? null : `since ${moment(c.offer_looking_since)}`}>
+              <StatusDot tone="busy" why={c.offer_looking_since === null ? null : `since ${moment(c.offer_looking_since)}`} whole>
                 {words.looking}
               </StatusDot>
             ) : (

@@ -4,6 +4,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { priceShown } from '#contract/marketplace/money.ts'
 import { hourlyTotalOf, type Offer, offerGet, resourceKeys, resourceLabels } from '#contract/marketplace/offers.ts'
 import { allowed } from '../../../api/session.ts'
+import { truncate } from '../../../lib/text.ts'
 import { moment } from '../../../lib/time.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
@@ -61,7 +62,7 @@ function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
       <div className="stack stack3">
         <KeyValue
           rows={[
-            ['Offer', <Copyable key="o" value={offer.id} what="offer id" />],
+            ['Offer', <Copyable key="o" value={offer.id} what="offer id" shown={truncate(offer.id)} />],
             [
               'Status',
               <StatusDot key="s" tone={tone} why={why}>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Offer, offerRecompute } from '#contract/marketplace/offers.ts'
+import { canHaveResources, type Offer, offerRecompute } from '#contract/marketplace/offers.ts'
 import { no, yes } from '#contract/rule.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
@@ -21,12 +21,9 @@ export default function OfferResources({ offer }: { offer: Offer }) {
   const { close } = useDialog()
   const answer = useQuery(differenceOf(offer.id))
   const rows = answer.data && differenceRows(answer.data.before, answer.data.after)
-  const hasChanged =
-    rows === undefined
-      ? no(answer.error ? 'The difference could not be loaded' : 'The difference is loading')
-      : rows.length > 0
-        ? yes
-        : no('Nothing has changed')
+  const ready = answer.data
+    ? both(rows!.length > 0 ? yes : no('Nothing has changed'), canHaveResources(offer, answer.data.after))
+    : no(answer.error ? 'The difference could not be loaded' : 'The difference is loading')
   const name = offer.cluster?.name ?? offer.id
   const form = useForm({
     initial: {},
@@ -43,7 +40,7 @@ export default function OfferResources({ offer }: { offer: Offer }) {
       form={form}
       title={`Update the resources of the offer of ${name}`}
       submit="Update"
-      can={both(allowed(offerRecompute), hasChanged)}
+      can={both(allowed(offerRecompute), ready)}
       command={<AsCommand cli={cliOf(['offer', 'update', name])} api={curlOf(offerRecompute, { id: offer.id }, undefined, { origin: location.origin })} />}
     >
       {rows === undefined ? (

@@ -180,23 +180,25 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
 /** Access to the cluster: credentials created for each download, its address, and its offer. Never shows a private key. */
 const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
-    <Panel title="Access">
-      <div className="stack stack3">
-        <p className="fs13 t2">Each download is created for you and is valid for 24 hours. Every download is recorded in the audit log.</p>
-        <div className="row wrap">
-          <ActionButton {...kubeconfigAction(c)} />
-          <ActionButton {...talosconfigAction(c)} />
+    <div className={css['side']}>
+      <Panel title="Access">
+        <div className="stack stack3">
+          <p className="fs13 t2">Each download is created for you and is valid for 24 hours. Every download is recorded in the audit log.</p>
+          <div className="row wrap">
+            <ActionButton {...kubeconfigAction(c)} />
+            <ActionButton {...talosconfigAction(c)} />
+          </div>
         </div>
-      </div>
-    </Panel>
-    <Panel title="Cluster key">
-      <KeyValue
-        rows={[
-          ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
-          ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
-        ]}
-      />
-    </Panel>
+      </Panel>
+      <Panel title="Cluster key">
+        <KeyValue
+          rows={[
+            ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
+            ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
+          ]}
+        />
+      </Panel>
+    </div>
     <OfferPanel cluster={c} />
   </div>
 )
