@@ -18,8 +18,11 @@ export const authorizePasskey = operation('authorizePasskey', 'POST /v1/authoriz
   errors: ['invalid_credentials', 'challenge_over', 'conflict', 'forbidden'],
 })
 
-/** A path of the console, to which the user returns. */
-const path = z.string().check(z.maxLength(2000), z.regex(/^\/(?![/\\])/, 'Expected a path of the console'))
+/**
+ * A path of the console, to which the user returns. Browsers read `//host` and `/\host` as an address of another site, and leave out tabs and line breaks
+ * (URL Standard, section 4.4), so only visible ASCII characters without the backslash are accepted.
+ */
+const path = z.string().check(z.maxLength(2000), z.regex(/^\/(?!\/)[!-[\]-~]*$/, 'Expected a path of the console'))
 export const ReturnTo = z.strictObject({ return_to: z.optional(path) })
 const proofState = 'proof.'
 /** The value of `state` for the provider, which returns it unchanged. `id`: of the challenge. */

@@ -54,6 +54,8 @@ export function identities({
       await link(tx, caller, { id, email }, identity)
       return (await store.lock(tx, id))!
     }
+    // Linked by a concurrent sign-in of the same account, which held the lock.
+    if ((await store.idOfIdentity(tx, identity)) === row.id) return row
     if (await store.hasIdentity(tx, row.id, issuer)) throw refuse(`The user ${email} belongs to another account of ${name}. Ask an administrator of Steelyard.`)
     // The account is somebody's already: who only claims its email must not get it.
     const isUsed = row.password_hash !== null || row.last_sign_in_at !== null
@@ -80,22 +82,29 @@ export function identities({
   return {
     /**
      * The user to whom an account at the provider belongs, linked or added if necessary, with the role of its groups.
-     * @throws Problem provider_refused with what is missing; user_exists if the user was added at the same moment
+     * @throws Problem provider_refused with what is missing
      */
-    resolve: (caller: Caller, identity: Identity): Promise<Row> =>
-      refusingTaken(() =>
-        inTransaction(db, async (tx) => {
-          const { name, roleClaim, roles } = provider!
-          const role = roles && roleOf(identity.claims, roleClaim, roles)
-          if (roles && role === undefined) throw refuse(`None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`)
-          const id = await store.idOfIdentity(tx, identity)
-          // Admins are locked before the user, in the order of the other changes of roles.
-          if (id !== undefined && role !== undefined) await store.lockAdmins(tx)
-          const row = (id === undefined ? undefined : await store.lock(tx, id)) ?? (await firstTime(tx, caller, identity, role))
-          if (row.disabled_at) throw refuse('Your account here is disabled. Ask an administrator of Steelyard.')
-          return role === undefined ? row : follow(tx, caller, row, role)
-        }),
-      ),
+    async resolve(caller: Caller, identity: Identity): Promise<Row> {
+      const { name, roleClaim, roles } = provider!
+      const role = roles && roleOf(identity.claims, roleClaim, roles)
+      if (roles && role === undefined) throw refuse(`None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`)
+      const attempt = () =>
+        refusingTaken(() =>
+          inTransaction(db, async (tx) => {
+            const id = await store.idOfIdentity(tx, identity)
+            // Admins are locked before the user, in the order of the other changes of roles.
+            if (id !== undefined && role !== undefined) await store.lockAdmins(tx)
+            const row = (id === undefined ? undefined : await store.lock(tx, id)) ?? (await firstTime(tx, caller, identity, role))
+            if (row.disabled_at) throw refuse('Your account here is disabled. Ask an administrator of Steelyard.')
+            return role === undefined ? row : follow(tx, caller, row, role)
+          }),
+        )
+      return attempt().catch((error: unknown) => {
+        // The user was added at the same moment, perhaps by another sign-in of the same account.
+        if (error instanceof Problem && error.code === 'user_exists') return attempt()
+        throw error
+      })
+    },
 
     /** Whether an account at the provider is that of a user. */
     isOf: async (identity: Identity, userId: string): Promise<boolean> => (await store.idOfIdentity(db, identity)) === userId,

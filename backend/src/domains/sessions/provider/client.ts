@@ -60,6 +60,9 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> {
   return typeof at === 'object' && at !== null ? (at as Record<string, unknown>) : {}
 }
 
+/** The message of the innermost error, such as that of the connection. */
+const causeOf = ({ message, cause }: Error): string => (cause instanceof Error ? causeOf(cause) : message)
+
 /** A sentence for the reason of the library; undefined for a refusal that has no sentence of its own. */
 function reasonOf(error: unknown, isProof: boolean): string | undefined {
   const { attribute, claim, claims, parameters } = detailsOf(error)
@@ -80,7 +83,7 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
   const fail = (error: unknown, isProof = false): never => {
     if (error instanceof Problem) throw error
     const code = codeOf(error)
-    log.warn('provider.failed', { code, address: issuer.origin, error })
+    log.warn('provider.failed', { code, address: issuer.origin, error, ...(error instanceof Error && { reason: causeOf(error) }) })
     // The library throws the TypeError of `fetch` for a connection that fails.
     if (unreachable.has(code) || error instanceof TypeError)
       throw new Problem('provider_unreachable', `${name} does not answer, or its answer cannot be read. Try again later.`)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { profileGet, sessionProve, sessionProveProvider } from '#contract/people/profile.ts'
@@ -7,6 +8,7 @@ import { serverList } from '#contract/servers/servers.ts'
 import { authorize, authorizeRefresh, sessionGet } from '#contract/sessions.ts'
 import { userCreate, userList, userUpdate } from '#contract/users.ts'
 import { doctor } from '../../../commands/doctor.ts'
+import { logger } from '../../../log.ts'
 import { type Backend, startBackend } from '../../../testing/backend.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
 import { runCommand } from '../../../testing/surroundings.ts'
@@ -152,6 +154,39 @@ test('an account with a password is linked only to a verified email, and each us
   expect((await signIn('successor', own)).problem?.error).toContain('belongs to another account')
 })
 
+test('two first sign-ins of an account at the same moment are one user', async () => {
+  const own = await startBackend({ environment: settings(id.issuer, roles) })
+  const both = await Promise.all([begin(own), begin(own)])
+  const answers = [await id.visit(both[0].url, 'grace'), await id.visit(both[1].url, 'grace')]
+  const signed = await Promise.all(both.map(({ cookie }, i) => finish(answers[i]!, cookie, own)))
+  expect(signed.map(({ status }) => status)).toEqual([200, 200])
+  expect(new Set(signed.map(({ answer }) => answer!.userData.id)).size).toBe(1)
+  expect(await own.domains.users.count()).toBe(1)
+})
+
+test('a user who has signed in before is linked only to a verified email, also without a password', async () => {
+  const own = await startBackend({ environment: settings(id.issuer, roles) })
+  const admin = await own.signIn()
+  const { id: person } = (await admin.call(userCreate, { body: { email: 'used@example.com', name: 'Used', role: 'viewer' } })).answer!
+  await own.platform.db
+    .updateTable('person')
+    .set({ last_sign_in_at: new Date(own.clock.now()) })
+    .where('id', '=', person)
+    .execute()
+  accounts['used'] = { email: 'used@example.com', groups: ['ops'] }
+  expect((await signIn('used', own)).problem?.error).toContain('does not say that your email address is verified')
+  accounts['new'] = { email: 'new@example.com', groups: ['ops'] }
+  await admin.call(userCreate, { body: { email: 'new@example.com', name: 'New', role: 'viewer' } })
+  expect((await signIn('new', own)).status).toBe(200)
+})
+
+test.each(['//evil.example', '/\\\\evil.example', '/\t/evil.example', '/\n//evil.example', 'https://evil.example', 'infra', `/${'x'.repeat(2000)}`])(
+  'a sign-in does not lead to %j afterwards',
+  async (return_to) => {
+    expect((await begin(backend, return_to)).problem).toMatchObject({ code: 'invalid', fields: { return_to: expect.any(String) as string } })
+  },
+)
+
 test('a disabled user is refused', async () => {
   const own = await startBackend({ environment: settings(id.issuer, roles) })
   const { userData } = (await signIn('grace', own)).answer!
@@ -251,9 +286,44 @@ test('doctor says whether the provider answers, and which redirect URI it needs'
 test('a provider that is down is asked again at the next sign-in, and passwords still work', async () => {
   const down = await lyingProvider()
   await down.stop()
-  const lied = await startBackend({ environment: settings(down.issuer) })
+  const lines: string[] = []
+  const log = logger({ level: 'debug', readable: false, now: Date.now, write: (line) => void lines.push(line) })
+  const lied = await startBackend({ environment: settings(down.issuer), log })
   const refused = await begin(lied)
+  expect(lines.find((line) => line.includes('provider.failed'))).toContain('ECONNREFUSED')
   expect([refused.status, refused.problem?.error]).toEqual([503, 'Example ID does not answer, or its answer cannot be read. Try again later.'])
   const user = await lied.signIn()
   expect((await user.call(sessionGet)).status).toBe(200)
+})
+
+test('no secret of a sign-in reaches the log, the audit log or the database', async () => {
+  const lines: string[] = []
+  const log = logger({ level: 'debug', readable: false, now: Date.now, write: (line) => void lines.push(line) })
+  const lied = await startBackend({ environment: settings(liar.issuer, { STEELYARD_OIDC_ROLES: '*=viewer' }), log })
+  const secrets = new Set([clientSecret, encodeURIComponent(clientSecret)])
+  const attempt = async (code: string, status: number) => {
+    const { url, cookie } = await begin(lied)
+    const answer = { ...liar.answerTo(url), code }
+    expect((await finish(answer, cookie, lied)).status).toBe(status)
+    const asked = new URL(url).searchParams
+    for (const secret of [code, cookie.split('=')[1]!, asked.get('nonce')!, asked.get('code_challenge')!]) secrets.add(secret)
+  }
+  await attempt('a code of the provider that is right', 200)
+  for (const lie of [{ foreignKey: true }, { status: 500 }, { claims: { nonce: 'another nonce that the provider made up' } }]) {
+    Object.assign(liar.lies, lie)
+    await attempt(`a code of the provider for ${JSON.stringify(lie)}`, 'status' in lie ? 503 : 409)
+    for (const key of Object.keys(lie)) delete liar.lies[key as keyof typeof liar.lies]
+  }
+  for (const sent of liar.sent) secrets.add(sent)
+  await lied.publish()
+  const { db } = lied.platform
+  const known = (await sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`.execute(db)).rows
+  const rows = await Promise.all(
+    known.map(async ({ name }) => (await sql<{ text: string }>`select t::text as text from ${sql.table(name)} as t`.execute(db)).rows.map(({ text }) => text)),
+  )
+  const everything = [...lines, ...rows.flat()].join('\n')
+  expect(lines.filter((line) => line.includes('provider.failed')).length).toBe(3)
+  expect(everything).toContain('liar@example.com')
+  expect(secrets.size).toBeGreaterThan(16)
+  expect([...secrets].filter((secret) => everything.includes(secret))).toEqual([])
 })

@@ -115,6 +115,8 @@ export async function lyingProvider() {
   const key = newKey()
   const foreign = newKey()
   const lies: Lies = {}
+  /** The secrets that it has received and sent: PKCE verifiers, ID tokens, access tokens. */
+  const sent: string[] = []
   let nonce = ''
   let issuer = ''
   const metadata = () => ({
@@ -142,8 +144,16 @@ export async function lyingProvider() {
     void (async () => {
       if (path === '/.well-known/openid-configuration') return send(lies.metadata ?? metadata())
       if (path === '/jwks') return send({ keys: [{ ...(await exportJWK(key.publicKey)), use: 'sig', alg: 'ES256', kid: 'one' }] })
-      if (path === '/token' && lies.status === undefined)
-        return send({ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: await idToken() })
+      if (path === '/token') {
+        let form = ''
+        for await (const part of request) form += String(part)
+        sent.push(new URLSearchParams(form).get('code_verifier') ?? '')
+      }
+      if (path === '/token' && lies.status === undefined) {
+        const [access_token, id_token] = [`access token ${randomUUID()}`, await idToken()]
+        sent.push(access_token, id_token)
+        return send({ access_token, token_type: 'Bearer', expires_in: 60, id_token })
+      }
       return send({ error: 'invalid_client' }, lies.status ?? 404)
     })()
   })
@@ -151,6 +161,7 @@ export async function lyingProvider() {
   return {
     issuer,
     lies,
+    sent,
     /** Stops listening. */
     stop: () =>
       new Promise<void>((resolve) => {
