@@ -2,7 +2,7 @@
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { scopesOf } from '#contract/permissions.ts'
+import { type Scope, scopesOf } from '#contract/permissions.ts'
 import type { Session, sessionList } from '#contract/sessions.ts'
 import { inTransaction, notify, type Tx } from '../../db/db.ts'
 import { type Caller, demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
@@ -20,6 +20,17 @@ const usedEveryMs = 60_000
 export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'removed' | 'password_changed' | 'password_reset' | 'second_factor_reset'
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
+/** What the scopes of a session depend on. */
+export type Rights = Pick<Row, 'role' | 'has_second_factor'>
+
+/** Whether the session lacks the second factor that its user's role requires. */
+export const lacksSecondFactor = (config: Platform['config'], { role, has_second_factor }: Rights): boolean =>
+  config.secondFactorRoles.includes(role) && !has_second_factor
+
+/** The scopes of a session: those of its user's role, or none while a required second factor is missing. */
+export const scopesOfSession = (config: Platform['config'], session: Rights): readonly Scope[] =>
+  lacksSecondFactor(config, session) ? [] : scopesOf[session.role]
+
 export interface OpenSessionParts {
   /** A session ends after this time without use. */
   readonly idleMs: number
@@ -29,8 +40,8 @@ export interface OpenSessionParts {
 
 export type OpenSessions = ReturnType<typeof openSessions>
 
-export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & OpenSessionParts) {
-  const { db, clock, record, listener, idleMs, onRevoked } = parts
+export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | 'record' | 'listener'> & OpenSessionParts) {
+  const { db, clock, config, record, listener, idleMs, onRevoked } = parts
   const cache = new Map<string, { at: number; session: Row }>()
   /** Number of received notifications. A session isn't cached if a notification arrived while it was read, because the read data may be outdated. */
   let ends = 0
@@ -139,7 +150,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | '
       const byId = new Map(rows.map((row) => [row.id, row]))
       return callers.filter(({ sessionId, scopes }) => {
         const session = byId.get(sessionId)
-        return !session || isOver(session) || !scopes.every((scope) => scopesOf[session.role].includes(scope))
+        return !session || isOver(session) || !scopes.every((scope) => scopesOfSession(config, session).includes(scope))
       })
     },
 

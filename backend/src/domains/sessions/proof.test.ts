@@ -127,6 +127,13 @@ test('the calls that need a proof are those that give credentials away, delete a
   ])
 })
 
+test('every call that gives a credential away or manages users needs a proof, except to take access away', () => {
+  const takesAway = ['invitationRemove', 'waitlistRemove']
+  const needs = allOperations.filter((o) => o.scope === 'secrets:read' || (o.scope === 'users:manage' && o.method !== 'GET'))
+  expect(needs.length).toBeGreaterThan(10)
+  expect(needs.filter((o) => !o.proof).map((o) => o.name)).toEqual(takesAway)
+})
+
 test('a user sees their role, who can change it, and changes their own name', async () => {
   const backend = await startBackend()
   const [admin, viewer] = [await backend.signIn(), await backend.signIn({ role: 'viewer' })]

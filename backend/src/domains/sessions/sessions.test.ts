@@ -283,7 +283,7 @@ test('a session that ends while it is being read is not cached', async () => {
     ...backend.domains.sessionParts,
     db: slow,
     log: silent,
-    open: openSessions({ db: slow, clock, record, listener, idleMs: 3600_000, onRevoked: (id) => heard.push(id) }),
+    open: openSessions({ db: slow, clock, config: backend.config, record, listener, idleMs: 3600_000, onRevoked: (id) => heard.push(id) }),
   })
   const from = { ip: '127.0.0.1', requestId: 'r' }
   const first = there.authenticate(accessToken, from)

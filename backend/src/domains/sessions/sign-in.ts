@@ -7,7 +7,7 @@ import { type ErrorCode, Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { PasskeyAnswer } from '#contract/people/passkeys.ts'
 import type { ProviderAnswer } from '#contract/people/sign-in.ts'
-import { type Role, type Scope, scopesOf } from '#contract/permissions.ts'
+import { type Role, scopesOf } from '#contract/permissions.ts'
 import { type authorize, sessionLifetimeSeconds, type SignInMethod, type User } from '#contract/sessions.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -18,7 +18,7 @@ import type { Platform } from '../../platform.ts'
 import type { Identities } from '../users/identities.ts'
 import type { Users } from '../users/users.ts'
 import type { Devices } from './devices.ts'
-import type { OpenSessions } from './open-sessions.ts'
+import type { OpenSessions, Rights } from './open-sessions.ts'
 import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
 import type { Provider } from './provider/provider.ts'
 import type { Passkeys } from './second-factor/passkeys.ts'
@@ -44,7 +44,7 @@ export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'r
 }
 
 /** What an access token is issued for. */
-export type IssueFor = { id: string; expires_at: Date; person_id: string; email: string; role: Role; has_second_factor: boolean }
+export type IssueFor = Rights & { id: string; expires_at: Date; person_id: string; email: string }
 /** Where a sign-in comes from. */
 export type From = Pick<CallContext, 'ip' | 'userAgent' | 'cookies' | 'isEncrypted'>
 type Named = { id: string; email: string } | undefined
@@ -56,14 +56,6 @@ export interface Started {
   readonly refreshToken: string
   readonly deviceCookie: string
 }
-
-/** Whether the session lacks the second factor that its user's role requires. */
-export const lacksSecondFactor = (config: Platform['config'], { role, has_second_factor }: Pick<IssueFor, 'role' | 'has_second_factor'>): boolean =>
-  config.secondFactorRoles.includes(role) && !has_second_factor
-
-/** The scopes of a session: those of its user's role, or none while a required second factor is missing. */
-export const scopesOfSession = (config: Platform['config'], session: Pick<IssueFor, 'role' | 'has_second_factor'>): readonly Scope[] =>
-  lacksSecondFactor(config, session) ? [] : scopesOf[session.role]
 
 const wrongCode = 'This code is wrong, or was used already'
 const unknownPasskey = 'This passkey is not known here, or its answer is not valid'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
+import { eventStream } from '#contract/events.ts'
 import { profileGet } from '#contract/people/profile.ts'
 import { recoveryCodesRenew, totpBegin, totpConfirm, totpRemove } from '#contract/people/second-factor.ts'
 import { serverList } from '#contract/servers/servers.ts'
@@ -204,6 +205,11 @@ test('a user who gets a role that requires a second factor loses all rights with
   const { access_token } = (await own.call(authorizeRefresh, { body: { refresh_token: boss.refreshToken } })).answer!
   const viewer = await own.signIn({ role: 'viewer' })
   expect((await viewer.call(serverList)).status).toBe(200)
+  const stream = await fetch(`${await own.listen()}${eventStream.path}`, { headers: { authorization: `Bearer ${viewer.accessToken}` } })
+  const ended = stream.text().then(
+    () => true,
+    () => true,
+  )
   const promoted = await own.call(
     userUpdate,
     { params: { id: viewer.userId }, body: { role: 'admin' } },
@@ -212,5 +218,6 @@ test('a user who gets a role that requires a second factor loses all rights with
   expect(promoted.status).toBe(200)
   own.clock.advance(5_000)
   expect((await viewer.call(serverList)).problem?.code).toBe('second_factor_required')
+  expect(await ended).toBe(true)
   expect(secret).toHaveLength(32)
 })
