@@ -1,5 +1,6 @@
 /** Every call of the API, for the OpenAPI document and for tests that check every call, such as the scope matrix. */
 import * as audit from './audit.ts'
+import * as ccs from './marketplace/ccs.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
@@ -49,6 +50,7 @@ const declared: readonly Operation[] = [
   takeover,
   subnets,
   offers,
+  ccs,
   operations,
   overview,
   restoration,

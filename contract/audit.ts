@@ -111,6 +111,15 @@ const sentences = {
   'waitlist.removed': 'Removed from the waitlist',
   'audit.keyed': 'The chain of the audit log got a key',
   'audit.exported': 'The audit log was exported[ as {format}]',
+  'cc.created': 'Created[ for {server}]',
+  'cc.updated': 'Its terms were changed',
+  'cc.measured': 'The capacity of the server was read again',
+  'cc.committed': 'The capacity was committed[: {price}]',
+  'cc.delegated': 'The delegation was confirmed',
+  'cc.started': 'Started',
+  'cc.completed': 'Completed',
+  'cc.failed': 'Failed[: {reason}]',
+  'cc.removed': 'Removed[: {reason}]',
 } as const
 export type AuditAction = keyof typeof sentences
 export const auditActions = Object.keys(sentences) as AuditAction[]

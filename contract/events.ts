@@ -11,6 +11,7 @@ export const eventKinds = {
   cluster: 'clusters:read',
   datacenter: 'datacenters:read',
   subnet: 'network:read',
+  cc: 'marketplace:read',
   image: 'servers:read',
   join_token: 'servers:read',
   operation: 'signed_in',

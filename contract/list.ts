@@ -26,12 +26,25 @@ export interface ListColumn<Item> {
   readonly value?: (item: Item) => Value
 }
 
+/** How a filter treats its value, which is a range of numbers. Part of the declaration, so that only pages with such a filter load the code. */
+export interface RangeFilter {
+  /** Shown beside the numbers; may be empty. */
+  readonly unit: string
+  readonly accepts: (text: string) => boolean
+  /** Says what a range is, if `accepts` refuses the text. */
+  readonly sentence: string
+  /** The range in words: "32–64", "32 or more". Other text is returned unchanged. */
+  readonly shown: (text: string) => string
+}
+
 export interface ListFilter {
   readonly label: string
   /** Help text that names the items that pass the filter: "Only …". */
   readonly help: string
   /** The allowed values, or a map from each to its label. Without choices, any text is allowed. */
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
+  /** The value is a range of decimal numbers such as `10..20`, as `inRange` declares it. */
+  readonly range?: RangeFilter
   /** Schema of the text. Default: trimmed, at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
@@ -65,9 +78,9 @@ export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, inf
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
-/** Filters without `choices`. The console's page must supply the options of their menus. */
+/** Filters with neither `choices` nor `range`. The console's page must supply the options of their menus. */
 export type FreeFilter<L extends AnyList> = {
-  [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } ? never : K
+  [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } | { readonly range: unknown } ? never : K
 }[FilterKey<L>]
 /** Columns without `value`. */
 export type BareColumn<L extends AnyList> = {
@@ -105,9 +118,10 @@ export function choicesOf({ choices }: ListFilter): [value: string, words: strin
 /** Longest text of a filter without choices or schema. */
 export const longestFilterText = 40
 const shortText = z.string().check(z.trim(), z.maxLength(longestFilterText))
+const rangeText = ({ accepts, sentence }: RangeFilter) => shortText.check(z.refine(accepts, { error: sentence }))
 const schemaOf = (filter: ListFilter) => {
   const choices = choicesOf(filter)
-  return z.optional(filter.schema ?? (choices ? z.enum(choices.map(([value]) => value)) : shortText))
+  return z.optional(filter.schema ?? (choices ? z.enum(choices.map(([value]) => value)) : filter.range ? rangeText(filter.range) : shortText))
 }
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { apiTokenRoutes, apiTokens as makeApiTokens, isApiToken } from './domains/api-tokens/api-tokens.ts'
 import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
+import { ccRoutes, ccs as makeCcs, type Ccs } from './domains/ccs/ccs.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
 import type { ClusterParts } from './domains/clusters/parts.ts'
@@ -40,6 +41,7 @@ import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.t
 import { identities as makeIdentities } from './domains/users/identities.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
+import type { Tx } from './db/db.ts'
 import { buildApp } from './http/app.ts'
 import { system, type UserCaller } from './http/caller.ts'
 import { installationRoutes } from './http/health.ts'
@@ -53,7 +55,7 @@ const firstVersionsMs = 1_000
 export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
-  const { db, clock, config, vault } = platform
+  const { db, clock, config, engine, vault } = platform
   const users = makeUsers(platform)
   const installationKey = rotationKey({ db, vault })
   const slowed = throttle(platform)
@@ -80,17 +82,20 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   })
   const fleet = serverFleet(platform)
   // Servers, patches and clusters use each other, so the parts with the fewest dependencies are created first.
-  const clusterUse = makeClusterUse({ ...platform, fleet })
+  const onRemoved = (tx: Tx, serverId: string) => ccs.serverRemoved(tx, serverId)
+  const clusterUse = makeClusterUse({ ...platform, fleet, onRemoved })
   const rendering = patchRendering({ vault, servers: clusterUse })
   const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })
   const { access } = core
-  const { servers, domain: serversDomain } = serverDomain({ ...platform, operations, datacenters, audit, access, clusterUse, fleet })
+  const { servers, domain: serversDomain } = serverDomain({ ...platform, operations, datacenters, audit, access, clusterUse, fleet, onRemoved })
+  const ccs: Ccs = makeCcs({ ...platform, servers, audit })
+  engine.register(ccs.reconciler)
   const patches = makePatches({ ...platform, servers, access, rendering })
   const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
   const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })
-  platform.engine.register(pools.reconciler)
+  engine.register(pools.reconciler)
   const offers = makeOffers({ ...platform, clusters: core.forPools, servers: clusterUse, installationKey })
-  platform.engine.register(offers.reconciler)
+  engine.register(offers.reconciler)
   const clusterParts: ClusterParts = {
     ...platform,
     ...core,
@@ -135,6 +140,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
+    { name: 'commitments', routes: (app) => ccRoutes(app, ccs), start: () => ccs.start(), stop: () => ccs.stop() },
     { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },
     { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
     {
@@ -171,6 +177,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     patches,
     clusters,
     subnets,
+    ccs,
     pools,
     offers,
     joining,

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
+import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
 import { changed, pageOf, time } from '../page.ts'
 import { Disk } from './disks.ts'
@@ -105,7 +106,8 @@ export const ListedServer = z.object({
   nodeAddresses: z.array(z.string()),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.string() })),
+  /** The newest commitment of its capacity that was not removed. */
+  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.enum(ccStatuses) })),
   /** The server's Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
   kubernetes: z.nullable(
     z.object({
@@ -166,7 +168,7 @@ const servers = list<ListedServer>()({
     name: { label: 'Name', sort: true, value: (s: ListedServer) => s.name },
     datacenter: { label: 'Datacenter', sort: true, value: (s: ListedServer) => s.datacenter?.code ?? null },
     cluster: { label: 'Cluster', sort: true, value: (s: ListedServer) => s.cluster?.name ?? null },
-    cc: { label: 'CC', kind: 'word', value: (s: ListedServer) => s.capacity_commitment?.status ?? null },
+    cc: { label: 'CC', kind: 'word', sort: true, value: (s: ListedServer) => s.capacity_commitment?.status ?? null },
     type: { label: 'Node type', kind: 'word', sort: true, value: (s: ListedServer) => s.type },
     status: { label: 'Status', sort: true },
     stage: { label: 'Stage', help: 'Stage that Talos reports', kind: 'word', sort: true, hidden: true, value: (s: ListedServer) => s.talos.stage },
@@ -198,6 +200,7 @@ const servers = list<ListedServer>()({
       placeholder: 'WHETHER',
     },
     cluster: { label: 'Cluster', help: 'Only servers of this cluster, by name or id', placeholder: 'NAME' },
+    cc: { label: 'CC', help: 'Only servers whose capacity commitment has this status, or that have none', choices: [...ccStatuses, 'none'] },
     stage: { label: 'Stage', help: 'Only servers at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',

@@ -38,6 +38,35 @@ export interface Tables {
     previous_hash: string
     hash: string
   }
+  capacity_commitment: {
+    id: Generated<string>
+    server_id: string
+    offer_id: string | null
+    status: Generated<'not_committed' | 'waiting_delegation' | 'waiting_start' | 'active' | 'completed' | 'failed' | 'removed'>
+    reason: string | null
+    cores: number | null
+    memory_bytes: number | null
+    disk_bytes: number | null
+    compute_units: number | null
+    measured_at: Date | null
+    price: string | null
+    currency: string | null
+    basis: 'server' | 'compute_unit' | null
+    hourly: GeneratedAlways<string | null>
+    starts_at: Date | null
+    expires_at: Date | null
+    committed_at: Date | null
+    committed_by: string | null
+    delegated_at: Date | null
+    delegated_by: string | null
+    started_at: Date | null
+    ended_at: Date | null
+    due_at: GeneratedAlways<Date | null>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    updated_by: string
+  }
   city_index: {
     country_code: string
     city_code: string
@@ -488,6 +517,8 @@ export interface Tables {
     node_since: Date | null
     drift_since: Date | null
     drift_seen: string | null
+    commitment_id: string | null
+    commitment_status: 'not_committed' | 'waiting_delegation' | 'waiting_start' | 'active' | 'completed' | 'failed' | 'removed' | null
   }
   server_contact: {
     server_id: string

@@ -15,9 +15,10 @@ const lists = (allOperations as readonly (Operation & { readonly list?: AnyList 
   list === undefined || path.includes('{') || name === 'extensionList' ? [] : [{ name, path, list }],
 )
 const samples = [randomUUID(), new Date().toISOString()]
-/** Every choice of the filter, or a text that its schema accepts. */
+/** Every choice of the filter, ranges, or a text that its schema accepts. */
 const valuesOf = (filter: ListFilter): string[] =>
-  choicesOf(filter)?.map(([value]) => value) ?? samples.filter((text) => filter.schema === undefined || z.safeParse(filter.schema, text).success).slice(0, 1)
+  choicesOf(filter)?.map(([value]) => value) ??
+  (filter.range ? ['1..2.5', '1..', '..2', '3'] : samples.filter((text) => filter.schema === undefined || z.safeParse(filter.schema, text).success).slice(0, 1))
 
 test('the contract declares lists', () => {
   expect(lists.map((l) => l.name)).toEqual(expect.arrayContaining(['serverList', 'clusterList', 'subnetList', 'operationList', 'auditList']))

@@ -11,6 +11,7 @@ import { Extension, Image, NewImage } from '#contract/images.ts'
 import { Arrival, JoinToken, NewJoinToken } from '#contract/join-tokens.ts'
 import { Price } from '#contract/marketplace/money.ts'
 import { Offer, OfferResources, OfferTool } from '#contract/marketplace/offers.ts'
+import { CapacityCommitment, CcCapacity, CcPrice } from '#contract/marketplace/ccs.ts'
 import { Operation, Step } from '#contract/operations.ts'
 import { Overview } from '#contract/overview.ts'
 import { NewPatch, Patch, Preview } from '#contract/patches.ts'
@@ -37,6 +38,9 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
     AuditEntry,
     'An action: the actor, the action, the object, the time, the source address and the result. Each entry contains the hash of the previous entry.',
   ],
+  CapacityCommitment: [CapacityCommitment, 'Capacity of a server that is promised for a time at a price.'],
+  CcCapacity: [CcCapacity, 'The capacity of a server. An unknown value is null, never 0. Sizes in bytes.'],
+  CcPrice: [CcPrice, 'A price per hour: a decimal number as text, its currency, and what it is paid for.'],
   Cluster: [Cluster, 'A Kubernetes cluster and its servers.'],
   ClusterServer: [ClusterServer, 'A server and its role in a cluster that is to be created.'],
   Datacenter: [Datacenter, 'A site with servers, clusters and subnets. Its code is made from country, city and index: PL-POZ-1.'],
@@ -114,6 +118,7 @@ export const meanings: Readonly<Record<string, string>> = {
   credential: 'The passkey or its answer, as `PublicKeyCredential.toJSON()` returns it.',
   currency: 'Code of ISO 4217, or the symbol of a token: 3 to 5 capital letters.',
   csv: 'Text of a CSV file in the format of the export, at most 1 MiB.',
+  'ccCounts.cu': 'Only commitments with a known number of compute units in this range, such as 32..64, 32.. or ..64.',
   disabled: 'True: the user cannot sign in, and all their sessions end.',
   datacenter: 'Only objects in this datacenter, by code or id.',
   datacenter_id: 'Id of the datacenter; null for none, if the call allows it.',
@@ -123,6 +128,8 @@ export const meanings: Readonly<Record<string, string>> = {
   error: 'Error code of the identity provider.',
   error_description: "The provider's explanation of the error.",
   exclude: 'Addresses that are never assigned: addresses, CIDRs and a-b ranges, one per line or with commas between.',
+  'ccCreate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
+  'ccUpdate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
   extensions: 'Names of system extensions.',
   facility: 'Name of the building or of its operator.',
   fields: '`list`: only the fields that lists show.',
@@ -165,6 +172,7 @@ export const meanings: Readonly<Record<string, string>> = {
   node_id: 'Id of a server.',
   nonce: 'The `nonce` of the challenge.',
   notes: 'Free text.',
+  offer_id: 'Id of the offer that the capacity is sold with: 0x and 64 lowercase hexadecimal digits; null for none.',
   page: 'Page, counting from 1.',
   password: 'Password; never trimmed.',
   'passwordChange.password': 'Current password.',
@@ -180,9 +188,11 @@ export const meanings: Readonly<Record<string, string>> = {
   price: 'Price per hour; null: none yet.',
   power_capacity_kw: 'Power of the site in kW.',
   provider: 'The answer of the identity provider.',
+  'ccCounts.price': 'Only commitments whose price per hour for the whole server is in this range, such as 0.5..1.25.',
   purpose: '`workload`: assigned by one cluster to its Services. `management`: addresses of the servers themselves.',
   q: 'Text to search for.',
   rack_capacity: 'Number of racks that the site has room for.',
+  'ccUpdate.reason': 'Why the commitment failed or is removed.',
   refresh_token: 'The refresh token of the session.',
   return_to: 'Path of the console to which the user returns afterwards.',
   role: 'Role, which determines what the user may do.',
@@ -195,6 +205,7 @@ export const meanings: Readonly<Record<string, string>> = {
   secureboot: 'True: the image is signed for SecureBoot.',
   search: 'Search, filters and order of the list, as in the URL.',
   serial: 'Serial number of the machine or disk, as an earlier response returned it.',
+  'ccCounts.server': 'Only commitments of this server, by name or id.',
   servers: 'The servers and their roles. The number of control planes must be odd and at most 7.',
   service: 'Talos service whose log is wanted.',
   service_cidr: 'Network of the services.',
@@ -203,8 +214,11 @@ export const meanings: Readonly<Record<string, string>> = {
   sidebar: 'How the sidebar is shown.',
   sort: 'Column to sort by; a leading minus sorts in descending order.',
   state: 'The `state` that Steelyard sent to the provider.',
+  starts_at: 'Start of the commitment, in UTC; null: when the delegation is confirmed.',
   status: 'Only objects with this status.',
   'offerUpdate.status': '`listed`: the offer is sold. `withdrawn`: it is not sold any more.',
+  'ccCreate.status': '`waiting_delegation` commits the capacity at once: its terms are then fixed.',
+  'ccUpdate.status': 'The new status, which must be one that may follow the present one.',
   subnet_ids: 'All subnets that the cluster should have. Other subnets of the cluster are unassigned.',
   tail: 'Number of lines to return, counted from the end of the log.',
   talosconfig: "Text of an admin's talosconfig, instead of the bundle: the secrets are then read from a control plane.",
@@ -253,6 +267,13 @@ export const bodies: Readonly<Record<string, unknown>> = {
   authorizeProvider: { return_to: '/infra/servers' },
   authorizeProviderFinish: providerAnswer,
   authorizeRefresh: { refresh_token: 'the refresh token', rotate: true },
+  ccCreate: {
+    node_id: id(2),
+    price: { amount: '1.2480', currency: 'EUR', basis: 'server' },
+    starts_at: '2026-12-01T00:00:00Z',
+    expires_at: '2027-03-01T00:00:00Z',
+  },
+  ccUpdate: { status: 'waiting_delegation' },
   clusterCreate: cluster,
   clusterImport: { ...takeover, seen: '0'.repeat(64) },
   clusterImportPreview: takeover,

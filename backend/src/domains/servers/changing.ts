@@ -35,7 +35,7 @@ export async function datacenterOf(datacenters: ServerParts['datacenters'], tx: 
 /** The server of a row, with the time of its last contact. */
 export const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> => present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
 
-export function changing({ db, clock, record, operations, datacenters, fleet, access }: ServerParts) {
+export function changing({ db, clock, record, operations, datacenters, fleet, access, onRemoved }: ServerParts) {
   const now = () => new Date(clock.now())
 
   /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
@@ -143,6 +143,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
         demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
         fleet.forget(id)
         operation = await operations.done(tx, caller, 'serverRemove', row)
+        await onRemoved(tx, id)
         return { status: 'deleted', removed_at: now(), type: 'unknown' }
       })
       return { operation: operation! }

@@ -34,7 +34,13 @@ const noNode = { node_ready: null, node_reason: null, node_since: null, drift_si
 
 export type ForClusters = ReturnType<typeof clusterUse>
 
-export function clusterUse({ db, clock, record, tell, fleet }: Platform & { fleet: Fleet }) {
+interface ClusterUseParts extends Platform {
+  readonly fleet: Fleet
+  /** Called in the transaction that removes a server. */
+  readonly onRemoved: (tx: Tx, id: string) => Promise<void>
+}
+
+export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: ClusterUseParts) {
   const change = async (tx: Tx, caller: Caller, id: string, columns: store.ServerChange): Promise<void> => {
     const { version } = await store.update(tx, id, columns, new Date(clock.now()))
     await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
@@ -186,6 +192,7 @@ export function clusterUse({ db, clock, record, tell, fleet }: Platform & { flee
         after: audited(after),
         event: { name: 'server.removed', version: after.version },
       })
+      await onRemoved(tx, nodeId)
     },
 
     ...takingOver({ clock, record, fleet }),

@@ -19,6 +19,7 @@ import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import { observer, rosters } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
+import { forCommitments } from './for-commitments.ts'
 import { addressesOf } from './list/addresses.ts'
 import { catalogue } from './list/catalogue.ts'
 import { summarize } from './list/summary.ts'
@@ -33,6 +34,8 @@ export interface ServerParts extends Platform {
   readonly audit: Pick<Audit, 'events'>
   readonly fleet: Fleet
   readonly clusterUse: ForClusters
+  /** Called in the transaction that removes a server. */
+  readonly onRemoved: (tx: Tx, id: string) => Promise<void>
   /** From the clusters domain. */
   readonly access: ClusterAccess
 }
@@ -54,6 +57,7 @@ export function servers(parts: ServerParts) {
     ...registration,
     ...changing(parts),
     ...questions(parts),
+    ...forCommitments(parts),
 
     /** A page as JSON text. Each server is serialised once per change. */
     list: (query: Input<typeof serverList>['query']) => listed.page(query),

@@ -50,7 +50,7 @@ function bytesOf(text: string): Buffer {
 
 /** Columns whose values many servers share. Equal values are kept once, because the database's driver makes a new text for each. */
 const repeated = [
-  ...(['datacenter_id', 'datacenter_code', 'cluster_id', 'cluster_name', 'status', 'type', 'stage', 'identity_state'] as const),
+  ...(['datacenter_id', 'datacenter_code', 'cluster_id', 'cluster_name', 'status', 'type', 'stage', 'identity_state', 'commitment_status'] as const),
   ...(['manufacturer', 'product', 'talos_version', 'schematic', 'system_disk', 'reason'] as const),
 ]
 const texts = new Map<string | null, string | null>()

@@ -1,26 +1,16 @@
 import { matchedText, type ListedServer, serverList } from '#contract/servers/servers.ts'
+import { ccTones } from '../../../ui/feedback/cc-tones.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
 import { nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
-import { StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
+import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
 import { newServers } from './arrivals.ts'
-
-/** Tone by status of a capacity commitment. An unrecognised status gets no colour. */
-const commitmentTones: Readonly<Record<string, Tone>> = {
-  active: 'ok',
-  completed: 'off',
-  not_committed: 'off',
-  removed: 'off',
-  waiting_delegation: 'idle',
-  waiting_start: 'idle',
-  failed: 'danger',
-}
 
 /**
  * A server's status, with the current problem or, in a quieter colour, with what the server is doing or can be used for.
@@ -104,9 +94,16 @@ export const serverColumns = listColumns(serverList.list, {
       ),
   },
   cc: {
-    width: (from) => (from.xl ? 80 : 56),
+    width: (from) => (from.xl ? 132 : 84),
     from: 'md',
-    cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
+    cell: ({ capacity_commitment: cc }) =>
+      cc ? (
+        <a className="t2" href={paths.cc(cc.id)}>
+          <StatusDot tone={ccTones[cc.status]}>{sentence(cc.status)}</StatusDot>
+        </a>
+      ) : (
+        none
+      ),
   },
   type: { width: 106, from: 'md', cell: (s) => (s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type)) },
   status: {
