@@ -28,7 +28,11 @@ export default defineConfig(({ mode, command }) => {
   const api = env['STEELYARD_API'] ?? 'http://127.0.0.1:8080'
   return {
     root,
-    define: { __VERSION__: JSON.stringify(version) },
+    define: {
+      __VERSION__: JSON.stringify(version),
+      // Also if it isn't set, so that the build can leave out the entry.
+      'import.meta.env.VITE_MENU_MARKETPLACE': JSON.stringify(env['VITE_MENU_MARKETPLACE'] ?? ''),
+    },
     ...(command === 'build' ? { html: { cspNonce: noncePlaceholder } } : {}),
     plugins: [
       cssMedia(),

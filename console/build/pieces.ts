@@ -14,12 +14,13 @@ const visitors = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'feat
 /** The frame around every page for signed-in users. */
 const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
 /** The pages for signed-in users. `lists`: the pages that show the list of a section, such as servers. */
-const pages = filesIn('routes', /^infra\./)
+const pages = filesIn('routes', /^(?:infra|marketplace)\./)
 const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
 const others = pages.filter((page) => !lists.includes(page))
 /** The code that validates forms: form components, schemas and the schema library. */
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
-const ofForms = /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/).*\?schemas)$|console\/src\/lib\/fields/
+const ofForms =
+  /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/|marketplace\/).*\?schemas)$|console\/src\/lib\/fields/
 
 /** Folders with modules that several pages use. Such modules are bundled together: many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//

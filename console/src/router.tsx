@@ -29,6 +29,9 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/operations': () => import('./routes/operations.tsx'),
   '/operations/$id': () => import('./routes/operations.$id.tsx'),
   '/audit': () => import('./routes/audit.tsx'),
+  '/marketplace': () => import('./routes/marketplace.ccs.tsx'),
+  '/marketplace/ccs': () => import('./routes/marketplace.ccs.tsx'),
+  '/marketplace/ccs/$id': () => import('./routes/marketplace.ccs.$id.tsx'),
 }
 
 /** Loads the page of a route, and waits for the page's `load`. The code of the query cache is loaded with the first page that has a `load`. */
@@ -49,6 +52,7 @@ async function open({ pathname, search, match, href }: Place): ReturnType<Parame
   if (pathname === paths.signIn && authStatus.get() === 'signedIn') return { redirect: paths.home }
   if (isGuarded(pathname) && !(await sessionHolds())) return { redirect: paths.signIn, ...(!wasLoggedOut() && { from: href }) }
   if (/^\/infra\/?$/i.test(pathname)) return { redirect: paths.datacenters() }
+  if (match?.id === '/marketplace') return { redirect: paths.ccs(search) }
   return { Page: match === null ? NotFoundPage : await pageOf(match, search) }
 }
 

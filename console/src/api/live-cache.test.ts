@@ -20,6 +20,14 @@ test('a change of a patch invalidates its server', () => {
   expect(changes(['patchGet', { params: { id: 's', patchId: 'p2' } }], happened('patch', 'p1'))).toBe(false)
 })
 
+test('a change of a commitment invalidates the marketplace, and a change of a server the commitments that show it', () => {
+  for (const name of ['ccList', 'ccCounts']) expect(changes([name, {}], happened('cc', 'c1'))).toBe(true)
+  expect(changes(['ccGet', { params: { id: 'c1' } }], happened('cc', 'c1'))).toBe(true)
+  expect(changes(['ccEvents', { params: { id: 'c2' } }], happened('cc', 'c1'))).toBe(false)
+  expect(changes(['clusterList', {}], happened('cc', 'c1'))).toBe(false)
+  expect(changes(['ccGet', { params: { id: 'c1' } }], happened('server', 'a'))).toBe(true)
+})
+
 test('contact times are written into the cache, and an older time never replaces a newer one', () => {
   const client = new QueryClient()
   const server = (id: string) => ({ id, talos: { last_contact_at: '2026-01-01T00:00:05Z', reason: null } })

@@ -7,11 +7,12 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
 /** For each kind of changed object, prefixes of the names of the queries whose responses contain such objects. */
 const concerned: Record<EventKind, readonly string[]> = {
-  server: ['server', 'overview', 'datacenter'],
+  server: ['server', 'overview', 'datacenter', 'cc'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
-  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet', 'restoration'],
-  datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image'],
+  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet', 'restoration', 'cc'],
+  datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image', 'cc'],
   subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
+  cc: ['cc'],
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],

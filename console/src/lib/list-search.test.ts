@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { joinTokenList } from '#contract/join-tokens.ts'
+import { ccList } from '#contract/marketplace/ccs.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import { serverList } from '#contract/servers/server.ts'
 import { askedOf, isNarrowed, narrowingOf, sameView, showing, viewKeys, viewOf, widened } from './list-search.ts'
@@ -31,7 +32,7 @@ test('only filters and sort orders that the contract accepts are sent', () => {
   })
   expect(asked({ confirmed: 'false' })).toEqual({ page: 1, per_page: 1000, confirmed: 'false' })
   expect(asked({ status: 'sleepy', confirmed: 'maybe', nodeType: 'boss', sort: 'colour', datacenter: 'x'.repeat(41) })).toEqual({ page: 1, per_page: 1000 })
-  for (const sort of ['other', '--name', '-', 'cc']) expect(asked({ sort })).toEqual({ page: 1, per_page: 1000 })
+  for (const sort of ['other', '--name', '-', 'eligible']) expect(asked({ sort })).toEqual({ page: 1, per_page: 1000 })
   expect(asked({ q: 'a'.repeat(300) })).toMatchObject({ q: 'a'.repeat(200) })
   expect(askedOf(subnetList, { q: '10.0.0.5', status: 'active', type: 'IPv4', sort: '-used', page: '2', size: '10', open: 'x' })).toEqual({
     q: '10.0.0.5',
@@ -42,6 +43,11 @@ test('only filters and sort orders that the contract accepts are sent', () => {
     per_page: 10,
   })
   expect(askedOf(joinTokenList, { status: 'lost', sort: '-colour' })).toEqual({ page: 1, per_page: 50 })
+})
+
+test('a range that the contract rejects is not sent', () => {
+  expect(askedOf(ccList, { cu: '32..64', price: '..1.5' })).toMatchObject({ cu: '32..64', price: '..1.5' })
+  for (const cu of ['64..32', '..', 'many', '1e400..', '-1..']) expect(askedOf(ccList, { cu })).toEqual({ page: 1, per_page: 50 })
 })
 
 test('an export uses the filters, but not page and order', () => {

@@ -15,6 +15,7 @@ export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(([key]) => key)]
 
 function passes(filter: ListFilter, value: string): boolean {
+  if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
   if (filter.schema) return !('issues' in filter.schema['~standard'].validate(value))
   return choicesOf(filter)?.some(([choice]) => choice === value) ?? value.trim().length <= longestFilterText
 }

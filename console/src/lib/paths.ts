@@ -36,4 +36,6 @@ export const paths = {
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),
   audit: page('/audit'),
+  ccs: page('/marketplace/ccs'),
+  cc: (id: string) => address('/marketplace/ccs/$id', { id }),
 } as const

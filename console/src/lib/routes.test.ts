@@ -26,3 +26,12 @@ test('the pages of the infrastructure, operations and the audit log are for sign
   expect(['/infra', '/infra/x', '/INFRA/servers', '/operations', '/operations/x', '/audit'].every(isGuarded)).toBe(true)
   expect(['/', '/infrared', '/auditors', '/auth/login'].some(isGuarded)).toBe(false)
 })
+
+test('the marketplace and its page of commitments are for signed-in users, and have their crumbs [S034, S036, S037]', () => {
+  expect([routeAt('/marketplace')?.id, routeAt('/marketplace/ccs')?.id]).toEqual(['/marketplace', '/marketplace/ccs'])
+  expect(['/marketplace', '/Marketplace/ccs', '/marketplace/ccs/c'].every(isGuarded)).toBe(true)
+  expect(isGuarded('/marketplaces')).toBe(false)
+  const crumbs = crumbsOf(routeAt('/marketplace/ccs/c')!)
+  expect(crumbs.map(({ href }) => href)).toEqual(['/marketplace', '/marketplace/ccs', '/marketplace/ccs/c'])
+  expect(crumbs.slice(0, 2).map(({ crumb }) => crumb)).toEqual(['Marketplace', 'Compute Capacity'])
+})

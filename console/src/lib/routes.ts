@@ -5,7 +5,7 @@ import { everyText, texts } from './search.ts'
  * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` has fetched. `shown` formats the name.
  * `fallback`, or else the id, is shown until the name is known.
  */
-export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
+export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'; shown?: (name: string) => string; fallback?: string }
 
 interface Route {
   crumb?: Crumb
@@ -38,6 +38,10 @@ export const routes = {
   '/operations/$id': { crumb: 'Operation', search: none },
   '/audit': { crumb: 'Audit Log', search: everyText },
   '/infra/network/$id/edit': { crumb: { query: 'subnetGet', shown: (name: string) => `Edit ${name}`, fallback: 'Edit Subnet' }, search: none },
+  // Leads to its one page; see `router.tsx`.
+  '/marketplace': { crumb: 'Marketplace', search: everyText },
+  '/marketplace/ccs': { crumb: 'Compute Capacity', search: everyText },
+  '/marketplace/ccs/$id': { crumb: { query: 'ccGet' }, search: none },
 } as const satisfies Readonly<Record<`/${string}`, Route>>
 
 export type RouteId = keyof typeof routes
@@ -88,4 +92,4 @@ export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[
     })
 
 /** Whether a path is for signed-in users only. */
-export const isGuarded = (pathname: string): boolean => /^\/(?:infra|operations|audit)(?:\/|$)/i.test(pathname)
+export const isGuarded = (pathname: string): boolean => /^\/(?:infra|marketplace|operations|audit)(?:\/|$)/i.test(pathname)

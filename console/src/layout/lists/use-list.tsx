@@ -79,7 +79,7 @@ function filtersOf(
     const value = search[key] ?? ''
     const choices = choicesOf(filter)?.map(([choice, words]) => ({ value: choice, text: words ?? sentence(choice) }))
     const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])
-    return { label: filter.label, value, options: offered, onValue: (next) => set({ [key]: next }), tucked: !inline.includes(key) }
+    return { label: filter.label, value, options: offered, range: filter.range, onValue: (next) => set({ [key]: next }), tucked: !inline.includes(key) }
   })
 }
 

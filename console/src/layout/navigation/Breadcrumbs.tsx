@@ -73,8 +73,10 @@ function useCached(key: readonly unknown[] | undefined): unknown {
 
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
   const { crumb, params } = place
-  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params['id'] } }]) as { name?: string } | undefined
-  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params['patchId'] ?? '') : named(crumb, data?.name, params['id'])
+  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params['id'] } }]) as
+    | { name?: string; server?: { name: string } }
+    | undefined
+  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params['patchId'] ?? '') : named(crumb, data?.name ?? data?.server?.name, params['id'])
   useEffect(() => {
     if (title) document.title = `${text} · Steelyard`
   }, [title, text])

@@ -1,8 +1,28 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { isAt, menu, type MenuEntry, visible } from './menu.ts'
 
 test('the menu has the specified order', () => {
   expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
+})
+
+test('the build adds the marketplace at the end of the menu, with its one page [S013, S035, S038]', async () => {
+  for (const [setting, labels] of [
+    ['1', ['Datacenters', 'Clusters', 'Servers', 'Network', 'Marketplace']],
+    ['true', ['Datacenters', 'Clusters', 'Servers', 'Network', 'Marketplace']],
+    ['0', ['Datacenters', 'Clusters', 'Servers', 'Network']],
+    ['', ['Datacenters', 'Clusters', 'Servers', 'Network']],
+  ] as const) {
+    vi.stubEnv('VITE_MENU_MARKETPLACE', setting)
+    vi.resetModules()
+    const built = await import('./menu.ts')
+    expect(built.menu.map((entry) => entry.label)).toEqual(labels)
+    const marketplace = built.menu.find((entry) => entry.label === 'Marketplace')
+    if (marketplace === undefined) continue
+    expect(marketplace.submenu?.map(({ label, path }) => [label, path])).toEqual([['CCs', '/marketplace/ccs']])
+    expect(built.isAt(marketplace, '/marketplace/ccs/7')).toBe(true)
+    expect(built.visible([marketplace], ['servers:read'])).toEqual([])
+  }
+  vi.unstubAllEnvs()
 })
 
 test('an entry with a capability is hidden from users without it', () => {

@@ -18,12 +18,24 @@ export interface MenuEntry {
   count?: 'datacenters' | 'clusters' | 'servers'
 }
 
-/** The sidebar, in the specified order. Pages that don't exist yet are not linked. */
+/** `VITE_MENU_MARKETPLACE`: `1` or `true` adds the marketplace to the menu. Default: off. The pages work either way. */
+const setting = import.meta.env.VITE_MENU_MARKETPLACE
+const hasMarketplace = setting === '1' || setting === 'true'
+
+const marketplace: MenuEntry = {
+  label: 'Marketplace',
+  icon: 'marketplace',
+  capability: 'marketplace:read',
+  submenu: [{ label: 'CCs', icon: 'marketplace', path: paths.ccs() }],
+}
+
+/** The sidebar, in the specified order. */
 export const menu: readonly MenuEntry[] = [
   { label: 'Datacenters', icon: 'datacenter', path: paths.datacenters(), count: 'datacenters' },
   { label: 'Clusters', icon: 'cluster', path: paths.clusters(), count: 'clusters' },
   { label: 'Servers', icon: 'server', path: paths.servers(), count: 'servers' },
   { label: 'Network', icon: 'network', path: paths.network() },
+  ...(hasMarketplace ? [marketplace] : []),
 ]
 
 /** The entries that a user with `scopes` sees. */

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
+import { ccList } from '#contract/marketplace/ccs.ts'
 import { matchedText, serverAdd, serverRows } from '#contract/servers/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { query } from '../../api/query.ts'
@@ -73,6 +74,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
         { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
+        { label: 'Compute capacity', icon: 'marketplace', to: paths.ccs(), can: allowed(ccList) },
       ],
     },
     {

@@ -1,4 +1,6 @@
-import type { ComponentProps } from 'react'
+import { type ComponentProps, Suspense } from 'react'
+import type { RangeFilter } from '#contract/list.ts'
+import { later } from '../../lib/code.tsx'
 import { useMedia } from '../../lib/use-media.ts'
 import { Button, IconButton } from '../inputs/Button.tsx'
 import { Field, Select } from '../inputs/Field.tsx'
@@ -8,12 +10,21 @@ import css from './Filters.module.css'
 import { cx } from '../cx.ts'
 import { Popover } from '../overlay/Popover.tsx'
 
+const RangeInputs = later(() => import('./RangeInputs.tsx'))
+const Range = (props: ComponentProps<typeof RangeInputs>) => (
+  <Suspense fallback={null}>
+    <RangeInputs {...props} />
+  </Suspense>
+)
+
 export interface OneFilter {
   label: string
   /** '' for any. */
   value: string
   options: readonly { value: string; text: string; hint?: string }[]
   onValue: (value: string) => void
+  /** The value is a range of numbers, which is typed instead of chosen. */
+  range?: RangeFilter | undefined
   /** The filter is hidden behind a button until a value is picked. */
   tucked?: boolean
 }
@@ -49,36 +60,57 @@ interface BehindProps {
 const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
   <Popover label={label} width="18rem" trigger={trigger} onOpen={onOpen}>
     <div className="stack stack3">
-      {filters.map((f) => (
-        <Field key={f.label} label={f.label}>
-          <Select<string> value={f.value} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={f.onValue} />
-        </Field>
-      ))}
+      {filters.map((f) =>
+        f.range ? (
+          <Range key={`${f.label} ${f.value}`} label={f.label} unit={f.range.unit} value={f.value} onValue={f.onValue} />
+        ) : (
+          <Field key={f.label} label={f.label}>
+            <Select<string> value={f.value} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={f.onValue} />
+          </Field>
+        ),
+      )}
     </div>
   </Popover>
 )
 
-/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. `value` is '' for any. */
-function Filter({ label, value, options, onValue }: OneFilter) {
-  const picked = options.find((o) => o.value === value)
+/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. */
+function Filter({ label, value, options, range, onValue }: OneFilter) {
   const on = value !== ''
+  const shown = range ? range.shown(value) : (options.find((o) => o.value === value)?.text ?? value)
+  const trigger = (
+    <button type="button" className={css['button']}>
+      {label}: <b>{shown || 'Any'}</b>
+      {!on && <Icon name="chevron-down" />}
+    </button>
+  )
   return (
     <span className={cx(css['filter'], on && css['on'])}>
-      <Menu
-        label={label}
-        align="start"
-        trigger={
-          <button type="button" className={css['button']}>
-            {label}: <b>{picked?.text ?? (on ? value : 'Any')}</b>
-            {!on && <Icon name="chevron-down" />}
-          </button>
-        }
-        items={[
-          { label: 'Any', checked: !on, run: () => onValue('') },
-          'rule',
-          ...options.map((o) => ({ label: o.text, ...(o.hint !== undefined && { hint: o.hint }), checked: o.value === value, run: () => onValue(o.value) })),
-        ]}
-      />
+      {range ? (
+        <Popover label={label} width="18rem" trigger={trigger}>
+          {(close) => (
+            <Range
+              label={label}
+              unit={range.unit}
+              value={value}
+              onValue={(next) => {
+                onValue(next)
+                close()
+              }}
+            />
+          )}
+        </Popover>
+      ) : (
+        <Menu
+          label={label}
+          align="start"
+          trigger={trigger}
+          items={[
+            { label: 'Any', checked: !on, run: () => onValue('') },
+            'rule',
+            ...options.map((o) => ({ label: o.text, ...(o.hint !== undefined && { hint: o.hint }), checked: o.value === value, run: () => onValue(o.value) })),
+          ]}
+        />
+      )}
       {on && (
         <button type="button" className={css['off']} aria-label={`Remove filter ${label}`} onClick={() => onValue('')}>
           <Icon name="close" size={12} />

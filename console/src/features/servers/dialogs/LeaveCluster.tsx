@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
+import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { all, no, yes } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, type ListedServer, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
@@ -24,6 +25,7 @@ export default function LeaveCluster({ server: s, way }: { server: ListedServer;
   const isReset = way === 'reset'
   const may = isReset ? canResetServer(s, cluster) : canForceRemoveServer(s, cluster)
   const left = s.type === 'control_plane' && cluster !== undefined ? afterLeaving(cluster.control_planes - 1) : null
+  const lost = lostCommitment(s, way)
   const role = s.type === 'control_plane' ? 'control plane' : 'worker'
   const form = useForm({
     initial: blank,
@@ -74,6 +76,7 @@ export default function LeaveCluster({ server: s, way }: { server: ListedServer;
         )}
       </div>
       {left !== null && <Alert tone="warn">{left}</Alert>}
+      {lost !== null && <Alert tone="warn">{lost}.</Alert>}
       {isReset && <Check name="keep" label="Keep the content of the workload disks" />}
       <TypeToConfirm words={s.name} />
     </FormDialog>

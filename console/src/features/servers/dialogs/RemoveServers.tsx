@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { no, yes } from '#contract/rule.ts'
 import { canRemoveServer, serverRemove } from '#contract/servers/servers.ts'
 import { count, counted } from '#contract/words.ts'
@@ -7,6 +8,7 @@ import { showResults } from '../../../ui/actions.ts'
 import { FormDialog, TypeToConfirm } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
+import { Alert } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
 import { type BulkDialog, namesOf, removalWords, resultsTitle, sorted, toEach } from './bulk.ts'
@@ -19,6 +21,7 @@ export default function RemoveServers({ servers, done }: BulkDialog) {
   const [ended, setEnded] = useState(0)
   const one = able.length === 1 ? able[0] : undefined
   const wanted = removalWords(able)
+  const lost = able.flatMap((s) => lostCommitment(s, 'remove') ?? [])
   const form = useForm({
     initial: { typed: '' },
     read: () => ({ ok: true, body: null }),
@@ -45,6 +48,11 @@ export default function RemoveServers({ servers, done }: BulkDialog) {
       {unable.length > 0 && <Unable results={unable} what="can’t be removed, and stays selected" plural="can’t be removed, and stay selected" />}
       {one === undefined && <p className="fs13 t2">{namesOf(able)}</p>}
       <div>Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.</div>
+      {lost.length > 0 && (
+        <Alert tone="warn">
+          {lost[0]}.{lost.length > 1 && ` The same applies to ${counted(lost.length - 1, 'other server')}.`}
+        </Alert>
+      )}
       <TypeToConfirm words={wanted} />
     </FormDialog>
   )

@@ -83,7 +83,16 @@ export function Platform({ server, missing = null }: { server: Platform; missing
         ['Addresses', <Addresses key="a" of={server.nodeAddresses} />],
         ['Datacenter', <ServerSite key="d" of={datacenter} />],
         ['Cluster', cluster ? <a href={paths.cluster(cluster.id)}>{cluster.name}</a> : server.status === 'maintenance' ? quiet('None, free to use') : none],
-        ['Commitment', server.capacity_commitment === null ? none : sentence(server.capacity_commitment.status)],
+        [
+          'Commitment',
+          server.capacity_commitment === null ? (
+            none
+          ) : (
+            <a key="cc" href={paths.cc(server.capacity_commitment.id)}>
+              {sentence(server.capacity_commitment.status)}
+            </a>
+          ),
+        ],
         ['Serial', identity.serial ? <Copyable value={identity.serial} what="serial" /> : unknown],
         ['UUID', identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid, 8, 8)} />],
       ]}

@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
+import { CallError } from '../../api/client.ts'
+import { useCommands } from '../../layout/search/commands.ts'
+import { paths } from '../../lib/paths.ts'
+import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { IconButton } from '../../ui/inputs/Button.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { Menu } from '../../ui/overlay/Menu.tsx'
+import { Site } from '../../ui/pictures/Flag.tsx'
+import { EventTable } from '../../ui/table/EventTable.tsx'
+import { Facts, PageHeader, Panel } from '../../ui/text/Panel.tsx'
+import { Capacity, Sold, Terms } from './CcDetails.tsx'
+import { ccActions } from './cc-actions.ts'
+import { CcStatusText, Expiration, HourlyPrice } from './cc-columns.tsx'
+import { ccHistory, ccOne } from './cc-queries.ts'
+import { whyOf } from './cc-texts.ts'
+import css from './Marketplace.module.css'
+
+/** The page of one commitment. */
+export function CcPage({ id }: { id: string }) {
+  const answer = useQuery(ccOne(id))
+  const { data: cc, error } = answer
+  if (error instanceof CallError && error.status === 404)
+    return (
+      <NotFound
+        noun="Commitment"
+        title={error.message}
+        text="It never existed, or you are not allowed to see it."
+        back={{ label: 'All commitments', to: paths.ccs() }}
+      />
+    )
+  return cc === undefined ? <Pending of={answer} rows={8} /> : <Shown cc={cc} />
+}
+
+/** What trouble of the server means for the promise. */
+const meanings: Readonly<Record<CapacityCommitment['status'], string | null>> = {
+  not_committed: null,
+  waiting_delegation: 'Nothing is delegated yet.',
+  waiting_start: 'The commitment starts at its time all the same.',
+  active: 'The commitment stays active until a user marks it as failed, or the server is removed.',
+  completed: null,
+  failed: null,
+  removed: null,
+}
+
+function Shown({ cc }: { cc: CapacityCommitment }) {
+  const actions = useMemo(() => ccActions(cc, 'page'), [cc])
+  useCommands(`Act on the commitment of ${cc.server.name}`, actions)
+  const history = useQuery(ccHistory(cc.id))
+  const why = whyOf(cc)
+  const first = actions.find((a) => a.can?.ok !== false && a.danger !== true && a.label !== 'Edit terms')
+  const gone = cc.server.status === 'deleted'
+  return (
+    <>
+      <PageHeader
+        name={cc.server.name}
+        status={<CcStatusText cc={cc} whole />}
+        actions={
+          <>
+            {first && <ActionButton {...first} />}
+            <Menu
+              label={`Actions for the commitment of ${cc.server.name}`}
+              items={actions.filter((a) => a !== first)}
+              trigger={<IconButton icon="more" label="More actions" />}
+            />
+          </>
+        }
+      >
+        <Facts
+          rows={[
+            [
+              'Server',
+              gone ? (
+                <span key="s" className="t3">
+                  Removed
+                </span>
+              ) : (
+                <a key="s" href={paths.server(cc.server.id)}>
+                  {cc.server.name}
+                </a>
+              ),
+            ],
+            ['Datacenter', cc.datacenter && <Site key="d" code={cc.datacenter.code} />],
+            [
+              'Cluster',
+              cc.cluster && (
+                <a key="c" href={paths.cluster(cc.cluster.id)}>
+                  {cc.cluster.name}
+                </a>
+              ),
+            ],
+            ['Price per hour', <HourlyPrice key="p" cc={cc} />],
+            ['Expiration', <Expiration key="e" cc={cc} />],
+          ]}
+        />
+      </PageHeader>
+      {why?.isTrouble === true && meanings[cc.status] !== null && (
+        <Alert tone="warn" className={css['alert'] ?? ''}>
+          <b>{why.text.charAt(0).toUpperCase() + why.text.slice(1)}.</b> {meanings[cc.status]}
+        </Alert>
+      )}
+      <div className={css['panels']}>
+        <Panel title="Capacity">
+          <Capacity cc={cc} />
+        </Panel>
+        <Panel title="Offer">
+          <Sold cc={cc} />
+        </Panel>
+        <Panel title="Commitment">
+          <Terms cc={cc} />
+        </Panel>
+      </div>
+      <h2 className={`h2 ${css['history']}`}>History</h2>
+      <EventTable noun="commitment" rows={history.data?.items} error={history.error} onRetry={() => void history.refetch()} />
+    </>
+  )
+}
