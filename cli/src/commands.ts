@@ -2,6 +2,7 @@ import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
+import { ccCommands } from './commands/ccs.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
@@ -33,6 +34,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...datacenterCommands,
     ...subnetCommands,
     ...offerCommands,
+    ...ccCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

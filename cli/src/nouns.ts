@@ -5,6 +5,7 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
 import { OfferId, offerIdSentence, offerList } from '#contract/marketplace/offers.ts'
+import { ccList } from '#contract/marketplace/ccs.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -91,6 +92,19 @@ export const invitation = named(
   lowerCase,
 )
 export const waiting = named({ value: 'EMAIL', help: 'Email or id of the entry', example: 'grace@example.com' }, waitlistList, (e) => e.email, lowerCase)
+/** A server's name stands for its newest commitment, which is the only one that may not have ended. */
+export const commitment: Noun = {
+  value: 'COMMITMENT',
+  help: 'Name of the server, or id of the commitment',
+  example: 'brave-otter-042',
+  async find(api, text) {
+    if (isId(text)) return { id: text, name: text }
+    const { items } = await api.call(ccList, { query: { server: text.slice(0, longestFilterText), sort: '-created_at', per_page: 1 } })
+    const [newest] = items
+    if (!newest) throw new CliError('not_found', `${oneLine(text)} has no capacity commitment`)
+    return { id: newest.id, name: newest.server.name }
+  },
+}
 export const operation = unnamed('operation')
 export const image = unnamed('image')
 export const session = unnamed('session')

@@ -1,3 +1,4 @@
+import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { collapse, diffLines } from '#contract/servers/diff.ts'
 import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
@@ -57,7 +58,10 @@ export const serverActionCommands: Command[] = [
     },
     examples: ['server reset brave-otter-042 --wait', 'server reset brave-otter-042 --keep-workload-disks --yes'],
     async ask({ api, terminal }, { options: { 'keep-workload-disks': keep, yes } }, { id }) {
-      const { name } = await api.call(serverGet, { params: { id } })
+      const server = await api.call(serverGet, { params: { id } })
+      const { name } = server
+      const promised = lostCommitment(server, 'reset')
+      if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
       await beSure(terminal, `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`, name, yes)
       return { body: { keep_workload_disks: keep } }
     },
@@ -71,8 +75,14 @@ export const serverActionCommands: Command[] = [
     options: { force: { kind: 'flag', help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it' }, ...sureOption },
     examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
-      if (!force) return {}
-      const { name, cluster } = await api.call(serverGet, { params: { id } })
+      const server = await api.call(serverGet, { params: { id } })
+      const { name, cluster } = server
+      const promised = lostCommitment(server, 'remove')
+      if (!force) {
+        if (promised !== null) await beSure(terminal, `${oneLine(promised)}.`, name, yes)
+        return {}
+      }
+      if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
       await beSure(terminal, `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`, name, yes)
       return { query: { force: 'true' } } as const
     },

@@ -48,6 +48,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Node type', words(s.type)],
       ['Datacenter', s.datacenter?.code ?? 'none'],
       ['Cluster', s.cluster?.name ?? 'none'],
+      ['Commitment', s.capacity_commitment && words(s.capacity_commitment.status)],
       ['Addresses', s.nodeAddresses.join(', ') || 'No Addresses'],
       ['Talos', s.talos.version ?? 'unknown'],
       ['Schematic', s.talos.schematic],
