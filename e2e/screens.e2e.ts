@@ -10,6 +10,7 @@ import { userCreate, userResetPassword } from '#contract/users.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { furnishJoining } from './joining-screens.ts'
+import { furnishMarketplace } from './marketplace-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
 
@@ -101,9 +102,11 @@ async function furnish(): Promise<World> {
   await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
+  const marketplace = await furnishMarketplace(installation, controlPlane, worker)
   return {
     ...joining,
     ...network,
+    ...marketplace,
     passwordLink: link.pathname + link.hash,
     server: { id: server.id, name: server.name, patchId: patch.patch_id },
     unconfirmed,

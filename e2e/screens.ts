@@ -2,11 +2,12 @@
 import type { Page } from 'playwright-core'
 import { write } from './browser.ts'
 import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
+import { marketplaceScreens, type MarketplaceWorld } from './marketplace-screens.ts'
 import { networkScreens, type NetworkWorld } from './network-screens.ts'
 import { peopleScreens } from './people-screens.ts'
 
 /** Data that the screens show, made by `furnish` in screens.e2e.ts. */
-export interface World extends JoiningWorld, NetworkWorld {
+export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld {
   /** Path of a link to set a password. */
   passwordLink: string
   /** A free server with a patch and with content on all disks. */
@@ -460,6 +461,7 @@ export const screens: readonly Screen[] = [
   ...joiningScreens,
   ...networkScreens,
   ...peopleScreens,
+  ...marketplaceScreens,
 
   { name: 'not-found', path: '/nothing/here', ready: (page) => heading(page, 'Page Not Found') },
   {
