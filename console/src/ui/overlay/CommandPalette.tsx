@@ -1,5 +1,5 @@
-import { Dialog } from 'radix-ui'
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import type { Action } from '../actions.ts'
 import { Kbd } from '../inputs/Button.tsx'
 import css from './CommandPalette.module.css'
@@ -42,17 +42,20 @@ interface CommandPaletteProps {
   busy?: boolean
 }
 
-/** The command palette. Filters `groups` by the typed text, except groups with results from the server. */
-export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, busy = false }: CommandPaletteProps) {
+/**
+ * The command palette. Filters `groups` by the typed text, except groups with results from the server. A modal dialog of Radix would style every element of
+ * the page again and move the focus several times. This one covers the page with its scrim, and Tab stays in the field.
+ */
+export function CommandPalette({ open, ...props }: CommandPaletteProps) {
+  return open && createPortal(<Opened {...props} />, document.body)
+}
+
+function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<CommandPaletteProps, 'open'>) {
   const id = useId()
+  const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
   /** Selected entry. Null until the user presses an arrow key, because later results may be inserted above. */
   const [at, setAt] = useState<number | null>(null)
-  const [was, setWas] = useState(open)
-  if (was !== open) {
-    setWas(open)
-    setAt(null)
-  }
   const shown = groups
     .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
     .filter((group) => group.actions.length > 0)
@@ -61,7 +64,24 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
   useEffect(() => {
     list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
   }, [current])
-  const onCloseAutoFocus = useFocusBack(open)
+  const giveBack = useEffectEvent(useFocusBack(true))
+  const close = useEffectEvent(onClose)
+  useLayoutEffect(() => {
+    field.current?.focus({ preventScroll: true })
+    // After the palette has been removed: as long as the focus is in a dialog, it is not given back.
+    return () => queueMicrotask(() => giveBack(new Event('close')))
+  }, [])
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      event.preventDefault()
+      event.stopImmediatePropagation()
+      close()
+    }
+    // On the window, so that Escape doesn't also close a dialog below, which listens on the document.
+    window.addEventListener('keydown', onKey, { capture: true })
+    return () => window.removeEventListener('keydown', onKey, { capture: true })
+  }, [])
   const pick = (action: Action | undefined) => {
     if (action === undefined || action.can?.ok === false) return
     onClose()
@@ -77,76 +97,73 @@ export function CommandPalette({ open, onClose, search, onSearch, groups, onGo, 
     event.preventDefault()
   }
   return (
-    // A modal dialog of Radix restyles every element of the page. Without it, the scrim still covers the page, and Tab stays in the field.
-    <Dialog.Root modal={false} open={open} onOpenChange={(to) => !to && onClose()}>
-      <Dialog.Portal>
-        <div className={css['scrim']} aria-hidden="true" />
-        <Dialog.Content className={css['palette']} aria-modal="true" aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
-          <Dialog.Title className="sr">Search and commands</Dialog.Title>
-          <label className={css['in']}>
-            <Icon name="search" />
-            <span className="sr">Go to or do anything</span>
-            <input
-              value={search}
-              placeholder="Go to or do anything"
-              role="combobox"
-              aria-expanded="true"
-              aria-controls={`${id}-list`}
-              aria-activedescendant={current >= 0 ? `${id}-${current}` : undefined}
-              autoComplete="off"
-              spellCheck={false}
-              onChange={(event) => {
-                onSearch(event.target.value)
-                setAt(null)
-              }}
-              onKeyDown={onKeyDown}
-            />
-          </label>
-          <div className={css['list']} id={`${id}-list`} role="listbox" aria-label="Results" ref={list} tabIndex={-1}>
-            {shown.map((group) => (
-              <div key={group.heading} role="group" aria-label={group.heading}>
-                <div className={css['label']} aria-hidden="true">
-                  {group.heading}
-                </div>
-                {group.actions.map((action) => {
-                  const index = flat.indexOf(action)
-                  const refused = action.can?.ok === false ? action.can.reason : null
-                  return (
-                    <div
-                      key={`${action.label} ${action.to ?? ''}`}
-                      id={`${id}-${index}`}
-                      data-at={index}
-                      role="option"
-                      tabIndex={-1}
-                      aria-selected={index === current}
-                      aria-disabled={refused !== null || undefined}
-                      className={cx(css['item'], index === current && css['on'], action.danger && refused === null && css['danger'])}
-                      onPointerMove={() => setAt(index)}
-                      onClick={() => pick(action)}
-                      onKeyDown={onKeyDown}
-                    >
-                      <Icon name={action.icon ?? (action.to === undefined ? 'chevron-right' : 'arrow-right')} />
-                      <span className="clip">{action.label}</span>
-                      {(refused ?? action.hint) !== undefined && <span className={css['hint']}>{refused ?? action.hint}</span>}
-                    </div>
-                  )
-                })}
+    <>
+      <div className={css['scrim']} aria-hidden="true" onClick={onClose} />
+      <div role="dialog" aria-modal="true" aria-label="Search and commands" className={css['palette']} tabIndex={-1}>
+        <label className={css['in']}>
+          <Icon name="search" />
+          <span className="sr">Go to or do anything</span>
+          <input
+            ref={field}
+            value={search}
+            placeholder="Go to or do anything"
+            role="combobox"
+            aria-expanded="true"
+            aria-controls={`${id}-list`}
+            aria-activedescendant={current >= 0 ? `${id}-${current}` : undefined}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => {
+              onSearch(event.target.value)
+              setAt(null)
+            }}
+            onKeyDown={onKeyDown}
+          />
+        </label>
+        <div className={css['list']} id={`${id}-list`} role="listbox" aria-label="Results" ref={list} tabIndex={-1}>
+          {shown.map((group) => (
+            <div key={group.heading} role="group" aria-label={group.heading}>
+              <div className={css['label']} aria-hidden="true">
+                {group.heading}
               </div>
-            ))}
-            {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `No result for “${search.trim()}”.`}</p>}
-          </div>
-          <div className={css['foot']} aria-hidden="true">
-            {hints.map(([does, ...keys]) => (
-              <span key={does}>
-                {keys.map((key) => (
-                  <Kbd key={key}>{key}</Kbd>
-                ))}
-                {does}
-              </span>
-            ))}
-          </div>
-        </Dialog.Content>
-      </Dialog.Portal>
-    </Dialog.Root>
+              {group.actions.map((action) => {
+                const index = flat.indexOf(action)
+                const refused = action.can?.ok === false ? action.can.reason : null
+                return (
+                  <div
+                    key={`${action.label} ${action.to ?? ''}`}
+                    id={`${id}-${index}`}
+                    data-at={index}
+                    role="option"
+                    tabIndex={-1}
+                    aria-selected={index === current}
+                    aria-disabled={refused !== null || undefined}
+                    className={cx(css['item'], index === current && css['on'], action.danger && refused === null && css['danger'])}
+                    onPointerMove={() => setAt(index)}
+                    onClick={() => pick(action)}
+                    onKeyDown={onKeyDown}
+                  >
+                    <Icon name={action.icon ?? (action.to === undefined ? 'chevron-right' : 'arrow-right')} />
+                    <span className="clip">{action.label}</span>
+                    {(refused ?? action.hint) !== undefined && <span className={css['hint']}>{refused ?? action.hint}</span>}
+                  </div>
+                )
+              })}
+            </div>
+          ))}
+          {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `No result for “${search.trim()}”.`}</p>}
+        </div>
+        <div className={css['foot']} aria-hidden="true">
+          {hints.map(([does, ...keys]) => (
+            <span key={does}>
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+              {does}
+            </span>
+          ))}
+        </div>
+      </div>
+    </>
   )
 }

@@ -1,13 +1,20 @@
-import { DropdownMenu } from 'radix-ui'
-import type { ReactNode, RefObject } from 'react'
+import { type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal, flushSync } from 'react-dom'
 import { useMedia } from '../../lib/use-media.ts'
 import { cx } from '../cx.ts'
 import { Icon } from '../pictures/Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
+import { placeBelow, placeBeside } from './place.ts'
 
-/** Overlap of a submenu and its parent menu. Menus are at least 208 px wide, so a strip of the parent stays visible. */
+/** Overlap of a submenu and its parent menu on narrow screens. Menus are at least 208 px wide, so a strip of the parent stays visible. */
 const overlapPx = 196
+/** A submenu opens this long after the pointer has come to its item, in ms. */
+const hoverMs = 100
+/** A submenu closes this long after the focus has left it, in ms, so that the pointer may cross other items on its way to the submenu. */
+const leaveMs = 250
+/** Letters that are typed within this time, in ms, are searched together. */
+const typingMs = 700
 
 /** The click that closes a menu does nothing else, as in native menus. */
 function swallowClick(): void {
@@ -16,11 +23,17 @@ function swallowClick(): void {
     event.stopPropagation()
   }
   document.addEventListener('click', swallow, { capture: true })
-  document.addEventListener('pointerup', () => setTimeout(() => document.removeEventListener('click', swallow, { capture: true })), {
-    once: true,
-    capture: true,
-  })
+  const ended = new AbortController()
+  const end = () => {
+    ended.abort()
+    setTimeout(() => document.removeEventListener('click', swallow, { capture: true }))
+  }
+  for (const type of ['pointerup', 'pointercancel']) document.addEventListener(type, end, { signal: ended.signal, capture: true })
 }
+
+const itemsIn = (panel: Element): HTMLElement[] => [...panel.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
+const isInMenu = (target: unknown): boolean => target instanceof Element && target.closest('[role="menu"]') !== null
+const focus = (element: HTMLElement | null | undefined): void => element?.focus({ preventScroll: true })
 
 interface MenuViewProps {
   open: boolean
@@ -28,113 +41,255 @@ interface MenuViewProps {
   items: readonly MenuItem[]
   align: 'start' | 'end'
   onOpen: (open: boolean) => void
+  /** Gives the focus back to the menu's button. */
   focusBack: () => void
+  /** The menu's button, or an element around it. */
   within: RefObject<HTMLElement | null>
 }
 
-/** The menu. Its anchor lies under the real trigger, so that the menu's code can load later. */
-export default function MenuView({ open, label, items, align, onOpen, focusBack, within }: MenuViewProps) {
-  return (
-    <DropdownMenu.Root open={open} onOpenChange={onOpen} modal={false}>
-      <DropdownMenu.Trigger asChild>
-        <span className={css['anchor']} aria-hidden="true" tabIndex={-1} />
-      </DropdownMenu.Trigger>
-      {/* Render the menu in the dialog that contains its button, or else in the page's `main` element. */}
-      <DropdownMenu.Portal container={within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main')}>
-        <DropdownMenu.Content
-          className={css['menu']}
-          align={align}
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label={label}
-          aria-labelledby={undefined}
-          loop
-          // Stops clicks from reaching the row, except on links, which the router must handle to avoid a full page load.
-          onClick={(event) => !(event.target instanceof Element && event.target.closest('a[href]')) && event.stopPropagation()}
-          onCloseAutoFocus={(event) => {
-            event.preventDefault()
-            if (document.activeElement === document.body || document.activeElement === null) focusBack()
-          }}
-          onInteractOutside={(event) => {
-            // The trigger's own handler closes the menu. If the menu were closed here first, the same click would open it again.
-            if (within.current?.contains(event.target as Node)) event.preventDefault()
-            else if (event.type.includes('pointerDownOutside')) swallowClick()
-          }}
-        >
-          <Items items={items} />
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
-  )
+/**
+ * The menu of a button, without the button. Our own, because the menu of a long list opens in a frame only if its place is computed once and nothing of the
+ * page around it is styled again ([decision 014](../../../../docs/decisions/014-own-menu.md)). Keyboard and roles follow the menu of the ARIA practices guide.
+ */
+export default function MenuView({ open, ...props }: MenuViewProps) {
+  return open && <Opened {...props} />
 }
 
-/** A submenu beside the menu, or on top of the menu if there is no room. */
-function SubMenu({ items }: { items: readonly MenuItem[] }) {
-  const narrow = useMedia('below', 'sm')
-  return (
-    <DropdownMenu.SubContent className={css['menu']} sideOffset={narrow ? -overlapPx : 4} collisionPadding={8}>
-      <Items items={items} />
-    </DropdownMenu.SubContent>
-  )
-}
-
-function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
-  return items.map((item, i) => {
-    if (item === 'rule') return <DropdownMenu.Separator key={`rule ${i}`} className={css['rule']} />
-    if ('heading' in item)
-      return (
-        <DropdownMenu.Label key={`heading ${i}`} className={css['label']}>
-          {item.heading}
-        </DropdownMenu.Label>
-      )
-    if ('items' in item) {
-      return (
-        <DropdownMenu.Sub key={item.label}>
-          <DropdownMenu.SubTrigger className={css['item']}>
-            {item.icon && <Icon name={item.icon} />}
-            {item.label}
-            <Icon name="chevron-right" className={css['hint']} />
-          </DropdownMenu.SubTrigger>
-          <DropdownMenu.Portal>
-            <SubMenu items={item.items} />
-          </DropdownMenu.Portal>
-        </DropdownMenu.Sub>
-      )
+function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuViewProps, 'open'>) {
+  const panel = useRef<HTMLDivElement>(null)
+  // The menu is in the dialog that contains its button, or else in the page's `main` element.
+  const [container] = useState(() => within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main') ?? document.body)
+  const close = useEffectEvent(() => onOpen(false))
+  const giveBack = useEffectEvent(focusBack)
+  useLayoutEffect(() => {
+    const [box, button] = [panel.current!, within.current!]
+    placeBelow(box, button.getBoundingClientRect(), align)
+    const isByKeyboard = button.matches(':focus-visible') || button.querySelector(':focus-visible') !== null
+    focus(isByKeyboard ? itemsIn(box)[0] : box)
+    return () => {
+      if (isInMenu(document.activeElement)) giveBack()
     }
-    const refused = item.can?.ok === false ? item.can.reason : null
-    const inside = (
-      <>
-        {item.checked !== undefined && <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>}
-        {item.icon && <Icon name={item.icon} />}
-        <span className="grow">
-          {item.label}
-          {item.note !== undefined && <small className="t2">{item.note}</small>}
-          {refused !== null && <small>{refused}</small>}
-        </span>
-        {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}
-      </>
-    )
-    const leaf = {
-      className: cx(css['item'], item.danger && refused === null && css['danger']),
-      'aria-disabled': refused !== null || undefined,
-      // A refused item is not disabled for Radix, so that arrow keys reach the item and screen readers read its reason.
-      onSelect: (event: Event) => {
-        if (refused !== null || item.stay) event.preventDefault()
-        if (refused === null) item.run?.()
+  }, [within, align])
+  useEffect(() => {
+    const ended = new AbortController()
+    const how = { capture: true, signal: ended.signal }
+    const isOutside = ({ target }: Event) => !isInMenu(target) && !within.current?.contains(target as Node)
+    document.addEventListener(
+      'pointerdown',
+      (event) => {
+        // The button's own handler closes the menu. If the menu were closed here first, the same click would open it again.
+        if (!isOutside(event)) return
+        swallowClick()
+        close()
       },
-    }
-    if (item.checked !== undefined) {
-      return (
-        <DropdownMenu.CheckboxItem key={item.label} {...leaf} checked={item.checked}>
-          {inside}
-        </DropdownMenu.CheckboxItem>
-      )
-    }
-    const isLink = item.to !== undefined && refused === null
-    return (
-      <DropdownMenu.Item key={item.label} {...leaf} asChild={isLink}>
-        {isLink ? <a href={item.to}>{inside}</a> : inside}
-      </DropdownMenu.Item>
+      how,
     )
-  })
+    document.addEventListener('focusin', (event) => isOutside(event) && close(), how)
+    // On the window, so that Escape closes the menu only, and not the dialog around it, which listens on the document.
+    window.addEventListener(
+      'keydown',
+      (event) => {
+        if (event.key !== 'Escape') return
+        event.preventDefault()
+        event.stopImmediatePropagation()
+        close()
+      },
+      how,
+    )
+    document.addEventListener(
+      'scroll',
+      ({ target }) => {
+        if (isInMenu(target)) return
+        if (within.current?.isConnected) placeBelow(panel.current!, within.current.getBoundingClientRect(), align)
+        else close()
+      },
+      { ...how, passive: true },
+    )
+    window.addEventListener('resize', () => close(), how)
+    return () => ended.abort()
+  }, [within, align])
+  return createPortal(<Panel label={label} items={items} panel={panel} onClose={() => onOpen(false)} />, container)
+}
+
+interface PanelProps {
+  label: string
+  items: readonly MenuItem[]
+  panel: RefObject<HTMLDivElement | null>
+  /** Closes the whole menu. */
+  onClose: () => void
+  /** Closes this submenu. */
+  onBack?: () => void
+}
+
+function Panel({ label, items, panel, onClose, onBack }: PanelProps) {
+  const typed = useRef({ text: '', at: 0 })
+  /** The next item whose text begins with the typed letters. A repeated letter goes on to the next item that begins with it. */
+  const search = (all: readonly HTMLElement[], at: number, letter: string): HTMLElement | undefined => {
+    const isNew = performance.now() - typed.current.at > typingMs
+    const text = ((isNew ? '' : typed.current.text) + letter).toLowerCase()
+    typed.current = { text, at: performance.now() }
+    const isRepeated = text === text.charAt(0).repeat(text.length)
+    const from = Math.max(0, isRepeated ? at + 1 : at)
+    return [...all.slice(from), ...all.slice(0, from)].find((item) =>
+      item.innerText
+        .trim()
+        .toLowerCase()
+        .startsWith(isRepeated ? text.charAt(0) : text),
+    )
+  }
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const all = itemsIn(event.currentTarget)
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    const { key } = event
+    const isModified = event.ctrlKey || event.metaKey || event.altKey
+    const to = { ArrowDown: (at + 1) % all.length, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, PageUp: 0, End: -1, PageDown: -1 }[key]
+    if (to !== undefined) focus(all.at(to))
+    else if (isModified) return
+    else if (key === 'ArrowLeft' && onBack) onBack()
+    else if (key === 'Enter' || key === ' ') all[at]?.click()
+    else if (key.length === 1) focus(search(all, at, key))
+    else if (key !== 'Tab') return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const onPointerMove = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.pointerType !== 'mouse') return
+    const item = (event.target as Element).closest<HTMLElement>('[role^="menuitem"]')
+    if (item !== null && item !== document.activeElement && event.currentTarget.contains(item)) focus(item)
+  }
+  const onPointerLeave = ({ pointerType, currentTarget, relatedTarget }: PointerEvent<HTMLDivElement>) => {
+    if (pointerType === 'mouse' && !isInMenu(relatedTarget)) focus(currentTarget)
+  }
+  return (
+    <div
+      ref={panel}
+      role="menu"
+      aria-label={label}
+      tabIndex={-1}
+      className={css['menu']}
+      onKeyDown={onKeyDown}
+      onPointerMove={onPointerMove}
+      onPointerLeave={onPointerLeave}
+      // Stops clicks from reaching the row, except on links, which the router must handle to avoid a full page load.
+      onClick={(event) => !(event.target instanceof Element && event.target.closest('a[href]')) && event.stopPropagation()}
+    >
+      {items.map((item, i) => {
+        if (item === 'rule') return <div key={`rule ${i}`} role="separator" className={css['rule']} />
+        if ('heading' in item)
+          return (
+            <div key={`heading ${i}`} className={css['label']}>
+              {item.heading}
+            </div>
+          )
+        return 'items' in item ? <SubMenu key={item.label} item={item} onClose={onClose} /> : <Item key={item.label} item={item} onClose={onClose} />
+      })}
+    </div>
+  )
+}
+
+function Item({ item, onClose }: { item: Exclude<MenuItem, string | { heading: ReactNode } | { items: unknown }>; onClose: () => void }) {
+  const refused = item.can?.ok === false ? item.can.reason : null
+  const inside = (
+    <>
+      {item.checked !== undefined && <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>}
+      {item.icon && <Icon name={item.icon} />}
+      <span className="grow">
+        {item.label}
+        {item.note !== undefined && <small className="t2">{item.note}</small>}
+        {refused !== null && <small>{refused}</small>}
+      </span>
+      {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}
+    </>
+  )
+  const props = {
+    role: item.checked === undefined ? 'menuitem' : 'menuitemcheckbox',
+    className: cx(css['item'], item.danger && refused === null && css['danger']),
+    tabIndex: -1,
+    'aria-checked': item.checked,
+    // A refused item can still get the focus, so that screen readers read its reason.
+    'aria-disabled': refused !== null || undefined,
+    onClick: () => {
+      if (refused !== null) return
+      item.run?.()
+      if (!item.stay) onClose()
+    },
+  }
+  return item.to !== undefined && refused === null ? (
+    <a href={item.to} {...props}>
+      {inside}
+    </a>
+  ) : (
+    <div {...props}>{inside}</div>
+  )
+}
+
+/** An item with a submenu beside the menu, or on top of the menu if there is no room. */
+function SubMenu({ item: { label, icon, items }, onClose }: { item: Extract<MenuItem, { items: unknown }>; onClose: () => void }) {
+  const [open, setOpen] = useState(false)
+  const button = useRef<HTMLDivElement>(null)
+  const panel = useRef<HTMLDivElement>(null)
+  const isNarrow = useMedia('below', 'sm')
+  const opening = useRef(0)
+  const leaving = useRef(0)
+  const stop = () => {
+    clearTimeout(opening.current)
+    clearTimeout(leaving.current)
+  }
+  const stopAtEnd = useEffectEvent(stop)
+  useEffect(() => () => stopAtEnd(), [])
+  useLayoutEffect(() => {
+    if (open) placeBeside(panel.current!, button.current!.getBoundingClientRect(), isNarrow ? overlapPx : -4)
+  }, [open, isNarrow])
+  const enter = () => {
+    stop()
+    flushSync(() => setOpen(true))
+    focus(itemsIn(panel.current!)[0])
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'ArrowRight') return
+    event.preventDefault()
+    event.stopPropagation()
+    enter()
+  }
+  const onPointerMove = ({ pointerType }: PointerEvent) => {
+    if (pointerType !== 'mouse' || open) return
+    clearTimeout(opening.current)
+    opening.current = window.setTimeout(() => setOpen(true), hoverMs)
+  }
+  // React passes the focus events of the submenu here, too.
+  const onFocus = () => clearTimeout(leaving.current)
+  const onBlur = () => {
+    stop()
+    leaving.current = window.setTimeout(() => setOpen(false), leaveMs)
+  }
+  return (
+    <div role="none" {...{ onFocus, onBlur }}>
+      <div
+        ref={button}
+        role="menuitem"
+        aria-haspopup="menu"
+        aria-expanded={open}
+        tabIndex={-1}
+        className={css['item']}
+        onClick={enter}
+        onKeyDown={onKeyDown}
+        onPointerMove={onPointerMove}
+      >
+        {icon && <Icon name={icon} />}
+        {label}
+        <Icon name="chevron-right" className={css['hint']} />
+      </div>
+      {open &&
+        createPortal(
+          <Panel
+            {...{ label, items, panel, onClose }}
+            onBack={() => {
+              setOpen(false)
+              focus(button.current)
+            }}
+          />,
+          button.current!.closest('[role="menu"]')!.parentElement!,
+        )}
+    </div>
+  )
 }

@@ -1,24 +1,8 @@
 import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react'
+import { placeBelow } from './place.ts'
 import css from './Popover.module.css'
 
 type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
-
-/** Distance between the box and its anchor, in px. */
-const gap = 4
-
-/** Puts a floating box below its anchor, or above if there is more room, and keeps the box on the screen. */
-function place(box: HTMLElement, anchor: DOMRect, align: 'start' | 'end'): void {
-  const { offsetWidth: width, offsetHeight: height } = box
-  const [screenWidth, screenHeight] = [document.documentElement.clientWidth, document.documentElement.clientHeight]
-  const below = screenHeight - anchor.bottom - gap - 8
-  const above = anchor.top - gap - 8
-  const up = height > below && above > below
-  box.style.top = up ? 'auto' : `${anchor.bottom + gap}px`
-  box.style.bottom = up ? `${screenHeight - anchor.top + gap}px` : 'auto'
-  box.style.maxHeight = `${Math.max(120, up ? above : below)}px`
-  const left = align === 'start' ? anchor.left : anchor.right - width
-  box.style.left = `${Math.max(8, Math.min(left, screenWidth - width - 8))}px`
-}
 
 interface PopoverProps {
   label: string
@@ -40,7 +24,7 @@ export function Popover({ label, trigger, align = 'start', width, onOpen, childr
   useEffect(() => {
     if (!open || panel.current === null || root.current === null) return undefined
     const [box, anchor] = [panel.current, root.current]
-    const put = () => place(box, anchor.getBoundingClientRect(), align)
+    const put = () => placeBelow(box, anchor.getBoundingClientRect(), align)
     put()
     const ended = new AbortController()
     window.addEventListener('resize', put, { signal: ended.signal })

@@ -13,50 +13,35 @@ export interface RowMenuHandle {
 interface Asked {
   button: HTMLElement
   items: readonly Action[]
-  at: DOMRect
 }
 
-/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on; moves along when the list scrolls. */
+/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on. */
 export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
   const [asked, setAsked] = useState<Asked>()
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLElement>(null)
-  const anchor = useRef<HTMLSpanElement>(null)
   useImperativeHandle(ref, () => ({
     toggle(at, items) {
       setOpen(!open || button.current !== at)
       button.current = at
-      setAsked({ button: at, items: items(), at: at.getBoundingClientRect() })
+      setAsked({ button: at, items: items() })
     },
   }))
   useEffect(() => {
     if (!open || asked === undefined) return undefined
     asked.button.setAttribute('aria-expanded', 'true')
-    const ended = new AbortController()
-    const onScroll = () => {
-      const { left, top } = asked.button.getBoundingClientRect()
-      if (asked.button.isConnected) Object.assign(anchor.current!.style, { left: `${left}px`, top: `${top}px` })
-      else setOpen(false)
-    }
-    document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal: ended.signal })
-    return () => {
-      asked.button.setAttribute('aria-expanded', 'false')
-      ended.abort()
-    }
+    return () => asked.button.setAttribute('aria-expanded', 'false')
   }, [open, asked])
   if (asked === undefined) return null
-  const { left, top, width, height } = asked.at
   return (
-    <span ref={anchor} style={{ position: 'fixed', left, top, width, height, pointerEvents: 'none' }}>
-      <View
-        open={open}
-        label={asked.button.ariaLabel ?? ''}
-        items={asked.items}
-        align="end"
-        onOpen={setOpen}
-        focusBack={() => asked.button.focus()}
-        within={button}
-      />
-    </span>
+    <View
+      open={open}
+      label={asked.button.ariaLabel ?? ''}
+      items={asked.items}
+      align="end"
+      onOpen={setOpen}
+      focusBack={() => asked.button.focus()}
+      within={button}
+    />
   )
 }
