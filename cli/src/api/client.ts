@@ -6,6 +6,7 @@ import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts
 import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
+import { partsOf } from './long-read.ts'
 import type { Sessions } from './sessions.ts'
 
 type Parts = 'params' | 'query' | 'body'
@@ -244,6 +245,33 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
       }
       if (answer.status !== operation.status) throw refusal(base, answer.status, answer.text)
       return readAnswer(operation, answer.text, base)
+    },
+    /**
+     * Calls a read whose response is long, and yields the text of the response in parts. Throws CliError; `unreachable` if the connection is cut before the
+     * end, so that a part isn't taken for the whole.
+     */
+    async *read<O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<string> {
+      check(operation, ask)
+      const base = await url()
+      checkSafe(base, env)
+      const stop = new AbortController()
+      const open = async (token: string) => {
+        const timer = setTimeout(() => stop.abort(new DOMException('There is no response', 'TimeoutError')), timeoutMs)
+        const headers = { accept: operation.media, authorization: `Bearer ${token}` }
+        return fetch(base + pathOf(operation, ask), { redirect: 'manual', signal: stop.signal, headers }).finally(() => clearTimeout(timer))
+      }
+      try {
+        const token = await tokenOf(base)
+        let answer = await open(token)
+        if (answer.status === 401 && !env['STEELYARD_TOKEN']) {
+          const next = await refresh(base, token)
+          if (next !== null) answer = await open(next)
+        }
+        if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await answer.text())
+        yield* partsOf(answer.body, timeoutMs)
+      } catch (e) {
+        throw e instanceof CliError ? e : unreachable(base, e)
+      }
     },
   }
 }

@@ -16,7 +16,7 @@ import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { writeSecretFile } from '../files.ts'
+import { fileOptions, writeSecretFile } from '../files.ts'
 import * as noun from '../nouns.ts'
 import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
@@ -74,11 +74,6 @@ export const checksText = (terminal: Terminal, checks: readonly Check[]): string
   )
 
 const clusterOf = async ({ api }: Context, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, text) } })
-
-const fileOptions = {
-  output: { kind: 'text', value: 'FILE', help: 'Write the output to a file that only you can read, instead of to standard output' },
-  force: { kind: 'flag', help: 'Replace the file if it exists' },
-} as const
 
 const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command =>
   command({

@@ -1,11 +1,13 @@
-import { expect, test } from 'vitest'
-import { auditList } from '#contract/audit.ts'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { auditCsv, auditList, auditNdjson, auditVerify } from '#contract/audit.ts'
 import { clusterKubeconfig, clusterList } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { type ApiToken, apiTokenCreate, apiTokenList, apiTokenRevoke } from '#contract/people/api-tokens.ts'
 import { invitationCreate, invitationList, invitationRemove, waitlistInvite, waitlistList } from '#contract/people/invitations.ts'
 import { sessionProve } from '#contract/people/profile.ts'
-import { authorize, sessionEndAll } from '#contract/sessions.ts'
+import { authorize, authorizeRefresh, sessionEndAll } from '#contract/sessions.ts'
 import { userCreate, userList, userResetSecondFactor } from '#contract/users.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
@@ -170,4 +172,76 @@ test('the audit log is listed with who did what, and control characters in names
   expect(out).toMatch(/grace@example\.com \(API token\) +server\.renamed/)
   expect(out).not.toContain('\u001b')
   expect(api.callsOf(auditList)[0]!.query).toEqual({ action: 'server.renamed' })
+})
+
+describe('the export and the verification of the audit log', () => {
+  const entries = 'seq,at,actor\n1,2026-11-20T08:00:00.000Z,grace@example.com\n'
+
+  test('an export is written to a file that only the user can read, with the filters and the format', async () => {
+    const { api, cli } = await signedIn()
+    api.on(auditCsv, () => entries)
+    api.on(auditNdjson, () => '{"seq":1}\n')
+    expect((await cli.run('audit export --about user --result refused')).out).toBe(entries)
+    expect(api.callsOf(auditCsv)[0]!.query).toEqual({ about: 'user', result: 'refused' })
+    expect((await cli.run('audit export --format ndjson')).out).toBe('{"seq":1}\n')
+    const file = join(cli.folder, 'audit.csv')
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 0, out: '', err: `Written to ${file}\n` })
+    expect(readFileSync(file, 'utf8')).toBe(entries)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 6, err: expect.stringContaining('--force') as string })
+    expect(await cli.run('audit export --format xml')).toMatchObject({ exit: 2 })
+  })
+
+  test('an export that is cut leaves no part of it, and an old file stays', async () => {
+    const { api, cli } = await signedIn()
+    api.on(auditCsv, (_input, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/csv' })
+      answer.write(entries, () => answer.destroy())
+      return 'done'
+    })
+    const file = join(cli.folder, 'audit.csv')
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 7, err: expect.stringContaining('the connection was cut') as string })
+    expect(existsSync(file)).toBe(false)
+    writeFileSync(file, 'the old export')
+    expect(await cli.run(`audit export --output ${file} --force`)).toMatchObject({ exit: 7 })
+    expect(readFileSync(file, 'utf8')).toBe('the old export')
+    expect(readdirSync(cli.folder).filter((name) => name.startsWith('audit'))).toEqual(['audit.csv'])
+  })
+
+  test.each<[string, string, number, string]>([
+    ['intact', '{"state":"intact","entries":3,"unkeyed":0,"head":"ab@3"}\n', 0, 'The audit log is intact: 3 entries'],
+    ['broken', '{"state":"broken","seq":2,"reason":"was changed\\u001b[31m"}\n', 1, 'entry 2 was changed'],
+    ['not checked', '{"state":"failed","reason":"an internal error occurred"}\n', 7, 'could not be checked'],
+    ['interrupted', '{"state":"checking","checked":2,"of":3}\n', 7, 'interrupted before its end'],
+    ['cut within its last line', '{"state":"intact","entr', 7, 'interrupted before its end'],
+    ['unreadable', 'not JSON\n', 1, 'does not understand'],
+  ])('a log that is %s', async (_what, line, exit, text) => {
+    const { api, cli } = await signedIn()
+    api.on(auditVerify, () => `{"state":"checking","checked":0,"of":3}\n${line}`)
+    const ran = await cli.run('audit check')
+    expect(ran.exit).toBe(exit)
+    expect(ran.out + ran.err).toContain(text)
+    expect(ran.out + ran.err).not.toContain('\u001b')
+    expect(ran.out === '').toBe(exit !== 0)
+  })
+
+  test('a check against a noted entry sends it, and its result can be JSON', async () => {
+    const { api, cli } = await signedIn()
+    const head = `${'a'.repeat(64)}@3`
+    api.on(auditVerify, () => `{"state":"intact","entries":3,"unkeyed":0,"head":"${head}"}\n`)
+    expect(JSON.parse((await cli.run(`audit check --head ${head} --json`)).out)).toMatchObject({ state: 'intact', entries: 3 })
+    expect(api.callsOf(auditVerify)[0]!.query).toEqual({ head })
+    expect(await cli.run('audit check --head nonsense')).toMatchObject({ exit: 2 })
+  })
+
+  test('an expired session is renewed before an export', async () => {
+    const { api, cli } = await signedIn()
+    api.tokens.delete('access-1')
+    api.on(authorizeRefresh, () => {
+      api.tokens.add('access-2')
+      return { access_token: 'access-2', refresh_token: 'refresh-2' }
+    })
+    api.on(auditCsv, () => entries)
+    expect(await cli.run('audit export')).toMatchObject({ exit: 0, out: entries })
+  })
 })
