@@ -11,7 +11,7 @@ import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
 import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
 import { needlesOf } from './search.ts'
-import { add, type Bits, has, searchIndex } from './search-index.ts'
+import { add, type Bits, both, countOf, has, searchIndex } from './search-index.ts'
 
 type Query = Input<typeof serverList>['query']
 
@@ -22,7 +22,7 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 const mostPageBytes = 8 * 1024 ** 2
 const mostRemembered = 64
 
-export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
+export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'clock'>) {
   const kept = new Map<string, Kept>()
   const bySlot: Kept[] = []
   const index = searchIndex()
@@ -82,7 +82,7 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     }
   }
   const load = async (): Promise<void> => {
-    const now = await store.snapshot(db)
+    const now = await store.snapshot(pool)
     if (now === seen) return
     if (seen === undefined) await loadAll()
     else {
@@ -142,10 +142,23 @@ export function catalogue({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     const { page, per_page } = query
     const needles = needlesOf(query.q ?? '')
     const allowed = passed(query)
-    const found = needles.length === 0 ? allowed : index.find(needles, (slot) => bySlot[slot]!.text).map((word, i) => word & (allowed[i] ?? 0))
+    const found =
+      needles.length === 0
+        ? allowed
+        : both(
+            index.find(needles, (slot) => bySlot[slot]!.text),
+            allowed,
+          )
     const entries: Kept[] = []
-    let total = 0
-    for (const slot of ordered(query.sort)) if (has(found, slot) && total++ >= (page - 1) * per_page && entries.length < per_page) entries.push(bySlot[slot]!)
+    const total = countOf(found)
+    const slots = ordered(query.sort)
+    // Ends with the last server of the page: the others need not be looked at, because they are counted already.
+    for (let i = 0, before = (page - 1) * per_page, left = Math.min(per_page, total - before); left > 0 && i < slots.length; i++) {
+      const slot = slots[i]!
+      if (!has(found, slot) || before-- > 0) continue
+      entries.push(bySlot[slot]!)
+      left--
+    }
     return joined(entries, { needles, fields: query.fields, page, per_page, total }, isKept)
   }
 

@@ -95,12 +95,19 @@ export function noteContact(entry: Kept, at: Date): void {
   entry.digest = undefined
 }
 
-/** The parts of the kept JSON with the fields that lists show. */
-const shownOf = ({ json, talosEnd, identityStart, identityEnd }: Kept): (Buffer | string)[] => [
-  json.subarray(0, talosEnd),
-  json.subarray(identityStart, identityEnd),
-  '}',
-]
+type Fields = 'list' | undefined
+
+/** Length of a server's JSON without the closing brace. With `fields` list: only the fields that lists show. */
+const lengthOf = ({ json, talosEnd, identityStart, identityEnd }: Kept, fields: Fields): number =>
+  fields === 'list' ? talosEnd + identityEnd - identityStart + 1 : json.length
+
+/** Writes a server's JSON without the closing brace to `bytes`, from `at`. Returns the number of bytes. */
+function write(bytes: Buffer, at: number, { json, talosEnd, identityStart, identityEnd }: Kept, fields: Fields): number {
+  if (fields !== 'list') return json.copy(bytes, at)
+  const start = json.copy(bytes, at, 0, talosEnd)
+  const shown = start + json.copy(bytes, at + start, identityStart, identityEnd)
+  return shown + bytes.write('}', at + shown)
+}
 
 const digestOf = (entry: Kept): string => (entry.digest ??= createHash('sha256').update(entry.json).update(entry.text).digest('base64url').slice(0, 22))
 
@@ -113,24 +120,32 @@ const mostReused = 768 * 1024
 /** Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same tag. `needles`: the search terms; each server then contains the value that matched. `isKept`: the caller keeps the page. */
 export function joined(
   entries: readonly Kept[],
-  { needles, fields, page, per_page, total }: { needles: readonly string[]; fields: 'list' | undefined; page: number; per_page: number; total: number },
+  { needles, fields, page, per_page, total }: { needles: readonly string[]; fields: Fields; page: number; per_page: number; total: number },
   isKept: boolean,
 ) {
-  const parts: (Buffer | string)[] = ['{"items":[']
   let digests = JSON.stringify([needles, fields, page, per_page, total])
-  for (const [i, entry] of entries.entries()) {
-    digests += digestOf(entry)
+  let length = 0
+  /** The text after each server's JSON. */
+  const ends = entries.map((entry, i) => {
     const matched = matchOf(entry, needles)
-    const end = `${matched ? `,"matched":${JSON.stringify(matched)}` : ''}${i === entries.length - 1 ? '}' : '},'}`
-    parts.push(...(fields === 'list' ? shownOf(entry) : [entry.json]), end)
-  }
-  parts.push(`],"page":${page},"per_page":${per_page},"total":${total}}`)
-  const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
+    const brace = i === entries.length - 1 ? '}' : '},'
+    const end = matched ? `,"matched":{"what":"${matched.what}","value":${JSON.stringify(matched.value)}}${brace}` : brace
+    digests += digestOf(entry)
+    length += lengthOf(entry, fields) + Buffer.byteLength(end)
+    return end
+  })
+  const head = '{"items":['
+  const tail = `],"page":${page},"per_page":${per_page},"total":${total}}`
+  length += head.length + tail.length
   const isReused = !isKept && length <= mostReused
   const memory = (isReused && spare.pop()) || Buffer.allocUnsafeSlow(isReused ? mostReused : length)
   const bytes = memory.subarray(0, length)
-  let at = 0
-  for (const part of parts) at += typeof part === 'string' ? bytes.write(part, at) : part.copy(bytes, at)
+  let at = bytes.write(head)
+  for (const [i, entry] of entries.entries()) {
+    at += write(bytes, at, entry, fields)
+    at += bytes.write(ends[i]!, at)
+  }
+  bytes.write(tail, at)
   const etag = `W/"${hash('sha256', digests, 'base64url').slice(0, 22)}"`
   return { bytes, etag, onSent: isReused ? () => void (spare.length < mostSpare && spare.push(memory)) : undefined }
 }

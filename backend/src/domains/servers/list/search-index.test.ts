@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { has, searchIndex } from './search-index.ts'
+import { both, countOf, has, searchIndex } from './search-index.ts'
 
 /** 3,000 different texts, so that the index grows twice. Some characters are in few texts, some aren't ASCII. */
 const texts = Array.from(
@@ -37,6 +37,14 @@ test.each(['r-2a', 'f6:3e', 'b8:ce:f6:1f', 'server', 'öst {', texts[2_999]!.sli
     expect(read).toBeLessThanOrEqual(texts.filter((text) => sequences.every((one) => text.includes(one))).length)
   },
 )
+
+test('the servers of a set are counted, and two sets have the servers in common that are in each', () => {
+  const of = (needle: string) => index.find([needle], (slot) => texts[slot]!)
+  for (const needle of ['s', 'r-2', '7', 'zzz']) expect(countOf(of(needle))).toBe(containing(needle).length)
+  const common = both(of('7'), of('r-2'))
+  expect(texts.flatMap((_, slot) => (has(common, slot) ? [slot] : []))).toEqual(containing('7').filter((slot) => texts[slot]!.includes('r-2')))
+  expect(countOf(new Uint32Array([0xffff_ffff, 0x8000_0001]))).toBe(34)
+})
 
 test('a search for two texts finds the servers with either text', () => {
   const [a, b] = [texts[17]!.slice(0, 10), texts[2_900]!.slice(0, 10)]

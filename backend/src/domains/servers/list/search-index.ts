@@ -7,6 +7,23 @@
 export type Bits = Uint32Array
 
 export const has = (bits: Bits, slot: number): boolean => (bits[slot >>> 5]! & (1 << (slot & 31))) !== 0
+/** The number of servers in a set. */
+export function countOf(bits: Bits): number {
+  let count = 0
+  for (let i = 0; i < bits.length; i++) {
+    let word = bits[i]!
+    word -= (word >>> 1) & 0x5555_5555
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+  }
+  return count
+}
+/** The servers that are in both sets. */
+export function both(one: Bits, other: Bits): Bits {
+  const common = new Uint32Array(one.length)
+  for (let i = 0; i < one.length; i++) common[i] = one[i]! & (other[i] ?? 0)
+  return common
+}
 export const add = (bits: Bits, slot: number): void => void (bits[slot >>> 5]! |= 1 << (slot & 31))
 
 /** Length of the longest sequences. */
@@ -60,7 +77,7 @@ export function searchIndex() {
       for (let i = end - width; i < end; i++) sequence = sequence * base + numberOf(text.charCodeAt(i))
       const slots = found[places[sequence]!]!
       const bits = all && !Array.isArray(slots) ? slots : setOf(slots)
-      all = all?.map((word, i) => word & (bits[i] ?? 0)) ?? bits
+      all = all ? both(all, bits) : bits
     }
     return all ?? new Uint32Array(words)
   }
@@ -77,7 +94,9 @@ export function searchIndex() {
       const all = new Uint32Array(words)
       for (const needle of needles) {
         const isCertain = needle.length <= longest && /^[ -~]*$/.test(needle)
-        for (const [i, word] of candidates(needle).entries()) {
+        const may = candidates(needle)
+        for (let i = 0; i < may.length; i++) {
+          const word = may[i]!
           if (isCertain) all[i]! |= word
           else for (let rest = word; rest !== 0; rest &= rest - 1) if (textOf(i * 32 + 31 - Math.clz32(rest & -rest)).includes(needle)) all[i]! |= rest & -rest
         }

@@ -78,10 +78,19 @@ export function needlesOf(q: string): string[] {
 
 /** The first matching value in the machine's own notation; undefined if the name matched or nothing did. */
 export function matchOf({ text, parts, exact }: Searchable, needles: readonly string[]): Server['matched'] {
-  const at = Math.min(...needles.map((n) => text.indexOf(n)).filter((i) => i >= 0))
+  let at = Infinity
+  for (const needle of needles) {
+    const found = text.indexOf(needle)
+    if (found >= 0 && found < at) at = found
+  }
   if (at === Infinity) return undefined
-  let [line, start] = [0, 0]
-  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', start)) [line, start] = [line + 1, end + 1]
+  let line = 0
+  let start = 0
+  let end = text.indexOf('\n')
+  for (; end >= 0 && end < at; end = text.indexOf('\n', start)) {
+    line++
+    start = end + 1
+  }
   const part = parts[line]
-  return part ? { what: part, value: exact[line] ?? text.slice(start).split('\n', 1)[0]! } : undefined
+  return part ? { what: part, value: exact[line] ?? text.slice(start, end < 0 ? undefined : end) } : undefined
 }
