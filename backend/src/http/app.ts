@@ -123,9 +123,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   addHeaders(app, safe)
   let stopping = false
-  app.addHook('onRequest', async () => {
-    if (stopping) throw new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds)
-  })
+  app.addHook('onRequest', (_request, _reply, done) =>
+    done(stopping ? new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds) : undefined),
+  )
   refuseAmbiguous(app)
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ method, url }) => {
@@ -147,13 +147,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingThere(request, reply) : undefined))
   limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
   guard(app, parts)
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { operation } = request.routeOptions.config
-    if (!operation) return
+    if (!operation) return done()
     const { id: request_id, method, ip, caller } = request
     const user = caller.kind === 'user' ? { user_id: caller.userId, session_id: caller.sessionId } : {}
     const { statusCode: status, elapsedTime } = reply
     log[status >= 500 ? 'warn' : 'debug']('request', { request_id, method, path: operation.path, status, duration_ms: Math.round(elapsedTime), ip, ...user })
+    done()
   })
 
   healthRoutes(app, parts)

@@ -83,9 +83,12 @@ function reportingOrigin(build: Buffer): string | undefined {
   return typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin) ? origin : undefined
 }
 
+const acceptingOf = (encoding: string) => new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`)
+const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const
+
 /** Whether the client accepts the encoding (RFC 9110 §12.5.3). Only encodings given by name count; `*` is ignored. */
-export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
-  new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(request.headers['accept-encoding'] ?? '')
+export const accepts = (request: FastifyRequest, encoding: keyof typeof accepting): boolean =>
+  accepting[encoding].test(request.headers['accept-encoding'] ?? '')
 
 export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
   for (const [name, file] of files) {

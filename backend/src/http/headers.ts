@@ -44,11 +44,12 @@ export const securityHeaders = (reporting: string | undefined, tls: boolean): Re
 
 /** Browsers and proxies must not cache responses of the API; the console's files set their own cache header. */
 export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
-  app.addHook('onRequest', async (request, reply: FastifyReply) => {
+  app.addHook('onRequest', (request, reply: FastifyReply, done) => {
     reply.headers(headers)
     // Also sent behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted proxies.
     if (request.protocol === 'https') reply.header('strict-transport-security', hsts)
     reply.header('cache-control', 'no-store')
     reply.header('x-request-id', request.id)
+    done()
   })
 }

@@ -123,13 +123,13 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
   app.decorate('inPlace', inPlace)
 
   app.decorateRequest('source', undefined)
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     request.source = countedSource(request.ip, config.trustedProxies)
-    if (lagging && isRead(request) && request.routeOptions.config.operation) throw busy(random)
+    done(lagging && isRead(request) && request.routeOptions.config.operation ? busy(random) : undefined)
   })
-  app.addHook('preParsing', async (request, reply) => {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
     const { caller } = request
-    if (caller.kind !== 'user') return
+    if (caller.kind !== 'user') return done()
     const before = unread.get(caller.userId) ?? 0
     if (before >= limits.unreadOfPerson) throw tooMany()
     unread.set(caller.userId, before + 1)
@@ -138,12 +138,16 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
       if (left === 0) unread.delete(caller.userId)
       else unread.set(caller.userId, left)
     })
-    if (isRead(request)) return
+    if (isRead(request)) return done()
     const waitMs = writes.take(caller.userId)
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
+    done()
   })
   // `setImmediate` runs after the response was passed to the socket.
-  app.addHook('onSend', async (_request, reply) => void setImmediate(() => cutWhereStalled(reply.raw, limits.stalledMs)))
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    setImmediate(cutWhereStalled, reply.raw, limits.stalledMs)
+    done()
+  })
   app.addHook('onClose', async () => {
     clearInterval(look)
     delay.disable()

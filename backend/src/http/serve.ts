@@ -74,11 +74,19 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
   return { params: params.data, query: query.data, body: body.data } as Input<O>
 }
 
-function contextOf(operation: Operation, request: FastifyRequest, reply: FastifyReply) {
+/** A signal that is aborted when the client disconnects before the end of the response. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new Problem('bad_request', 'The client has disconnected'))
-  })
+  const abort = () => {
+    if (!raw.writableFinished) gone.abort(new Problem('bad_request', 'The client has disconnected'))
+  }
+  if (raw.destroyed) abort()
+  else raw.once('close', abort)
+  return gone.signal
+}
+
+function contextOf(operation: Operation, request: FastifyRequest, reply: FastifyReply) {
+  let signal: AbortSignal | undefined
   const lastEventId = String(request.headers['last-event-id'])
   return {
     caller: request.caller,
@@ -95,7 +103,9 @@ function contextOf(operation: Operation, request: FastifyRequest, reply: Fastify
     /** When the caller's access token expires, in ms since 1970. */
     tokenEndsAt: request.tokenEndsAt,
     /** Aborted when the client disconnects before the end of the response, at shutdown, and when the access token expires. */
-    signal: gone.signal,
+    get signal(): AbortSignal {
+      return (signal ??= goneSignal(reply))
+    },
     /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
     header: (name: string, value: string): void => void reply.header(name, value),
     /** File name under which a browser saves the response. Characters other than letters, digits, dots and hyphens become hyphens. */
@@ -133,7 +143,7 @@ export const serve =
           const input = read(operation, request)
           const context = contextOf(operation, request, reply)
           const answer = await app.idempotency.run(request, operation, input.body, {
-            act: async (caller) => answerOf(operation, await handler({ ...input, ...context, caller })),
+            act: async (caller) => answerOf(operation, await handler(Object.assign(context, input, { caller }))),
             answerOf: (result) => (isAnswer(operation, result) ? answerOf(operation, result) : undefined),
           })
           if (answer.onSent) reply.raw.once('close', answer.onSent)
