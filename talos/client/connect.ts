@@ -249,7 +249,8 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     close: () => {
       fail(closedByUs)
       ended.abort(closedByUs)
-      tearDown()
+      // One turn later the streams of ended calls are closed. Destroying a session with open streams creates an error with a stack for each.
+      setImmediate(tearDown)
     },
   }
 }

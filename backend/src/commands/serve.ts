@@ -97,11 +97,13 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
   const loading = imported()
   loading.catch(() => undefined)
+  const migrations = readMigrations()
+  migrations.catch(() => undefined)
   const opened = await opening
   steps.push('database', () => opened.close())
   if (stopAsked()) return
   const keys = await keysFor(opened.database.pool, config.keyFile)
-  const ran = await migrate(opened.database.pool, await readMigrations())
+  const ran = await migrate(opened.database.pool, await migrations)
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
   await checkFingerprint(opened.database.db, keys, config.keyFile)
   opened.embedded?.supervise()
@@ -134,15 +136,10 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   if (rewrapped > 0) log.info('vault.rotated', { count: rewrapped })
   await firstUser(platform, domains)
 
+  const reconciles = config.roles.includes('reconcile')
+  // These steps are pushed before those of the app, although they start later, so that requests end first.
   steps.push('engine', () => queue.stop(engineGraceMs))
-  if (config.roles.includes('reconcile')) {
-    await queue.start()
-    for (const domain of domains.all) {
-      if (domain.stop) steps.push(domain.name, domain.stop)
-      await domain.start?.()
-    }
-    keepHouse(platform, domains, steps)
-  }
+  if (reconciles) for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
   if (config.roles.includes('http')) {
     app = await buildWeb(platform, domains, { consoleFolder: path.join(home, 'console/dist'), cliFile: path.join(home, 'cli/dist/steelyard.mjs') })
     const web = app
@@ -152,6 +149,12 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     })
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
+  }
+  // Starts after the app, because reading ten thousand servers would delay it by a second.
+  if (reconciles) {
+    await queue.start()
+    for (const domain of domains.all) await domain.start?.()
+    keepHouse(platform, domains, steps)
   }
   let requestedAt = 0
   app?.server.on('request', () => (requestedAt = performance.now()))

@@ -94,6 +94,8 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   const states = new Map<string, State>()
   let observed: Observation[] = []
   let taken: readonly Watched[] | undefined
+  /** Each contact has a signal of its own: adding a listener to an AbortSignal takes longer the more listeners it has. */
+  const open = new Set<AbortController>()
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
@@ -209,8 +211,8 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
     const deadlineMs = state.server.live ? contactTimes.liveDeadlineMs : readDeadlineMs
-    const late = new AbortController()
-    const end = () => late.abort()
+    const own = new AbortController()
+    const end = () => own.abort()
     let timer: NodeJS.Timeout | undefined
     let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {
@@ -218,20 +220,20 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       asked = { server: state.server, at: clock.now() }
       // The deadline starts here, not when the contact was due, and covers the whole contact, so that a slow server blocks a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)
-      return ask(state, asked, { signal: late.signal, deadlineMs, lane: 'held' })
+      return ask(state, asked, { signal: own.signal, deadlineMs, lane: 'held' })
     }
     state.isBusy = true
-    stop.addEventListener('abort', end, { once: true })
+    open.add(own)
     try {
-      const seen = await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, stop))
+      const seen = await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, own.signal))
       // Pushed in a separate statement after the wait, because `observed` may have been replaced meanwhile.
       observed.push(seen)
       state.misses = 0
     } catch (error) {
-      if (!stop.aborted) observed.push(missed(state, asked, error, late.signal.aborted, deadlineMs))
+      if (!stop.aborted) observed.push(missed(state, asked, error, own.signal.aborted, deadlineMs))
     } finally {
       clearTimeout(timer)
-      stop.removeEventListener('abort', end)
+      open.delete(own)
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state)
       // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
@@ -269,8 +271,10 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   return {
     async run(signal: AbortSignal): Promise<void> {
       const running = new Set<Promise<void>>()
+      signal.addEventListener('abort', () => open.forEach((one) => one.abort(signal.reason)), { once: true })
       const tick = async () => {
         await takeRoster()
+        if (signal.aborted) return
         const now = clock.monotonic()
         for (const state of states.values()) {
           if (state.isBusy || state.nextAt > now) continue

@@ -1,4 +1,5 @@
 /** Counts what contacts with a large fleet do, with the test's clock and without connections. */
+import { getEventListeners } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -11,7 +12,11 @@ import { readEverything } from './reading.ts'
 const hourMs = 3_600_000
 
 /** Runs the contacts with `count` servers that answer at once, and were last contacted an hour ago. */
-function sweep(count: number, roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers) {
+function sweep(
+  count: number,
+  roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers,
+  answers = (seen: Observation) => Promise.resolve(seen),
+) {
   const clock = testClock()
   const servers = Array.from({ length: count }, (_, i): Watched => ({
     id: `${i}`,
@@ -35,7 +40,7 @@ function sweep(count: number, roster: (servers: readonly Watched[]) => readonly 
       maintenance: async () => {
         const second = Math.floor((clock.monotonic() - 1) / 1_000)
         perSecond[second] = (perSecond[second] ?? 0) + 1
-        return { kind: 'seen', serverId: id, at: clock.now(), reading: null } as Observation
+        return answers({ kind: 'seen', serverId: id, at: clock.now(), reading: null } as Observation)
       },
     }),
   } as unknown as Fleet
@@ -65,7 +70,7 @@ function sweep(count: number, roster: (servers: readonly Watched[]) => readonly 
       await nextTurn()
     }
   }
-  return { perSecond, pass, stored: () => stored }
+  return { perSecond, pass, stored: () => stored, listeners: () => getEventListeners(stop.signal, 'abort').length }
 }
 
 test('after a start, ten thousand overdue servers are contacted at about a hundred a second', async () => {
@@ -74,6 +79,18 @@ test('after a start, ten thousand overdue servers are contacted at about a hundr
   expect(stored()).toBe(10_000)
   expect(Math.max(...perSecond)).toBeLessThanOrEqual(160)
   for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
+})
+
+test('a thousand unfinished contacts add no listeners to the signal of the shutdown, because each would slow down the next', async () => {
+  const answered = Promise.withResolvers<void>()
+  const { pass, stored, listeners } = sweep(1_000, undefined, (seen) => answered.promise.then(() => seen))
+  onTestFinished(() => answered.resolve())
+  await pass(15)
+  expect(stored()).toBe(0)
+  expect(listeners()).toBeLessThanOrEqual(5)
+  answered.resolve()
+  await pass(5)
+  expect(stored()).toBeGreaterThan(0)
 })
 
 test('after a start, a small fleet is contacted within five seconds', async () => {

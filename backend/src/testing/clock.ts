@@ -16,6 +16,7 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
           at: passed + ms,
           wake: () => {
             sleepers.delete(sleeper)
+            signal?.removeEventListener('abort', abort)
             resolve()
           },
         }

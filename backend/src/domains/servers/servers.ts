@@ -10,6 +10,7 @@ import { talosconfig } from '#talos/access/access.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import type { Watched } from '../../talos-fleet/contact.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
@@ -43,11 +44,21 @@ export interface ServerParts extends Platform {
 export type Servers = ReturnType<typeof servers>
 
 const talosconfigLifetimeMs = 24 * 3_600_000
+/** Number of servers that are read in no time. */
+const quicklyRead = 100
+/** How long the contacts wait for the first list after a start, in ms. */
+const firstListMs = 1_000
 
 export function servers(parts: ServerParts) {
   const { db, clock, record, tell, engine, operations, datacenters, fleet, access, clusterUse } = parts
   const listed = catalogue(parts)
   const rosterOf = rosters()
+  const firstList = Promise.withResolvers<void>()
+  let quiet: Promise<void> | undefined
+  /** Waits for the first list, because reading many servers for the contacts would delay it. */
+  const untilFirstList = async (): Promise<void> => {
+    if ((await store.count(db)) > quicklyRead) await Promise.race([firstList.promise, clock.sleep(firstListMs)])
+  }
   const registration = registering(parts)
   engine.register({ queue: addingQueue, reconcile: adding({ ...parts, registration, atAddress: (address) => listed.atAddress(address) }), concurrency: 2 })
   engine.register({ queue: commandQueue, reconcile: commanding(parts), concurrency: 8 })
@@ -60,7 +71,7 @@ export function servers(parts: ServerParts) {
     ...forCommitments(parts),
 
     /** A page as JSON text. Each server is serialised once per change. */
-    list: (query: Input<typeof serverList>['query']) => listed.page(query),
+    list: (query: Input<typeof serverList>['query']) => listed.page(query).finally(() => firstList.resolve()),
 
     /** @throws Problem not_found */
     async get(id: string): Promise<Server> {
@@ -125,7 +136,10 @@ export function servers(parts: ServerParts) {
     locked: async (tx: Tx, id: string): Promise<store.ServerRow> => store.live(await store.lockOne(tx, id), id),
 
     /** Servers for the contact loop of a process. */
-    roster: async (shards: ReadonlySet<number>) => rosterOf(await listed.entries(), listed.revision(), shards),
+    async roster(shards: ReadonlySet<number>): Promise<Watched[]> {
+      await (quiet ??= untilFirstList())
+      return rosterOf(await listed.entries(), listed.revision(), shards)
+    },
     observe: observer({ ...parts, known: listed.known }),
   }
 }

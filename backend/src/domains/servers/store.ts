@@ -145,16 +145,18 @@ export async function changesSince(db: Db, seen: string) {
 export const after = (db: Db, id: string, most: number): Promise<ServerRow[]> =>
   servers(db).where('server.id', '>', id).orderBy('server.id').limit(most).execute()
 
+/** Number of servers, without removed ones. */
+export async function count(db: Db): Promise<number> {
+  const all = db.selectFrom('server').where('status', '<>', 'deleted')
+  return (await all.select(sql<number>`count(*)::int`.as('total')).executeTakeFirstOrThrow()).total
+}
+
 /** The first servers by name, and the number of all servers, without removed ones. PostgreSQL takes the names from an index and reads only these rows. */
 export async function firstByName(db: Db, most: number) {
   const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" limit ${most})`
   const first = liveServers(db)
     .where('server.name', '=', sql<string>`any(${names})`)
     .orderBy(sql`server.name collate "C"`)
-  const count = db
-    .selectFrom('server')
-    .where('status', '<>', 'deleted')
-    .select(sql<number>`count(*)::int`.as('total'))
-  const [rows, { total }] = await Promise.all([first.execute(), count.executeTakeFirstOrThrow()])
+  const [rows, total] = await Promise.all([first.execute(), count(db)])
   return { rows, total }
 }
