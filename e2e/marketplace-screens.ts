@@ -12,14 +12,19 @@ export interface MarketplaceWorld {
 
 const dayMs = 24 * 3_600_000
 
-/** Commits the capacity of `server`, and makes a draft for `other`. */
-export async function furnishMarketplace({ call }: Installation, server: { id: string }, other: { id: string }): Promise<MarketplaceWorld> {
+/** Commits the capacity of `server`, sold with `offer`, and makes a draft for `other`. */
+export async function furnishMarketplace(
+  { call }: Installation,
+  server: { id: string },
+  offer: { id: string },
+  other: { id: string },
+): Promise<MarketplaceWorld> {
   const committed = await call(ccCreate, {
     body: {
       node_id: server.id,
       price: { amount: '1.248', currency: 'EUR', basis: 'server' },
       expires_at: new Date(Date.now() + 90 * dayMs).toISOString(),
-      offer_id: `0x${'9f2c'.repeat(16)}`,
+      offer_id: offer.id,
       status: 'waiting_delegation',
     },
   })

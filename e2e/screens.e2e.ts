@@ -99,10 +99,10 @@ async function furnish(): Promise<World> {
   const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
   await until('the patch cannot be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
   // The ready cluster has an offer whose access address is not yet the address of the cluster.
-  await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
+  const offer = await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
-  const marketplace = await furnishMarketplace(installation, controlPlane, worker)
+  const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
   return {
     ...joining,
     ...network,

@@ -12,7 +12,7 @@ import { changed, time } from '../page.ts'
 import { serverStatuses } from '../servers/server.ts'
 import { ccStatuses } from './cc-statuses.ts'
 import { Amount, Currency, type PriceBasis } from './money.ts'
-import { OfferId } from './offers.ts'
+import { OfferId, offerStatuses } from './offers.ts'
 import { inRange } from './range.ts'
 
 export { canChangeCcStatus, canChangeCcTerms, canMoveCc, ccCommitProblems, ccTermProblems, ccTrouble, lostCommitment } from './cc-rules.ts'
@@ -51,8 +51,8 @@ export const CapacityCommitment = z.object({
   /** The present datacenter and cluster of the server. */
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  /** The offer that the capacity was sold with. */
-  offer_id: z.nullable(OfferId),
+  /** The offer that the capacity was sold with, as it is now. */
+  offer: z.nullable(z.object({ id: OfferId, status: z.enum(offerStatuses), access_address: z.nullable(z.string()), in_use: z.boolean() })),
   capacity: CcCapacity,
   price: z.nullable(CcPrice),
   /** Exact price of the whole server per hour, in the price's currency. null: no price yet, or an unknown number of compute units. */
@@ -132,7 +132,7 @@ const ccs = list<CapacityCommitment>()({
     price: { label: 'Price per hour', help: 'For the whole server', sort: true },
     expires_at: { label: 'Expiration', sort: true },
     status: { label: 'Status', sort: true },
-    offer: { label: 'OfferID', kind: 'mono', hidden: true, value: (c: CapacityCommitment) => c.offer_id },
+    offer: { label: 'OfferID', kind: 'mono', hidden: true, value: (c: CapacityCommitment) => c.offer?.id ?? null },
     created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (c: CapacityCommitment) => c.created_at },
   },
   filters: {

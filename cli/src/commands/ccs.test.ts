@@ -14,7 +14,7 @@ const aCc = (more: Partial<CapacityCommitment> = {}): CapacityCommitment => ({
   server: { id: id(1), name: 'brave-otter-042', status: 'ready', unreachable_since: null },
   datacenter: { id: id(50), code: 'PL-POZ-1' },
   cluster: { id: id(20), name: 'web' },
-  offer_id: null,
+  offer: null,
   capacity: { compute_units: 64, cores: 64, vcpu: 128, memory_bytes: 768 * 1024 ** 3, disk_bytes: 15_400_000_000_000 },
   price,
   price_per_hour: '1.248',

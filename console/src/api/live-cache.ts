@@ -16,7 +16,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
-  offer: ['offer', 'cluster'],
+  offer: ['offer', 'cluster', 'cc'],
   user: ['user', 'profile', 'waitlist'],
   invitation: ['invitation', 'waitlist'],
   waitlist: ['waitlist'],

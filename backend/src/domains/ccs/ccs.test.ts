@@ -43,7 +43,7 @@ test('a commitment is a draft with the capacity of its server; price and times m
     capacity: { compute_units: 16, cores: 16, vcpu: 32, memory_bytes: 64 * 1024 ** 3, disk_bytes: 1_000_000_000_000 },
     price: null,
     price_per_hour: null,
-    offer_id: null,
+    offer: null,
     starts_at: null,
     expires_at: null,
     committed_at: null,
@@ -86,7 +86,7 @@ test('a commitment goes through its life, and records who did what', async () =>
   const offer_id = `0x${'ab'.repeat(32)}`
   await addOffer(backend, offer_id)
   const cc = await addCc(operator, await newServer(), { expires_at: days(30), offer_id })
-  expect(cc.offer_id).toBe(offer_id)
+  expect(cc.offer).toEqual({ id: offer_id, status: 'draft', access_address: null, in_use: false })
   expect((await change(cc, { price, status: 'waiting_delegation' })).answer).toMatchObject({
     status: 'waiting_delegation',
     committed_at: days(0),

@@ -8,6 +8,11 @@ const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null
 const priceOf = ({ price, currency, basis }: Pick<CcRow, 'price' | 'currency' | 'basis'>): CcPrice | null =>
   price === null || currency === null || basis === null ? null : { amount: price, currency, basis }
 
+function offerOf({ offer_id: id, offer_status: status, offer_access_address: access_address, offer_proven_at }: CcRow): CapacityCommitment['offer'] {
+  if (id === null || status === null) return null
+  return { id, status, access_address, in_use: offer_proven_at !== null }
+}
+
 export function present(row: CcRow): CapacityCommitment {
   const { compute_units, cores, memory_bytes, disk_bytes } = row
   const price = priceOf(row)
@@ -18,7 +23,7 @@ export function present(row: CcRow): CapacityCommitment {
     server: { id: row.server_id, name: row.server_name, status: row.server_status, unreachable_since: timeOf(row.unreachable_since) },
     datacenter: row.datacenter_id !== null && row.datacenter_code !== null ? { id: row.datacenter_id, code: row.datacenter_code } : null,
     cluster: row.cluster_id !== null && row.cluster_name !== null ? { id: row.cluster_id, name: row.cluster_name } : null,
-    offer_id: row.offer_id,
+    offer: offerOf(row),
     // One core is sold as two vCPUs.
     capacity: { compute_units, cores, vcpu: cores === null ? null : 2 * cores, memory_bytes, disk_bytes },
     price,

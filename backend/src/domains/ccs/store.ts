@@ -1,6 +1,7 @@
 /** SQL for capacity commitments. The names of servers, clusters and datacenters are only read. */
 import { type Insertable, type RawBuilder, type Selectable, sql, type SqlBool, type Updateable } from 'kysely'
 import { ccList, ccStatuses, openCcStatuses, type ccCounts } from '#contract/marketplace/ccs.ts'
+import { type OfferStatus } from '#contract/marketplace/offers.ts'
 import type { Input } from '#contract/operation.ts'
 import { readRange } from '#contract/marketplace/range.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
@@ -19,11 +20,18 @@ export interface CcRow extends Selectable<Tables['capacity_commitment']> {
   readonly cluster_name: string | null
   readonly datacenter_id: string | null
   readonly datacenter_code: string | null
+  readonly offer_status: OfferStatus | null
+  readonly offer_access_address: string | null
+  readonly offer_proven_at: Date | null
 }
 
 /** Left joins, although each commitment has a server: PostgreSQL leaves out such a join if only the number of rows is needed. */
 const listed = (on: On) =>
-  on.selectFrom('capacity_commitment as cc').leftJoin('server', 'server.id', 'cc.server_id').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+  on
+    .selectFrom('capacity_commitment as cc')
+    .leftJoin('server', 'server.id', 'cc.server_id')
+    .leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+    .leftJoin('offer', 'offer.id', 'cc.offer_id')
 
 const whole = (on: On) =>
   listed(on)
@@ -40,6 +48,9 @@ const whole = (on: On) =>
       'server.cluster_name',
       'server.datacenter_id',
       'datacenter.code as datacenter_code',
+      'offer.status as offer_status',
+      'offer.access_address as offer_access_address',
+      'offer.proven_at as offer_proven_at',
     ])
 
 /** `bound`: SQL of a limit, from its text. */

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import { priceShown } from '#contract/marketplace/money.ts'
 import { paths } from '../../lib/paths.ts'
-import { truncate } from '../../lib/text.ts'
+import { sentence, truncate } from '../../lib/text.ts'
 import { exact } from '../../lib/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { useNow } from '../../lib/use-now.ts'
@@ -28,10 +28,21 @@ export const Capacity = ({ cc: { capacity, status } }: { cc: CapacityCommitment 
 )
 
 /** With which offer, and for how much, the capacity is sold. */
-export const Sold = ({ cc }: { cc: CapacityCommitment }) => (
+const Access = ({ offer: { access_address: address, in_use } }: { offer: NonNullable<CapacityCommitment['offer']> }) =>
+  address === null ? (
+    <span className="t3">None yet</span>
+  ) : (
+    <>
+      <Copyable value={address} what="access address" shown={truncate(address, 6, 4)} /> <span className="t3">{in_use ? 'in use' : 'not in use'}</span>
+    </>
+  )
+
+export const Sold = ({ cc, cc: { offer } }: { cc: CapacityCommitment }) => (
   <KeyValue
     rows={[
-      ['OfferID', cc.offer_id === null ? <span className="t3">None</span> : <Copyable value={cc.offer_id} what="OfferID" shown={truncate(cc.offer_id)} />],
+      ['OfferID', offer === null ? <span className="t3">None</span> : <Copyable value={offer.id} what="OfferID" shown={truncate(offer.id)} />],
+      offer !== null && ['Status', sentence(offer.status)],
+      offer !== null && ['Access address', <Access key="a" offer={offer} />],
       ['Price', cc.price === null ? <span className="t3">None yet</span> : priceShown(cc.price)],
       cc.price !== null && ['Per hour', <HourlyPrice key="h" cc={cc} />],
     ]}

@@ -29,7 +29,7 @@ export const typedOf = (cc: CapacityCommitment): Typed => ({
   basis: cc.price?.basis ?? 'server',
   starts_at: localOf(cc.starts_at),
   expires_at: localOf(cc.expires_at),
-  offer_id: cc.offer_id ?? '',
+  offer_id: cc.offer?.id ?? '',
   commit: false,
 })
 
