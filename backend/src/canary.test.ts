@@ -252,7 +252,7 @@ const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
-  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token') =>
+  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment') =>
     (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
   const byNoun: Record<string, string[]> = {
     nodes: await ids('server'),
@@ -262,6 +262,8 @@ async function reads(token: string): Promise<Record<string, string>> {
     subnets: await ids('subnet'),
     images: await ids('image'),
     'join-tokens': await ids('join_token'),
+    offers: await ids('offer'),
+    ccs: await ids('capacity_commitment'),
   }
   const members = await db.selectFrom('cluster_server').select(['cluster_id', 'node_id']).execute()
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
