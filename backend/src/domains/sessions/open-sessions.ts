@@ -76,8 +76,8 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
     })
   }
 
-  /** Ends all of a person's sessions except one. Returns their number. */
-  const endAll = async (tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<number> => {
+  /** Ends all of a person's sessions except one. Returns their ids. */
+  const endAll = async (tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<string[]> => {
     const ids = await store.revokeAll(tx, person.id, at(), reason, but)
     for (const id of ids) await notify(tx, revokedChannel, id)
     if (ids.length > 0)
@@ -86,7 +86,7 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
         target: { kind: 'user', id: person.id, name: person.email },
         after: { sessions: ids.length, reason },
       })
-    return ids.length
+    return ids
   }
 
   return {
@@ -180,11 +180,13 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
     /** Ends all sessions of a person except the caller's own. Returns their number. @throws Problem forbidden for others' sessions without `users:manage` */
     async endAllOf(caller: UserCaller, userId: string = caller.userId): Promise<{ ended: number }> {
       demandAccess(caller, userId)
-      return inTransaction(db, async (tx) => {
+      const ids = await inTransaction(db, async (tx) => {
         const person = await store.person(tx, userId)
         if (!person) throw new Problem('not_found', 'There is no such user')
-        return { ended: await endAll(tx, caller, person, 'ended', caller.sessionId) }
+        return endAll(tx, caller, person, 'ended', caller.sessionId)
       })
+      ids.forEach(forget)
+      return { ended: ids.length }
     },
 
     /** @throws Problem not_found if the session has ended, or belongs to somebody else and the caller lacks `users:manage` */
