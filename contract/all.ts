@@ -1,4 +1,5 @@
 /** Every call of the API, for the OpenAPI document and for tests that check every call, such as the scope matrix. */
+import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
 import * as ccs from './marketplace/ccs.ts'
 import * as clusters from './clusters/clusters.ts'
@@ -56,6 +57,7 @@ const declared: readonly Operation[] = [
   restoration,
   events,
   audit,
+  applied,
 ].flatMap((noun) => Object.values(noun).filter(isOperation))
 
 export const allOperations = declared.filter((one) => !('variantOf' in one))

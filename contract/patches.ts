@@ -9,6 +9,9 @@ import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
 
+/** Stands for a secret in the body of a patch that the API returns. In a body that is saved, it stands for the stored secret. */
+export const patchMask = '••••••••'
+
 /** Ids and weights of the layers that Steelyard writes. These layers come before all patches of users. */
 export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
 

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { apiTokenRoutes, apiTokens as makeApiTokens, isApiToken } from './domains/api-tokens/api-tokens.ts'
+import { appliedRoutes } from './domains/applied/applied.ts'
 import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
 import { ccRoutes, ccs as makeCcs, type Ccs } from './domains/ccs/ccs.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
@@ -154,6 +155,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }) },
     { name: 'waitlist', routes: (app) => waitlistRoutes(app, { ...platform, invitations }) },
+    { name: 'applied', routes: (app) => appliedRoutes(app, platform) },
     {
       name: 'idempotency',
       removeOld: async () =>

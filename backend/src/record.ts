@@ -2,6 +2,7 @@
  * `record` writes the audit entry and the event of a change in the transaction of that change, so that either all are committed or none.
  * Both go into the outbox without number and hash, which the publisher adds after the commit (see `domains/events/publisher.ts`).
  */
+import { isAppliedKind } from '#contract/apply/applied.ts'
 import type { AuditAction } from '#contract/audit.ts'
 import type { ErrorCode } from '#contract/errors.ts'
 import { type EventKind, eventKinds, type EventName } from '#contract/events.ts'
@@ -77,6 +78,23 @@ export function recorder({ clock }: { clock: Clock }) {
         .execute()
     }
   }
+  /** Keeps the record of what `steelyard apply` has created, in the transaction of the change. */
+  const keepApplied = async (tx: Tx, caller: Caller, changes: readonly Change[]): Promise<void> => {
+    const set = caller.kind === 'user' ? caller.appliedSet : undefined
+    const changed = changes.flatMap(({ action, target, event }) => {
+      const object = event?.object ?? target
+      return event && isAppliedKind(object.kind) ? [{ name: event.name ?? action, kind: object.kind, id: object.id, target }] : []
+    })
+    const gone = changed.filter(({ name }) => name.endsWith('.removed'))
+    for (const { kind, id } of gone) await tx.deleteFrom('applied_object').where('kind', '=', kind).where('id', '=', id).execute()
+    const made = set === undefined ? [] : changed.filter(({ name }) => name.endsWith('.created'))
+    if (set === undefined || made.length === 0) return
+    const created_at = new Date(clock.now())
+    await tx
+      .insertInto('applied_object')
+      .values(made.map(({ kind, id, target }) => ({ kind, id, set_name: set, server_id: target.kind === 'server' ? target.id : null, created_at })))
+      .execute()
+  }
   const eventOf = (caller: Caller, { name, object, version, scope = scopeOf(object.kind) }: AnyEvent) => ({
     name,
     scope,
@@ -86,12 +104,14 @@ export function recorder({ clock }: { clock: Clock }) {
   return {
     /** Several changes of one call, such as the rows of an import, are written together. */
     record: async (tx: Tx, caller: Caller, changes: Change | readonly Change[]): Promise<void> => {
-      const entries = [changes].flat().map((change: Change) => {
+      const all = [changes].flat() as readonly Change[]
+      const entries = all.map((change) => {
         const { action, target, event } = change
         const of = { name: action, object: { kind: target.kind, id: target.id }, ...event }
         return { audit: auditOf(caller, change), event: event ? eventOf(caller, of) : null }
       })
       await write(tx, entries)
+      await keepApplied(tx, caller, all)
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
     /** Writes an event without an audit entry, for observed state and the progress of an operation. */

@@ -26,7 +26,15 @@ const mostControlPlanes = 7
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
-const Member = z.object({ node_id: z.uuid(), name: z.string(), role: ClusterRole })
+const Member = z.object({
+  node_id: z.uuid(),
+  name: z.string(),
+  role: ClusterRole,
+  /** The choices at the creation. null: the default link; a former server has no choices. */
+  interface: z.optional(z.nullable(z.string())),
+  install_disk: z.optional(z.string()),
+  workload_disks: z.optional(z.array(z.string())),
+})
 
 export const Cluster = z.object({
   id: z.uuid(),

@@ -19,6 +19,13 @@ export interface Tables {
     last_used_at: Date | null
     last_used_ip: string | null
   }
+  applied_object: {
+    kind: string
+    id: string
+    set_name: string
+    server_id: string | null
+    created_at: Date
+  }
   audit_entry: {
     seq: number
     at: Date

@@ -19,6 +19,8 @@ export interface UserCaller {
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
+  /** The set of files that `steelyard apply` carries out with this request. Objects that the request creates are recorded as part of the set. */
+  readonly appliedSet?: string
   /** Set if the request has an Idempotency-Key: `record` reports its transaction here, and the response is stored in the same transaction. */
   readonly idempotency?: { readonly recordedIn: (tx: Tx) => void }
 }

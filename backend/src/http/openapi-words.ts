@@ -3,6 +3,7 @@
  * A field name means the same in the whole API, so one table serves all calls.
  */
 import type * as z from 'zod/mini'
+import { Applied } from '#contract/apply/applied.ts'
 import { AuditEntry } from '#contract/audit.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
 import { Datacenter } from '#contract/datacenters.ts'
@@ -33,6 +34,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
     ApiToken,
     'A credential of a program: its user, its scopes, its end and its last use. The text of the token is returned only once, when it is created.',
   ],
+  Applied: [Applied, 'An object that `steelyard apply` has created, and the set of files that it belongs to.'],
   Arrival: [Arrival, 'A machine that announced itself with a join token.'],
   AuditEntry: [
     AuditEntry,
@@ -173,6 +175,7 @@ export const meanings: Readonly<Record<string, string>> = {
   nonce: 'The `nonce` of the challenge.',
   notes: 'Free text.',
   offer_id: 'Id of the offer that the capacity is sold with: 0x and 64 lowercase hexadecimal digits; null for none.',
+  objects: 'Kinds and ids of the objects.',
   page: 'Page, counting from 1.',
   password: 'Password; never trimmed.',
   'passwordChange.password': 'Current password.',
@@ -211,6 +214,7 @@ export const meanings: Readonly<Record<string, string>> = {
   service_cidr: 'Network of the services.',
   signature:
     'Signature of the `message` of the challenge, in hexadecimal: 65 bytes as Ethereum wallets sign a text (EIP-191), or 64 bytes of ES256K (RFC 8812).',
+  set: 'Name of a set of files that are applied together.',
   sidebar: 'How the sidebar is shown.',
   sort: 'Column to sort by; a leading minus sorts in descending order.',
   state: 'The `state` that Steelyard sent to the provider.',
@@ -223,6 +227,8 @@ export const meanings: Readonly<Record<string, string>> = {
   tail: 'Number of lines to return, counted from the end of the log.',
   talosconfig: "Text of an admin's talosconfig, instead of the bundle: the secrets are then read from a control plane.",
   talos_version: 'Version of Talos. Default: the newest supported version.',
+  'appliedMove.kind': 'Kind of the object.',
+  'appliedMove.id': 'Id of the object.',
   'imageCreate.talos_version': 'Version of Talos on the image.',
   theme: 'Colour theme of the console.',
   tier: 'Tier that the provider declares (Uptime Institute); null if none is declared.',
@@ -261,6 +267,7 @@ const providerAnswer = { state: `sign-in.${id(8)}`, code: 'the code of the provi
 /** An example body for each call, valid if the objects with its ids exist. */
 export const bodies: Readonly<Record<string, unknown>> = {
   apiTokenCreate: { name: 'ci', scopes: ['servers:read', 'clusters:read'], lifetime_days: 90 },
+  appliedMove: { set: 'rack-12', objects: [{ kind: 'subnet', id: id(4) }] },
   authorize: { email: 'ops@example.com', password: 'correct horse battery' },
   authorizeLogout: { refresh_token: 'the refresh token' },
   authorizePasskey: passkeyAnswer,

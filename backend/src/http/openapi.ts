@@ -86,6 +86,14 @@ function headersOf(operation: Operation): Parameter[] {
           }),
         ]
       : []),
+    ...(method === 'POST' && operation.status !== 200 && kept
+      ? [
+          header('Steelyard-Apply', 'Name of a set of files. An object that the call creates is recorded as part of the set.', {
+            type: 'string',
+            maxLength: 40,
+          }),
+        ]
+      : []),
     ...(method === 'GET' && isVersioned(operation)
       ? [header('If-None-Match', 'The ETag that the caller has. The response is 304 while the object is unchanged.', { type: 'string' })]
       : []),

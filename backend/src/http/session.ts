@@ -3,6 +3,8 @@
  * proof of identity. A route without operation must be declared `open`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import * as z from 'zod/mini'
+import { applyHeader, SetName } from '#contract/apply/applied.ts'
 import { Problem } from '#contract/errors.ts'
 import { mayLackSecondFactor, type Operation } from '#contract/operation.ts'
 import { proofMinutes } from '#contract/people/profile.ts'
@@ -23,6 +25,14 @@ function bearer(request: FastifyRequest): string {
   const match = header === undefined ? null : /^Bearer ([A-Za-z0-9._-]{1,4096})$/i.exec(header)
   if (!match) throw expired()
   return match[1]!
+}
+
+/** @throws Problem bad_request if the name of the set is invalid */
+function withAppliedSet(caller: UserCaller, header: string | string[] | undefined): UserCaller {
+  if (header === undefined) return caller
+  const read = z.safeParse(SetName, header)
+  if (!read.success) throw new Problem('bad_request', `${applyHeader}: ${read.error.issues[0]!.message}`)
+  return { ...caller, appliedSet: read.data }
 }
 
 interface GuardParts {
@@ -72,7 +82,7 @@ export function guard(app: FastifyInstance, { authenticate, lastProof, clock, lo
     const { operation } = request.routeOptions.config
     if (!operation || operation.scope === null) return
     const { caller, tokenEndsAt } = await authenticate(bearer(request), { ip: request.ip, requestId: request.id })
-    request.caller = caller
+    request.caller = withAppliedSet(caller, request.headers[applyHeader])
     request.tokenEndsAt = tokenEndsAt
     try {
       await demand(caller, operation)

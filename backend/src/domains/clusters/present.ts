@@ -14,7 +14,15 @@ const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: f
 const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>
   released_at === null && (secured_at !== null || left_at !== null)
 
-const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
+const member = ({ node_id, name, role, interface: link, install_disk, workload_disks }: ListedCluster['members'][number]): Cluster['servers'][number] => ({
+  node_id,
+  name,
+  role,
+  interface: link,
+  install_disk,
+  workload_disks,
+})
+const formerMember = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['former_servers'][number] => ({ node_id, name, role })
 
 /** Converts a row to the contract's cluster. */
 export const present = (
@@ -37,7 +45,7 @@ export const present = (
   pod_cidr: row.pod_cidr,
   service_cidr: row.service_cidr,
   servers: row.members.map(member),
-  former_servers: row.formerMembers.map(member),
+  former_servers: row.formerMembers.map(formerMember),
   control_planes: row.members.filter((m) => m.role === 'control_plane').length,
   workers: row.members.filter((m) => m.role === 'worker').length,
   subnets,

@@ -12,7 +12,7 @@ export type MemberRow = Selectable<Tables['cluster_server']>
 export type BootstrapRow = Selectable<Tables['cluster_bootstrap']>
 export type SecretKind = Tables['cluster_secret']['kind']
 
-type ListedMember = Pick<MemberRow, 'node_id' | 'name' | 'role' | 'released_at' | 'secured_at' | 'left_at'>
+type ListedMember = Pick<MemberRow, 'node_id' | 'name' | 'role' | 'interface' | 'install_disk' | 'workload_disks' | 'released_at' | 'secured_at' | 'left_at'>
 
 export interface ListedCluster extends ClusterRow {
   readonly datacenter_id: string
@@ -39,7 +39,7 @@ async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Pr
       ? []
       : await on
           .selectFrom('cluster_server')
-          .select(['cluster_id', 'node_id', 'name', 'role', 'wanted', 'released_at', 'secured_at', 'left_at'])
+          .select(['cluster_id', 'node_id', 'name', 'role', 'interface', 'install_disk', 'workload_disks', 'wanted', 'released_at', 'secured_at', 'left_at'])
           .where('cluster_id', 'in', ids)
           .orderBy('role')
           .orderBy('position')

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import { masked } from '#talos/config/mask.ts'
+import { patchMask } from '#contract/patches.ts'
 import { maskText, unmask } from './masking.ts'
+
+test('the contract names the mask that is used', () => {
+  expect(patchMask).toBe(masked)
+})
 
 const wireguard = `# the tunnel to the office
 apiVersion: v1alpha1

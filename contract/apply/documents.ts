@@ -1,0 +1,111 @@
+/**
+ * Documents with which people keep an installation in files: `steelyard apply`, `diff` and `export`. The fields are those of the API's bodies, with names in
+ * place of ids. A field that is left out has the default of the API; where the API has none, the field isn't managed.
+ */
+import * as z from 'zod/mini'
+import { ClusterServer, NewCluster } from '../clusters/clusters.ts'
+import { DatacenterInput } from '../datacenters.ts'
+import { NewImage } from '../images.ts'
+import { OfferChange } from '../marketplace/offers.ts'
+import { NewJoinToken } from '../join-tokens.ts'
+import { nameOf } from '../names.ts'
+import { NewSubnet } from '../network/subnets.ts'
+import { NewPatch } from '../patches.ts'
+import { serverName } from '../servers/servers.ts'
+
+/** Fields of a body without some of them. */
+const without = <S extends Readonly<Record<string, z.core.$ZodType>>, const K extends keyof S>(shape: S, ...keys: readonly K[]): Omit<S, K> =>
+  Object.fromEntries(Object.entries(shape).filter(([key]) => !(keys as readonly string[]).includes(key))) as unknown as Omit<S, K>
+
+const datacenterCode = z
+  .string('Name the datacenter by its code, such as PL-POZ-1')
+  .check(z.trim(), z.regex(/^[A-Z]{2}-[A-Z2-9]{3}-[1-9]\d{0,2}$/, 'A datacenter is named by its code, such as PL-POZ-1'))
+const identity = (most: number) => z.optional(z.string('Write it in quotes: it is text').check(z.trim(), z.minLength(1), z.maxLength(most)))
+
+/** The code gives country, city and index. */
+export const DatacenterDocument = z.strictObject({
+  kind: z.literal('datacenter'),
+  code: datacenterCode,
+  ...without(DatacenterInput.shape, 'country_code', 'city_code', 'index'),
+})
+
+/** A registered server, matched by its system UUID or serial number. Documents never create or remove a server. */
+export const ServerDocument = z
+  .strictObject({
+    kind: z.literal('server'),
+    uuid: identity(64),
+    serial: identity(256),
+    name: z.optional(serverName),
+    datacenter: z.optional(z.nullable(datacenterCode)),
+  })
+  .check(z.refine((s) => s.uuid !== undefined || s.serial !== undefined, { error: 'Give the system UUID or the serial number of the server', path: ['uuid'] }))
+
+export const JoinTokenDocument = z.strictObject({
+  kind: z.literal('join-token'),
+  ...without(NewJoinToken.shape, 'datacenter_id'),
+  datacenter: z._default(z.nullable(datacenterCode), null),
+})
+
+export const SubnetDocument = z.strictObject({
+  kind: z.literal('subnet'),
+  ...without(NewSubnet.shape, 'datacenter_id'),
+  datacenter: datacenterCode,
+})
+
+/** An image has no name: an image with the same fields is the same image. */
+export const ImageDocument = z.strictObject({
+  kind: z.literal('image'),
+  ...without(NewImage.shape, 'datacenter_id', 'token_id'),
+  datacenter: z._default(z.nullable(datacenterCode), null),
+  /** Name of the join token. */
+  token: z._default(z.nullable(nameOf('Join token')), null),
+})
+
+export const PatchDocument = z.strictObject({
+  kind: z.literal('patch'),
+  /** Name of the server. */
+  server: serverName,
+  ...NewPatch.shape,
+})
+
+const ClusterMember = z.strictObject({ server: serverName, ...without(ClusterServer.shape, 'node_id', 'patch') })
+/** The fields of a cluster are fixed at its creation, except the subnets. */
+export const ClusterDocument = z.strictObject({
+  kind: z.literal('cluster'),
+  ...without(NewCluster.shape, 'datacenter_id', 'servers', 'confirmed_disks', 'virtual_ip', 'pod_cidr', 'service_cidr'),
+  datacenter: datacenterCode,
+  virtual_ip: z.optional(z.boolean()),
+  pod_cidr: z.optional(NewCluster.shape.pod_cidr.def.innerType),
+  service_cidr: z.optional(NewCluster.shape.service_cidr.def.innerType),
+  servers: z.array(ClusterMember).check(z.minLength(1, 'A cluster needs a server'), z.maxLength(500)),
+  /** Names of the assigned subnets. If they are left out, the assignment isn't managed. */
+  subnets: z.optional(z.array(nameOf('Subnet')).check(z.maxLength(200))),
+})
+
+/** The offer of a cluster. Its resources are counted by Steelyard, and its access address is set by an authorised person. */
+export const OfferDocument = z.strictObject({ kind: z.literal('offer'), cluster: nameOf('Cluster'), ...OfferChange.shape })
+
+export type DatacenterDocument = z.infer<typeof DatacenterDocument>
+export type ServerDocument = z.infer<typeof ServerDocument>
+export type JoinTokenDocument = z.infer<typeof JoinTokenDocument>
+export type SubnetDocument = z.infer<typeof SubnetDocument>
+export type ImageDocument = z.infer<typeof ImageDocument>
+export type PatchDocument = z.infer<typeof PatchDocument>
+export type ClusterDocument = z.infer<typeof ClusterDocument>
+export type OfferDocument = z.infer<typeof OfferDocument>
+
+/** The schema of each kind of document, in the order in which objects are created. */
+export const documentSchemas = {
+  datacenter: DatacenterDocument,
+  'join-token': JoinTokenDocument,
+  server: ServerDocument,
+  subnet: SubnetDocument,
+  image: ImageDocument,
+  patch: PatchDocument,
+  cluster: ClusterDocument,
+  offer: OfferDocument,
+} as const
+export type DocumentKind = keyof typeof documentSchemas
+export const documentKinds = Object.keys(documentSchemas) as DocumentKind[]
+export type DocumentOf<K extends DocumentKind> = z.infer<(typeof documentSchemas)[K]>
+export type AnyDocument = { [K in DocumentKind]: DocumentOf<K> }[DocumentKind]
