@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { operationKinds, operationTable } from '#contract/operations.ts'
-import { openSessions } from './src/api/sessions.ts'
-import { allCommands } from './src/commands.ts'
 import { exitCodes } from './src/exit.ts'
 import { parse } from './src/parse.ts'
+import { referenceOf } from './src/testing/reference.ts'
+import { everyCommand } from './src/testing/cli.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const commands = allCommands(openSessions({ XDG_CONFIG_HOME: '/nowhere' }))
+const commands = everyCommand()
 
 /** Lines of code blocks that start with `steelyard` or `npm run steelyard --`, cut at the first pipe or comment. */
 function commandLines(file: string): string[] {
@@ -40,9 +40,12 @@ test.each(files)('%s names only commands that exist', (file) => {
   expect(refused).toEqual([])
 })
 
-test('docs/cli.md names every command and every exit code', () => {
+test('docs/cli-reference.md is the generated reference of all commands (npm run generate:cli updates it)', async () => {
+  await expect(referenceOf(commands)).toMatchFileSnapshot('../docs/cli-reference.md')
+})
+
+test('docs/cli.md names every exit code', () => {
   const page = readFileSync(`${root}/docs/cli.md`, 'utf8')
-  for (const { name } of commands) expect(page).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'))
   for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
 })
 

@@ -6,6 +6,7 @@ import type { Api } from './api/client.ts'
 import { type Column, shownOf, table } from './table.ts'
 import type { Colour, Terminal } from './terminal.ts'
 import { disk, localTime, memory, words } from './text.ts'
+import { watchOption, watchView } from './watch-view.ts'
 
 /** `help`: one line. `value`: placeholder of the value in the help. */
 export interface TextOption {
@@ -17,6 +18,8 @@ export interface TextOption {
   readonly many?: true
   /** A comma is part of the value. */
   readonly whole?: true
+  /** One letter, for a short form such as `-f`. */
+  readonly short?: string
 }
 interface NumberOption extends Pick<TextOption, 'help' | 'value'> {
   readonly kind: 'number'
@@ -101,6 +104,7 @@ export const shownChoices = (choices: readonly string[] = []): readonly string[]
 /** Options of every command. */
 export const globalOptions = {
   url: { kind: 'text', value: 'URL', help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)' },
+  context: { kind: 'text', value: 'NAME', help: 'Name of a Steelyard; see steelyard context list' },
   json: { kind: 'flag', help: 'Print JSON for scripts' },
   help: { kind: 'flag', help: 'Show this help' },
 } as const satisfies Options
@@ -195,10 +199,11 @@ export function listCommand<
       columns: { kind: 'text', value: 'COLUMNS', help: 'Columns to show', choices: all, many: true },
       page: { kind: 'number', value: 'N', help: 'Page, from 1' },
       'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
+      ...watchOption,
     },
     async run(context, read) {
       const { terminal, api, show } = context
-      const o = read.options as Readonly<Record<string, string | number | undefined>> & { readonly columns: readonly string[] }
+      const o = read.options as Readonly<Record<string, string | number | boolean | undefined>> & { readonly columns: readonly string[] }
       const more = await asking.ask?.(context, read)
       const query = given({
         ...more?.query,
@@ -208,14 +213,17 @@ export function listCommand<
         page: o['page'],
         per_page: o['per-page'],
       })
-      const answer = (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
-      show(answer, (page) => {
+      const load = async () => (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
+      const draw = (page: Page<ItemOf<L>>): string => {
         const wanted: readonly string[] = o.columns.length > 0 ? o.columns : shown
         const drawn = wanted
           .map((key) => columnOf<ItemOf<L>>(key, columns[key], (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[key] ?? {}, terminal.now()))
           .filter((column) => !column.optional || page.items.some((item) => column.text(item) !== ''))
         return table(terminal, page.items, drawn, `No ${nouns[1]}`) + shownOf(page)
-      })
+      }
+      if (o['watch'] === true) return watchView(context, load, draw)
+      show(await load(), draw)
+      return undefined
     },
   })
 }
@@ -263,18 +271,23 @@ export function objectCommand<O extends Operation, const P extends Operands = Re
   const { name, of, operation, summary = operation.summary, examples = [`${name} ${of.example}`], operands, options = {} } = declared
   const acts: Acts<O> = declared
   const operand = of.value.toLowerCase()
+  const canWatch = operation.method === 'GET' && acts.done === undefined
   return command<Operands, Options>({
     name,
     summary,
     examples,
     operands: { [operand]: of, ...operands },
-    options,
+    options: { ...options, ...(canWatch && watchOption) },
     async run(context, given) {
       const object = await of.find(context.api, String(given.operands[operand]))
       const { id } = object
-      const answer = (await context.api.call<Operation>(operation, { params: { id }, ...(await acts.ask?.(context, given, object)) })) as Answer<O>
+      const sent = await acts.ask?.(context, given, object)
+      const load = async () => (await context.api.call<Operation>(operation, { params: { id }, ...sent })) as Answer<O>
+      const draw = (answer: Answer<O>): string => acts.say?.(answer, object.name, context) ?? ''
+      if (canWatch && given.options['watch'] === true) return watchView(context, load, draw)
+      const answer = await load()
       if (acts.done) return acts.done(context, answer, given)
-      context.show(answer ?? { id }, () => acts.say?.(answer, object.name, context) ?? '')
+      context.show(answer ?? { id }, () => draw(answer))
       return undefined
     },
   })

@@ -1,10 +1,13 @@
+import type { Contexts } from './api/contexts.ts'
 import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
 import { ccCommands } from './commands/ccs.ts'
+import { applyCommands } from './commands/apply.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
+import { contextCommands } from './commands/contexts.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
@@ -21,9 +24,10 @@ import { tokenCommands } from './commands/tokens.ts'
 import { userCommands } from './commands/users.ts'
 
 /** Every command, in the order in which the help shows them. */
-export function allCommands(sessions: Sessions): readonly Command[] {
+export function allCommands(sessions: Sessions, contexts: Contexts): readonly Command[] {
   const commands: readonly Command[] = [
     ...sessionCommands(sessions),
+    ...contextCommands(sessions, contexts),
     ...serverCommands,
     ...serverActionCommands,
     ...imageCommands,
@@ -35,6 +39,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...subnetCommands,
     ...offerCommands,
     ...ccCommands,
+    ...applyCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

@@ -7,7 +7,8 @@ const columns = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${pad(left, width)}  ${right}\n`).join('')
 }
 
-const optionText = (name: string, option: Options[string]): string => (option.kind === 'flag' ? `--${name}` : `--${name} ${option.value}`)
+const optionText = (name: string, option: Options[string]): string =>
+  option.kind === 'flag' ? `--${name}` : `${option.kind === 'text' && option.short !== undefined ? `-${option.short}, ` : ''}--${name} ${option.value}`
 const optionHelp = (option: Options[string]): string =>
   option.help +
   (option.kind === 'text' && option.choices ? `: ${shownChoices(option.choices).join(', ')}` : '') +
@@ -45,6 +46,7 @@ export function overview(commands: readonly Command[], words: readonly string[])
     words.length === 0
       ? `\nEnvironment:\n${columns([
           ['STEELYARD_URL', 'Address of Steelyard'],
+          ['STEELYARD_CONTEXT', 'Name of a Steelyard, instead of its address'],
           ['STEELYARD_TOKEN', 'API token or access token, instead of steelyard login'],
           ['NODE_EXTRA_CA_CERTS', 'PEM file of the authority that signed the certificate of Steelyard'],
           ['NO_COLOR', 'Set to any value: no colours'],

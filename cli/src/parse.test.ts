@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { openSessions } from './api/sessions.ts'
-import { allCommands } from './commands.ts'
 import { CliError } from './exit.ts'
 import { helpOf } from './help.ts'
 import { parse } from './parse.ts'
+import { everyCommand } from './testing/cli.ts'
 
-const commands = allCommands(openSessions({ XDG_CONFIG_HOME: '/nowhere' }))
+const commands = everyCommand()
 const read = (line: string) => parse(line.split(' '), commands)
 const refusal = (line: string) => {
   try {

@@ -6,7 +6,13 @@ import { oneLine } from './text.ts'
 /** A parsed command line. `command` is null for help on the given words or on all commands. */
 export type Parsed =
   | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
-  | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & AnyGiven)
+  | ({
+      readonly kind: 'run'
+      readonly command: Command
+      readonly url: string | undefined
+      readonly context: string | undefined
+      readonly json: boolean
+    } & AnyGiven)
 
 const usage = (message: string, command?: Command) =>
   new CliError('usage', message, { hint: command ? `steelyard ${command.name} --help shows how it is used` : 'steelyard --help lists the commands' })
@@ -22,7 +28,8 @@ function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
-function meant(text: string, known: readonly string[]): string {
+/** ". Did you mean …?" with the most similar of the known words, or nothing if none is similar. */
+export function meant(text: string, known: readonly string[]): string {
   const best = known.map((name) => ({ name, off: distance(text, name) })).toSorted((a, b) => a.off - b.off)[0]
   return best && best.off <= 2 ? `. Did you mean ${best.name}?` : ''
 }
@@ -34,8 +41,8 @@ function find(args: readonly string[], commands: readonly Command[]): { command:
   let at = 0
   for (; at < args.length; at++) {
     const arg = args[at]!
-    if (arg === '--url') before.push(arg, ...args.slice(++at, at + 1))
-    else if (arg.startsWith('--url=') || ['--json', '--help', '-h'].includes(arg)) before.push(arg)
+    if (arg === '--url' || arg === '--context') before.push(arg, ...args.slice(++at, at + 1))
+    else if (/^--(?:url|context)=/.test(arg) || ['--json', '--help', '-h'].includes(arg)) before.push(arg)
     else if (!arg.startsWith('-') && commands.some((c) => `${c.name} `.startsWith(`${[...words, arg].join(' ')} `))) words.push(arg)
     else break
   }
@@ -81,7 +88,7 @@ export function parse(args: readonly string[], commands: readonly Command[]): Pa
   const { command, words, rest } = find(args, commands)
   if (!command) {
     const unknown = rest.find((a) => !a.startsWith('-'))
-    if (unknown !== undefined && !rest.includes('--url')) {
+    if (unknown !== undefined && !rest.includes('--url') && !rest.includes('--context')) {
       const next = commands.filter((c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `)).map((c) => c.name.split(' ')[words.length]!)
       throw usage(`There is no command ${oneLine([...words, unknown].join(' '))}${meant(unknown, [...new Set(next)])}`)
     }
@@ -101,12 +108,13 @@ export function parse(args: readonly string[], commands: readonly Command[]): Pa
             type: o.kind === 'flag' ? ('boolean' as const) : ('string' as const),
             multiple: o.kind === 'text' && o.many === true,
             ...(name === 'help' && { short: 'h' }),
+            ...(o.kind === 'text' && o.short !== undefined && { short: o.short }),
           },
         ]),
       ),
     })
   } catch (e) {
-    const name = /'(--?[^\s'=]+)/.exec(e instanceof Error ? e.message : '')?.[1] ?? ''
+    const name = /'(--?[^\s'=,]+)/.exec(e instanceof Error ? e.message : '')?.[1] ?? ''
     if (e instanceof Error && 'code' in e && e.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
       throw usage(
         `There is no option ${oneLine(name)}${meant(
@@ -118,13 +126,14 @@ export function parse(args: readonly string[], commands: readonly Command[]): Pa
     const option = declared[name.replace(/^--/, '')]
     throw usage(option?.kind === 'flag' ? `${name} takes no value` : `${name} needs a value; one that begins with a minus is written ${name}=-…`, command)
   }
-  const { url, json, help } = read.values
+  const { url, context, json, help } = read.values
   if (help === true) return { kind: 'help', words, command }
   if (json === true && !command.json) throw usage(`${command.name} has no --json`, command)
   return {
     kind: 'run',
     command,
     url: typeof url === 'string' ? url : undefined,
+    context: typeof context === 'string' ? context : undefined,
     json: json === true,
     operands: readOperands(command, read.positionals),
     options: Object.fromEntries(Object.entries(command.options).map(([name, option]) => [name, readOption(command, name, option, read.values[name])])),

@@ -1,4 +1,5 @@
 import { openApi } from './api/client.ts'
+import { openContexts } from './api/contexts.ts'
 import { openSessions } from './api/sessions.ts'
 import type { Context } from './command.ts'
 import { allCommands } from './commands.ts'
@@ -21,7 +22,8 @@ function report(terminal: Terminal, e: unknown, json: boolean): number {
 /** Runs one command line and returns its exit code. */
 export async function run(args: readonly string[], terminal: Terminal, program: RunProgram): Promise<number> {
   const sessions = openSessions(terminal.env)
-  const commands = allCommands(sessions)
+  const contexts = openContexts(sessions)
+  const commands = allCommands(sessions, contexts)
   try {
     const parsed = parse(args, commands)
     if (parsed.kind === 'help') {
@@ -30,7 +32,7 @@ export async function run(args: readonly string[], terminal: Terminal, program: 
     }
     const context: Context = {
       terminal,
-      api: openApi(terminal, sessions, parsed.url),
+      api: openApi(terminal, sessions, contexts, parsed),
       json: parsed.json,
       show: (value, people) => terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
       runProgram: async (words) => {

@@ -9,18 +9,33 @@ import type { Terminal } from './terminal.ts'
 
 function openTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
-  // EPIPE: the reader of the pipe has ended (`steelyard server list | head`), so this process ends too.
-  for (const stream of [stdout, stderr]) stream.on('error', (e: NodeJS.ErrnoException) => (e.code === 'EPIPE' ? process.exit(exitCodes.ok) : undefined))
+  let outlives = false
+  for (const stream of [stdout, stderr])
+    stream.on('error', (e: NodeJS.ErrnoException) => {
+      if (outlives) return
+      // The reader of the pipe has ended (`steelyard server list | head`), so this process ends too.
+      if (e.code === 'EPIPE') process.exit(exitCodes.ok)
+      // The output is incomplete, such as an export on a full disk. Standard error may be the stream that fails.
+      if (stream === stdout) stderr.write(`The output can't be written: ${e.code === 'ENOSPC' ? 'no space is left on the device' : e.message}\n`)
+      process.exit(exitCodes.failure)
+    })
   return {
     out: (words) => void stdout.write(words),
     err: (words) => void stderr.write(words),
-    columns: stdout.isTTY ? stdout.columns : null,
+    // Read anew each time, because a window may be resized while a list is watched.
+    get columns() {
+      return stdout.isTTY ? stdout.columns : null
+    },
+    get rows() {
+      return stdout.isTTY ? stdout.rows : null
+    },
     errColumns: stderr.isTTY ? stderr.columns : null,
     colour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     env,
     now: () => Date.now(),
     sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => undefined),
     ask: (question, options) => askOnTerminal(stdin, stderr, question, options),
+    outlivePipes: () => void (outlives = true),
     readAll: () => text(stdin),
     interrupted: () => {
       const controller = new AbortController()

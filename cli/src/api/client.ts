@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
+import { applyHeader } from '#contract/apply/applied.ts'
+import { eventStream } from '#contract/events.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { sessionProve } from '#contract/people/profile.ts'
 import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts'
 import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
+import type { Contexts } from './contexts.ts'
 import { partsOf } from './long-read.ts'
 import type { Sessions } from './sessions.ts'
+import { openStream, readEvents } from './stream.ts'
 
 type Parts = 'params' | 'query' | 'body'
 /** The parts of a request that the caller may omit, because they have no required fields. */
@@ -21,13 +25,15 @@ interface CallOptions {
   readonly idempotencyKey?: string | undefined
   /** `If-Match`: the object's `version` when it was read. The API refuses the write (`conflict`, code `stale`) if the object has changed since. */
   readonly version?: number | undefined
+  /** The set of files to which an object that the call creates will belong; see `contract/apply/applied.ts`. */
+  readonly set?: string | undefined
 }
 
 /** The address on which `npm start` listens. */
 const defaultUrl = 'http://127.0.0.1:8080'
 
 /** Normalizes an address and removes a trailing slash, because sessions are stored by address. Throws CliError `usage`. */
-function readUrl(text: string): string {
+export function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
   if (url.username || url.password || url.search || url.hash)
@@ -125,11 +131,32 @@ function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   return ms <= longestWaitMs && attempt < tries ? ms : null
 }
 
-/** The API at one address: `asked`, else $STEELYARD_URL, else the address of the last sign-in, else the default port on this machine. */
-export function openApi(terminal: Terminal, sessions: Sessions, asked: string | undefined) {
+/** How a command line names a Steelyard. */
+export interface Address {
+  readonly url: string | undefined
+  /** Name of a context. */
+  readonly context: string | undefined
+}
+
+/** The address in the options, or else in the environment. Throws CliError `usage` if one of them names a Steelyard twice. */
+function namedIn(options: Address, env: Terminal['env']): Address {
+  if (options.url !== undefined && options.context !== undefined) throw new CliError('usage', 'Give either --url or --context')
+  if (options.url !== undefined || options.context !== undefined) return options
+  const [url, context] = [env['STEELYARD_URL'] || undefined, env['STEELYARD_CONTEXT'] || undefined]
+  if (url !== undefined && context !== undefined) throw new CliError('usage', 'STEELYARD_URL and STEELYARD_CONTEXT are both set: set one of them')
+  return { url, context }
+}
+
+/** The API at one address: that of the options, else of the environment, else of the last sign-in, else the default port on this machine. */
+export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contexts, asked: Address) {
   const { env } = terminal
   let known: Promise<string> | undefined
-  const url = () => (known ??= (async () => readUrl(asked ?? (env['STEELYARD_URL'] || ((await sessions.current()) ?? defaultUrl))))())
+  const find = async (): Promise<string> => {
+    const { url, context } = namedIn(asked, env)
+    if (context !== undefined) return contexts.urlOf(context)
+    return url ?? (await sessions.current()) ?? defaultUrl
+  }
+  const url = () => (known ??= find().then(readUrl))
 
   /** Sends a request. Retries it only if the request can't take effect twice. */
   async function send(
@@ -137,7 +164,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
     ask: Partial<Record<Parts, unknown>>,
     token: string | null,
     key: string,
-    { signal, version }: Pick<CallOptions, 'signal' | 'version'> = {},
+    { signal, version, set }: Pick<CallOptions, 'signal' | 'version' | 'set'> = {},
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
@@ -158,6 +185,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
             ...(operation.method === 'POST' && operation.scope !== null && { 'idempotency-key': key }),
             ...(device !== null && { cookie: device }),
             ...(version !== undefined && { 'if-match': `"${version}"` }),
+            ...(set !== undefined && { [applyHeader]: set }),
           },
           ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
         })
@@ -272,6 +300,25 @@ export function openApi(terminal: Terminal, sessions: Sessions, asked: string | 
       } catch (e) {
         throw e instanceof CliError ? e : unreachable(base, e)
       }
+    },
+    /**
+     * Reads the stream of events until it ends: with the access token, or if it is silent. Calls `onEvent` for each event, and once at the beginning, because
+     * something may have changed before. Throws CliError, or the error of the connection.
+     */
+    async listen(signal: AbortSignal, onEvent: () => void): Promise<void> {
+      const base = await url()
+      checkSafe(base, env)
+      const open = (token: string) => openStream(`${base}${eventStream.path}`, token, signal)
+      const token = await tokenOf(base)
+      let answer = await open(token)
+      if (answer.status === 401 && !env['STEELYARD_TOKEN']) {
+        const next = await refresh(base, token)
+        if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.')
+        answer = await open(next)
+      }
+      if (answer.status !== eventStream.status || !answer.body) throw refusal(base, answer.status, await answer.text())
+      onEvent()
+      await readEvents(answer.body, onEvent)
     },
   }
 }

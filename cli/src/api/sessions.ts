@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { CliError } from '../exit.ts'
+import { replaceFile } from './kept-file.ts'
 import { withLock } from './lock.ts'
 
 const Session = z.object({ email: z.string(), access_token: z.string(), refresh_token: z.string() })
@@ -12,22 +12,6 @@ const Stored = z.object({ current: z.nullable(z.string()), sessions: z.record(z.
 type Stored = z.infer<typeof Stored>
 
 const none: Stored = { current: null, sessions: {} }
-
-/** Writes a file atomically: writes and flushes a temporary file, then renames it. */
-async function replace(path: string, text: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`
-  const file = await open(aside, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(aside, path).catch(async (e: unknown) => {
-    await rm(aside, { force: true })
-    throw e
-  })
-}
 
 export type Sessions = ReturnType<typeof openSessions>
 
@@ -60,12 +44,14 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     return withLock(`${path}.lock`, async () => act(await load()))
   }
 
-  const store = (stored: Stored) => replace(path, `${JSON.stringify(stored, null, 2)}\n`)
+  const store = (stored: Stored) => replaceFile(path, `${JSON.stringify(stored, null, 2)}\n`)
 
   return {
     path,
-    /** The address of the last sign-in. */
+    /** The address of the last sign-in, or of the context in use. */
     current: async () => (await load()).current,
+    /** Makes an address the current one. */
+    use: (url: string) => alone((stored) => store({ ...stored, current: url })),
     read: async (url: string): Promise<Session | null> => (await load()).sessions[url] ?? null,
     /** The device cookie of an address. The cookie outlives the session. */
     device: async (url: string) => (await load()).devices?.[url] ?? null,

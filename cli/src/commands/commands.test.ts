@@ -11,10 +11,8 @@ import { operationGet } from '#contract/operations.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
 import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userList } from '#contract/users.ts'
-import { openSessions } from '../api/sessions.ts'
-import { allCommands } from '../commands.ts'
 import { startApi } from '../testing/api.ts'
-import { startCli } from '../testing/cli.ts'
+import { everyCommand, startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
@@ -328,7 +326,7 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  const verbs = new Set(allCommands(openSessions({})).flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []))
+  const verbs = new Set(everyCommand().flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []))
   expect(verbs).toContain('rename')
   expect(await complete('server', '')).toBe([...verbs].join(' '))
   expect(await complete('server', 'list', '--stat')).toBe('--status')
@@ -336,5 +334,9 @@ test('the completion script completes in bash', async () => {
   expect(await complete('login', '--pass')).toBe('--password-stdin')
   expect(await complete('server', 'show', 'name', '--js')).toBe('--json')
   expect((await cli.run('completion zsh')).out).toContain('bashcompinit')
-  expect((await cli.run('completion fish')).exit).toBe(2)
+  expect((await cli.run('completion tcsh')).exit).toBe(2)
+  const fish = (await cli.run('completion fish')).out
+  expect(fish).toContain("complete -c steelyard -f -n '__steelyard_at \\'server\\'' -a list -d 'The servers.'")
+  expect(fish).toContain("complete -c steelyard -n '__steelyard_is \\'server list\\'' -l status -x -a 'ready maintenance deleted'")
+  expect(fish).toContain('-l file -s f -r')
 })

@@ -50,17 +50,76 @@ complete -o default -F _steelyard steelyard
 `
 }
 
+/** A word or help text for a fish script, in single quotes: only the quote and the backslash have a meaning there. */
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+/** The lines for one option of a command. */
+function fishOption(command: Command, name: string, option: Options[string]): string {
+  const choices = option.kind === 'text' ? shownChoices(option.choices) : []
+  const value = option.kind === 'flag' ? '' : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r'
+  const short = option.kind === 'text' && option.short !== undefined ? ` -s ${option.short}` : ''
+  return `complete -c steelyard -n ${quoted(`__steelyard_is '${command.name}'`)} -l ${name}${short}${value} -d ${quoted(option.help)}`
+}
+
+/** A completion script for fish. `__steelyard_line` prints the words of the command so far, without options and their values. */
+function fishScript(commands: readonly Command[]): string {
+  const firsts = [...new Set(commands.map((c) => c.name.split(' ')[0]!))]
+  const word = (line: string, name: string, summary: string) =>
+    `complete -c steelyard -f -n ${quoted(`__steelyard_at '${line}'`)} -a ${name} -d ${quoted(summary)}`
+  const words = firsts.flatMap((first) => {
+    const alone = commands.find((c) => c.name === first)
+    const below = commands.filter((c) => c.name.startsWith(`${first} `))
+    return [
+      word('', first, alone?.summary ?? below.map((c) => c.name.slice(first.length + 1)).join(', ')),
+      ...below.map((c) => word(first, c.name.slice(first.length + 1), c.summary)),
+    ]
+  })
+  const options = commands.flatMap((command) => {
+    const all: Options = { ...command.options, ...globalOptions }
+    return Object.entries(all).map(([name, option]) => fishOption(command, name, option))
+  })
+  return `function __steelyard_line
+  set -l words
+  set -l typed (commandline -opc)
+  set -e typed[1]
+  for word in $typed
+    string match -q -- '-*' $word; and break
+    set -a words $word
+    test (count $words) -eq 2; and break
+  end
+  echo "$words"
+end
+function __steelyard_at
+  set -l line (__steelyard_line)
+  test "$line" = "$argv[1]"
+end
+function __steelyard_is
+  set -l line (__steelyard_line)
+  test "$line" = "$argv[1]"; and return 0
+  # A command of one word, followed by an operand.
+  string match -q -- '* *' "$argv[1]"; and return 1
+  test (string split -f1 ' ' -- "$line") = "$argv[1]"
+end
+${[...words, ...options].join('\n')}
+`
+}
+
 export const completionCommand = (commands: () => readonly Command[]): Command =>
   command({
     name: 'completion',
-    summary: 'A script that completes commands and options in bash or zsh.',
-    operands: { shell: { value: 'SHELL', help: 'bash or zsh' } },
-    examples: ['completion bash > ~/.local/share/bash-completion/completions/steelyard', 'completion zsh >> ~/.zshrc'],
+    summary: 'A script that completes commands and options in bash, zsh or fish.',
+    operands: { shell: { value: 'SHELL', help: 'bash, zsh or fish' } },
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/steelyard',
+      'completion zsh >> ~/.zshrc',
+      'completion fish > ~/.config/fish/completions/steelyard.fish',
+    ],
     json: false,
     async run({ terminal }, { operands }) {
+      if (operands.shell === 'fish') return terminal.out(fishScript(commands()))
       const text = script(commands())
       if (operands.shell === 'bash') return terminal.out(text)
       if (operands.shell === 'zsh') return terminal.out(`autoload -U +X bashcompinit && bashcompinit\n${text}`)
-      throw new CliError('usage', 'SHELL is bash or zsh')
+      throw new CliError('usage', 'SHELL is bash, zsh or fish')
     },
   })

@@ -8,6 +8,7 @@ import { readText } from '../files.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
+import { watchOption, watchView } from '../watch-view.ts'
 
 const operands = { server: noun.server, patch: { value: 'PATCH', help: 'Name or id of the patch' } } as const
 
@@ -97,23 +98,26 @@ export const patchCommands: Command[] = [
     name: 'patch show',
     summary: 'One patch with its body; secrets in it are masked.',
     operands,
+    options: watchOption,
     examples: ['patch show brave-otter-042 static-system'],
-    async run({ terminal, api, show }, { operands: { server, patch } }) {
+    async run(context, { operands: { server, patch }, options: { watch } }) {
+      const { terminal, api, show } = context
       const id = await noun.idOf(api, noun.server, server)
       const { patch_id: patchId } = await noun.patchOf(api, id, patch)
-      show(
-        await api.call(patchGet, { params: { id, patchId } }),
-        (p) =>
-          `${facts(terminal, [
-            ['Name', p.name],
-            ['Id', p.patch_id],
-            ['Weight', p.weight],
-            ['Labels', labelsText(p)],
-            ['Written by', p.read_only ? 'Steelyard' : p.created_by],
-            ['Created', p.created_at && localTime(p.created_at)],
-            ['Changed', p.updated_at && localTime(p.updated_at)],
-          ])}\n${manyLines(p.body.trimEnd())}\n`,
-      )
+      const load = () => api.call(patchGet, { params: { id, patchId } })
+      const draw = (p: Patch) =>
+        `${facts(terminal, [
+          ['Name', p.name],
+          ['Id', p.patch_id],
+          ['Weight', p.weight],
+          ['Labels', labelsText(p)],
+          ['Written by', p.read_only ? 'Steelyard' : p.created_by],
+          ['Created', p.created_at && localTime(p.created_at)],
+          ['Changed', p.updated_at && localTime(p.updated_at)],
+        ])}\n${manyLines(p.body.trimEnd())}\n`
+      if (watch) return watchView(context, load, draw)
+      show(await load(), draw)
+      return undefined
     },
   }),
   command({

@@ -3,10 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { openContexts } from '../api/contexts.ts'
 import { openSessions, type Sessions } from '../api/sessions.ts'
+import type { Command } from '../command.ts'
+import { allCommands } from '../commands.ts'
 import { run, type RunProgram } from '../run.ts'
 import type { Terminal } from '../terminal.ts'
 import type { TestApi } from './api.ts'
+
+/** Every command, for tests of the declarations. */
+export function everyCommand(): readonly Command[] {
+  const sessions = openSessions({ XDG_CONFIG_HOME: '/nowhere' })
+  return allCommands(sessions, openContexts(sessions))
+}
 
 export interface Ran {
   readonly exit: number
@@ -46,12 +55,14 @@ export async function startCli(api?: TestApi): Promise<TestCli> {
         out: (text) => void (out += text),
         err: (text) => void (err += text),
         columns: null,
+        rows: null,
         errColumns: null,
         colour: false,
         env,
         now: () => Date.now(),
         sleep: () => new Promise((resolve) => void setImmediate(resolve)),
         ask: async () => null,
+        outlivePipes: () => undefined,
         readAll: async () => '',
         interrupted: () => interrupt.signal,
         ...more,

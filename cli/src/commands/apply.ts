@@ -1,0 +1,131 @@
+/** `apply`, `diff` and `export`: files that describe an installation. */
+import * as z from 'zod/mini'
+import { defaultSet, SetName } from '#contract/apply/applied.ts'
+import { type DocumentKind, documentKinds } from '#contract/apply/documents.ts'
+import { counted } from '#contract/words.ts'
+import { kinds } from '../apply/kinds.ts'
+import { readDocuments } from '../apply/files.ts'
+import { isEmpty, isSame, makePlan, moveObjects, type WholePlan } from '../apply/planning.ts'
+import { type Outcome, runSteps, Stopped } from '../apply/run.ts'
+import { outcomesJson, outcomeText, planJson, planText, problemsText } from '../apply/show.ts'
+import { openWorld } from '../apply/world.ts'
+import { documentsText } from '../apply/write.ts'
+import { command, type Command, type Context, type Given, type Operands } from '../command.ts'
+import { CliError, exitCodes } from '../exit.ts'
+import { oneLine } from '../text.ts'
+import { confirmedDisks, confirmOption } from './confirm-disks.ts'
+
+const planOptions = {
+  file: {
+    kind: 'text',
+    short: 'f',
+    value: 'FILE|DIR',
+    many: true,
+    whole: true,
+    help: 'YAML documents: a file, a folder with all its .yaml and .yml files, or - for standard input',
+  },
+  prune: { kind: 'flag', help: 'Remove what an earlier apply of the same set has created and no document describes any more; clusters only if they are named' },
+  'prune-cluster': { kind: 'text', value: 'NAME', many: true, help: 'With --prune, also remove this cluster, which wipes its servers' },
+  set: { kind: 'text', value: 'NAME', help: `Name of the set of files; sets do not prune each other's objects (default: ${defaultSet})` },
+} as const
+type PlanOptions = Given<Operands, typeof planOptions>['options']
+
+/** Reads the files and makes the plan. Throws CliError with a line per problem; then nothing was changed. */
+async function planOf(context: Context, { file, prune, 'prune-cluster': clusters, set = defaultSet }: PlanOptions): Promise<WholePlan> {
+  if (file.length === 0) throw new CliError('usage', 'Name the files: -f FILE or -f DIR')
+  if (clusters.length > 0 && !prune) throw new CliError('usage', '--prune-cluster needs --prune')
+  const name = z.safeParse(SetName, set)
+  if (!name.success) throw new CliError('usage', name.error.issues[0]!.message)
+  const { documents, problems } = await readDocuments(file)
+  const hint = 'Nothing was changed'
+  if (problems.length > 0) throw new CliError('usage', problemsText(problems), { hint })
+  // A folder that was emptied by mistake must not remove everything.
+  if (documents.length === 0) throw new CliError('usage', 'The files contain no documents', { hint })
+  const plan = await makePlan(context, documents, { set: name.data, prune: prune ? { clusters } : null })
+  if (plan.problems.length > 0) throw new CliError('conflict', problemsText(plan.problems), { hint })
+  return plan
+}
+
+/** Asks whether the plan is to be carried out. Throws CliError if not, or if there is no terminal. */
+async function confirm({ terminal }: Context, plan: WholePlan, yes: boolean): Promise<void> {
+  if (yes) return
+  const removals = plan.steps.filter((s) => s.does === 'remove').length
+  const what = removals > 0 ? `${counted(plan.steps.length, 'line')}, which remove ${counted(removals, 'object')}` : counted(plan.steps.length, 'line')
+  const answer = await terminal.ask(`Carry out this plan (${what})? Type yes to continue: `, { secret: false })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Confirm with --yes' })
+  if (answer.trim() !== 'yes') throw new CliError('failure', 'Nothing was done')
+}
+
+export const applyCommands: Command[] = [
+  command({
+    name: 'apply',
+    summary:
+      'Make the installation as the files describe it: datacenters, join tokens, servers, subnets, images, patches, clusters. Shows a plan first and asks. A second run changes nothing.',
+    options: {
+      ...planOptions,
+      ...confirmOption,
+      yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' },
+      wait: { kind: 'flag', help: 'Wait until the clusters that are created are ready, and show their steps' },
+    },
+    examples: ['apply -f racks.yaml', 'apply -f racks/ --prune --yes --wait', 'apply -f racks/ --prune --prune-cluster web'],
+    async run(context, { options }) {
+      const { terminal, json, show } = context
+      const disks = confirmedDisks(options['confirm-disk'])
+      const plan = await planOf(context, options)
+      if (!json) terminal.out(planText(terminal, plan, false))
+      if (isEmpty(plan)) {
+        if (json) show(planJson(plan), () => '')
+        return exitCodes.ok
+      }
+      await confirm(context, plan, options.yes)
+      // From here on a closed pipe must not end the program between two changes.
+      terminal.outlivePipes()
+      if (plan.moving.objects.length > 0) await moveObjects(context, plan)
+      const tell = (outcome: Outcome) => {
+        if (!json) terminal.out(outcomeText(terminal, outcome))
+      }
+      const run = { steps: plan.steps, world: openWorld(context.api), set: plan.set, confirmedDisks: disks, waits: options.wait }
+      try {
+        const outcomes = await runSteps(context, run, tell)
+        if (json) show({ ...planJson(plan), steps: outcomesJson(outcomes) }, () => '')
+        return exitCodes.ok
+      } catch (error) {
+        if (!(error instanceof Stopped)) throw error
+        const { reason, outcomes } = error
+        if (json) show({ ...planJson(plan), steps: outcomesJson(outcomes) }, () => '')
+        const count = (result: string) => outcomes.filter((o) => o.result === result).length
+        throw new CliError(reason.exit, `${oneLine(reason.message)}. ${count('done')} of ${counted(outcomes.length, 'line')} of the plan are done`, {
+          hint: [reason.hint, 'To continue, run the same command again'].filter(Boolean).join('\n'),
+          ...(reason.body && { body: reason.body }),
+          cause: reason,
+        })
+      }
+    },
+  }),
+  command({
+    name: 'diff',
+    summary: 'Show what apply would change, with the fields that differ; changes nothing. Exits 1 if there are differences.',
+    options: planOptions,
+    examples: ['diff -f racks/', 'diff -f racks/ --prune --json'],
+    async run(context, { options }) {
+      const plan = await planOf(context, options)
+      context.show(planJson(plan), () => planText(context.terminal, plan, true))
+      return isSame(plan) ? exitCodes.ok : exitCodes.failure
+    },
+  }),
+  command({
+    name: 'export',
+    summary: 'Write the installation as YAML documents for apply: everything, or the given kinds.',
+    options: { kind: { kind: 'text', value: 'KIND', many: true, help: 'Only documents of these kinds', choices: documentKinds } },
+    examples: ['export > racks.yaml', 'export --kind subnet,datacenter'],
+    json: false,
+    async run({ terminal, api }, { options }) {
+      const wanted: readonly DocumentKind[] = options.kind.length > 0 ? options.kind : documentKinds
+      const world = openWorld(api)
+      const documents: object[] = []
+      const tell = (sentence: string) => terminal.err(`${oneLine(sentence)}\n`)
+      for (const kind of kinds) if (wanted.includes(kind.kind)) documents.push(...(await kind.export(world, tell)))
+      terminal.out(documentsText(documents))
+    },
+  }),
+]

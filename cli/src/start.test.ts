@@ -1,0 +1,28 @@
+/** The real process, for what happens to its standard streams. */
+import { spawn } from 'node:child_process'
+import { open } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+test('output that a full disk does not take is an error', async () => {
+  const full = await open('/dev/full', 'w')
+  try {
+    const child = spawn(process.execPath, [main, 'completion', 'bash'], { stdio: ['ignore', full.fd, 'pipe'] })
+    const code = new Promise((resolve) => child.once('exit', resolve))
+    expect(await text(child.stderr!)).toBe("The output can't be written: no space is left on the device\n")
+    expect(await code).toBe(1)
+  } finally {
+    await full.close()
+  }
+})
+
+test('a reader that goes away ends the program without an error', async () => {
+  const child = spawn(process.execPath, [main, 'completion', 'fish'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const code = new Promise((resolve) => child.once('exit', resolve))
+  child.stdout.destroy()
+  expect(await text(child.stderr)).toBe('')
+  expect(await code).toBe(0)
+})
