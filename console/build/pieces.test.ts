@@ -59,7 +59,8 @@ test('modules that only lists share, and those that only other pages share, are 
     'features/servers/Row.tsx': (route) => route === 'infra.servers.tsx',
     'features/servers/Detail.tsx': (route) => route === 'infra.servers.$id.tsx',
   }
-  const imports = new Map(routes.map((route) => [`${src}routes/${route}`, Object.keys(uses).flatMap((id) => (uses[id]!(route) ? [src + id] : []))]))
+  const importsOf = (route: string) => [...Object.keys(uses).filter((id) => uses[id]!(route)), ...(isList(route) ? [] : ['ui/form/use-form.ts'])]
+  const imports = new Map(routes.map((route) => [`${src}routes/${route}`, importsOf(route).map((id) => src + id)]))
   const name = pieces()[1]?.name as unknown as (id: string, graph: object) => string | null
   const graph = { getModuleInfo: (id: string) => ({ importedIds: imports.get(id) ?? [] }) }
   expect(Object.keys(uses).map((id) => [id, name(src + id, graph)])).toEqual([

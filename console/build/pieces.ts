@@ -24,6 +24,8 @@ const ofForms =
 
 /** Folders with modules that several pages use. Such modules are bundled together: many small pieces compress badly and cost a request each. */
 const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
+/** Each page with a form imports this module. */
+const useForm = source('ui/form/use-form.ts')
 /** A module of a shared folder goes into a shared piece if at least this many pages import the module. */
 const mostPages = 4
 /** Parts of the query library that only some pages use. The library's index imports all its parts, so the graph of imports doesn't show who uses them. */
@@ -31,8 +33,8 @@ const seldom = /\/(useQueries|queriesObserver)\.js$/
 
 /**
  * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code that runs first. `visitors`: pages of visitors.
- * `app`: the frame for signed-in users and modules that most of their pages share. `lists`: modules that most lists share, but fewer other pages, such as
- * tables. `details`: modules that several pages share, but few lists. `forms`: the code of forms. Each section's list is a piece, too. The bundler divides the
+ * `app`: the frame for signed-in users and modules that most of their pages share. `lists`: modules that most lists share, but few pages with a form, such as
+ * tables. `details`: modules that several pages share, but no list or only one. `forms`: the code of forms. Each section's list is a piece, too. The bundler divides the
  * rest.
  */
 export function pieces(): Groups {
@@ -52,8 +54,12 @@ export function pieces(): Groups {
     const [inLists, inOthers] = [lists.filter(by).length, others.filter(by).length]
     // Style sheets are small, so all shared ones go into one file.
     if (isApp || (users.length >= mostPages && id.endsWith('.css'))) return 'app'
-    if (users.length >= mostPages && inLists <= 1) return 'details'
-    if (users.length >= mostPages) return inLists * 2 > lists.length && inOthers * 2 <= others.length ? 'lists' : 'app'
+    if (users.length >= mostPages) {
+      const withForm = others.filter((page) => reaches(page, useForm, graph))
+      const isOfForms = forms.some(by) || withForm.filter(by).length * 2 > withForm.length
+      if (inLists === 0 || (inLists === 1 && isOfForms)) return 'details'
+      return inLists * 2 > lists.length && !isOfForms ? 'lists' : 'app'
+    }
     if (forms.some(by)) return 'forms'
     if (/\/contract\/network\//.test(id)) return null
     const list = lists.find(by)
