@@ -9,7 +9,7 @@ import css from './PublicFrame.module.css'
 
 /** The frame for visitors, with a prompt to get an account or join the waitlist. */
 export default function PublicFrame({ children }: { children: ReactNode }) {
-  const atSignIn = useStore(place).pathname === paths.signIn
+  const atSignIn = useStore(place, ({ pathname }) => pathname === paths.signIn)
   return (
     <>
       <header className={css['head']}>

@@ -16,9 +16,9 @@ const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
 /** The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out frame around the page. */
 export function RootFrame() {
   const status = useAuthStatus()
-  const atSignIn = useStore(place).pathname === paths.signIn
+  const atSignIn = useStore(place, ({ pathname }) => pathname === paths.signIn)
   // The shown page may lag behind the URL. A page for signed-in users never appears in the visitors' frame.
-  const guarded = isGuarded(useStore(shown)?.pathname ?? '')
+  const guarded = useStore(shown, (page) => isGuarded(page?.pathname ?? ''))
   const Frame = status === 'signedIn' && (!atSignIn || guarded) ? AppLayout : PublicFrame
   return (
     <>

@@ -16,7 +16,7 @@ const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)
-  const { pathname } = useStore(place)
+  const pathname = useStore(place, (at) => at.pathname)
   const entries = useMenu()
   const inside = entries.find((entry) => entry.label === section && entry.submenu !== undefined)
   const [at, setAt] = useState(pathname)

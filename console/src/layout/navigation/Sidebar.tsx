@@ -11,7 +11,7 @@ import { type ShownEntry, useMenu } from './use-menu.ts'
 /** The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with several pages opens a second column. */
 export function Sidebar() {
   const entries = useMenu()
-  const { pathname } = useStore(place)
+  const pathname = useStore(place, (at) => at.pathname)
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
   const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
   return (

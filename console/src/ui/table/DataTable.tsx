@@ -180,7 +180,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               )}
             </tr>
           </thead>
-          <TableBody {...props} {...{ rows, open, setOpen, cols, width, selectable, hasArrow: arrow, menu, tip }} />
+          <TableBody
+            {...{ rows, open, setOpen, cols, width, rowKey, rowName: props.rowName, selectable, hasArrow: arrow, menu, showTip: tip.show, hideTip: tip.hide }}
+            {...{ href, actions, detail, preloadDetail: props.preloadDetail, selection, disabled }}
+          />
         </table>
       </div>
       {actions && <RowMenu ref={menu} />}

@@ -5,6 +5,7 @@ import {
   type PointerEvent,
   type RefObject,
   type SyntheticEvent,
+  memo,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -24,7 +25,9 @@ const interactive = 'a,button,input,label,select,textarea,summary,[role="menuite
 /** The button or link with an icon that contains the target of an event. Its accessible name is also its tooltip. */
 const iconOf = (target: HTMLElement) => target.closest<HTMLElement>('button[aria-label],a[aria-label]')
 
-interface TableBodyProps<Row> extends DataTableProps<Row> {
+/** Props that the body takes from the table. */
+type Taken = 'rowKey' | 'rowName' | 'href' | 'actions' | 'detail' | 'preloadDetail' | 'selection' | 'disabled'
+type TableBodyProps<Row> = { [Key in Taken]: DataTableProps<Row>[Key] } & {
   rows: readonly Row[]
   /** Keys of the open rows. */
   open: ReadonlySet<string>
@@ -36,12 +39,13 @@ interface TableBodyProps<Row> extends DataTableProps<Row> {
   selectable: readonly string[]
   hasArrow: boolean
   menu: RefObject<RowMenuHandle | null>
-  tip: ReturnType<typeof useTip>
+  showTip: ReturnType<typeof useTip>['show']
+  hideTip: ReturnType<typeof useTip>['hide']
 }
 
-/** The rows in view, with the keyboard and the pointer on them. One listener of each kind serves all rows; scrolling renders this component only. */
-export function TableBody<Row>(props: TableBodyProps<Row>) {
-  const { rows, cols, width, rowKey, href, actions, detail, selection, selectable, disabled, open, setOpen, hasArrow, menu, tip } = props
+function Body<Row>(props: TableBodyProps<Row>) {
+  const { rows, cols, width, rowKey, rowName, href, actions, detail, preloadDetail, selection, selectable, disabled } = props
+  const { open, setOpen, hasArrow, menu, showTip, hideTip } = props
   const count = rows.length
   const [active, setActive] = useState(0)
   const body = useRef<HTMLTableSectionElement>(null)
@@ -78,7 +82,7 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
     const control = target.closest<HTMLElement>('[data-does]')
     const does = control?.dataset['does'] as Does | undefined
     const link = href?.(of.row)
-    tip.hide()
+    hideTip()
     if (control && does === 'menu') menu.current?.toggle(control, () => actions?.(of.row) ?? [])
     else if (does === 'select') selection?.toggle(rowKey(of.row), event.shiftKey ? selectable : null)
     else if (does === 'detail') toggleOpen(rowKey(of.row))
@@ -93,24 +97,24 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
     const does = control?.dataset['does'] as Does | undefined
     if (does === 'menu') preloadMenu()
     const of = does === 'detail' ? rowOf(event) : null
-    if (of) props.preloadDetail?.(of.row)
+    if (of) preloadDetail?.(of.row)
   }
   const onFocus = (event: FocusEvent<HTMLTableSectionElement>) => {
     const target = event.target as HTMLElement
     if (rowOf(event)?.element === target) setActive(Number(target.dataset['row']))
     const named = iconOf(target)
     preload(event, named)
-    if (named?.matches(':focus-visible')) tip.show(named, named.ariaLabel, 0)
+    if (named?.matches(':focus-visible')) showTip(named, named.ariaLabel, 0)
   }
   const onPointerOver = (event: PointerEvent<HTMLTableSectionElement>) => {
     tellWhole(event)
     const named = iconOf(event.target as HTMLElement)
     preload(event, named)
-    if (named && event.pointerType !== 'touch') tip.show(named, named.ariaLabel, 500)
+    if (named && event.pointerType !== 'touch') showTip(named, named.ariaLabel, 500)
   }
   const onPointerOut = (event: PointerEvent<HTMLTableSectionElement>) => {
     const named = iconOf(event.target as HTMLElement)
-    if (named && !named.contains(event.relatedTarget as Node | null)) tip.hide()
+    if (named && !named.contains(event.relatedTarget as Node | null)) hideTip()
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
     const target = event.target as HTMLElement
@@ -140,7 +144,7 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
   }
 
   // For keys that move between rows, for clicks, and for titles of cut text.
-  const listeners = { onClick, onAuxClick: onClick, onKeyDown, onFocus, onBlur: tip.hide, onPointerOver, onPointerOut }
+  const listeners = { onClick, onAuxClick: onClick, onKeyDown, onFocus, onBlur: hideTip, onPointerOver, onPointerOut }
   const stop = active < full.from || active >= full.to ? full.from : Math.min(active, count - 1)
   return (
     <tbody {...as.group} ref={body} {...listeners}>
@@ -148,7 +152,7 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
       {rows.slice(view.from, view.to).map((row, i) => {
         const index = view.from + i
         const id = rowKey(row)
-        const name = props.rowName(row)
+        const name = rowName(row)
         if (index < full.from || index >= full.to) return <NameRow key={id} {...{ index, name, isIndented, height }} />
         const is = { isStop: index === stop, isOpen: open.has(id), isDisabled: (disabled?.(row) ?? null) !== null, selected: selection?.has(id) }
         return <DataRow key={id} id={id} row={row} index={index} name={name} link={href?.(row)} shared={shared} {...is} />
@@ -157,5 +161,11 @@ export function TableBody<Row>(props: TableBodyProps<Row>) {
     </tbody>
   )
 }
+
+/**
+ * The rows in view, with the keyboard and the pointer on them. One listener of each kind serves all rows; scrolling renders this component only. The page around
+ * the table renders at each response and each change of its search, so this component renders only when its own input has changed.
+ */
+export const TableBody = memo(Body) as typeof Body
 
 const Space = ({ height }: { height: number }) => <tr aria-hidden="true" className={css['space']} style={{ height }} />

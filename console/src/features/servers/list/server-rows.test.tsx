@@ -54,6 +54,8 @@ const parts = {
   empty: null,
 }
 
+const noActions = () => []
+
 function List({ rows = servers, actions = () => [] }: { rows?: readonly ListedServer[] | null; actions?: (s: ListedServer) => { label: string }[] }) {
   return <DataTable {...parts} rows={rows ?? undefined} columns={columns} actions={actions} selection={useSelection()} />
 }
@@ -69,6 +71,16 @@ test('of many servers only those in view have rows, with at most 32 elements eac
   const rows = [...document.querySelectorAll('tbody tr[data-row]')]
   expect(rows.length).toBe(Math.ceil(innerHeight / 36))
   for (const row of rows) expect(row.querySelectorAll('*').length).toBeLessThan(32)
+})
+
+test('the rows are not gone through again when the page around them renders', () => {
+  const rowName = vi.spyOn(parts, 'rowName')
+  const { rerender } = render(<List rows={servers} actions={noActions} />)
+  expect(rowName).toHaveBeenCalled()
+  rowName.mockClear()
+  rerender(<List rows={servers} actions={noActions} />)
+  expect(rowName).not.toHaveBeenCalled()
+  rowName.mockRestore()
 })
 
 test('the actions of a row are determined only when its menu is opened', async () => {
