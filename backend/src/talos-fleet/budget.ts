@@ -64,6 +64,8 @@ export function budget(limit: number = dialsAtOnce) {
         next()
       }
     },
+    /** Number of callers that wait for a place in a lane. */
+    waiting: (lane: Lane): number => waiting[lane].size,
     /** Numbers of current and waiting dials, for the metrics. */
     state: () => ({ open: all(), waiting: order.reduce((n, lane) => n + waiting[lane].size, 0) }),
   }

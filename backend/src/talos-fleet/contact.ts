@@ -8,6 +8,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
+import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
 import { readEverything, type Reading } from './reading.ts'
 
@@ -57,6 +58,8 @@ const missesToUnreachable = 3
 const firstContactMs = 10
 const tickMs = 500
 const batchMs = 1_000
+/** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
+const mostWaiting = 64
 
 export interface ContactParts {
   readonly fleet: Fleet
@@ -209,6 +212,8 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   /** Whether a server has never answered or didn't answer the last time. Contacts with such servers may take long, so they use a separate lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
+  const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
+
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
     const deadlineMs = state.server.live ? contactTimes.liveDeadlineMs : readDeadlineMs
     const own = new AbortController()
@@ -225,7 +230,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     state.isBusy = true
     open.add(own)
     try {
-      const seen = await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, own.signal))
+      const seen = await (state.client ? begin() : fleet.budget.run(laneOf(state), begin, own.signal))
       // Pushed in a separate statement after the wait, because `observed` may have been replaced meanwhile.
       observed.push(seen)
       state.misses = 0
@@ -276,8 +281,11 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
         await takeRoster()
         if (signal.aborted) return
         const now = clock.monotonic()
-        for (const state of states.values()) {
-          if (state.isBusy || state.nextAt > now) continue
+        const due: State[] = []
+        for (const state of states.values()) if (!state.isBusy && state.nextAt <= now) due.push(state)
+        // Watched servers first, then the longest overdue, so that each gets its turn if the servers answer more slowly than contacts are due.
+        for (const state of due.toSorted((a, b) => Number(b.server.live) - Number(a.server.live) || a.nextAt - b.nextAt)) {
+          if (!state.client && fleet.budget.waiting(laneOf(state)) >= mostWaiting) continue
           const one = contact(state, signal).finally(() => running.delete(one))
           running.add(one)
         }

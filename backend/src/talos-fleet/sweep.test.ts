@@ -70,7 +70,7 @@ function sweep(
       await nextTurn()
     }
   }
-  return { perSecond, pass, stored: () => stored, listeners: () => getEventListeners(stop.signal, 'abort').length }
+  return { perSecond, pass, stored: () => stored, waiting: () => fleet.budget.state().waiting, listeners: () => getEventListeners(stop.signal, 'abort').length }
 }
 
 test('after a start, ten thousand overdue servers are contacted at about a hundred a second', async () => {
@@ -79,6 +79,23 @@ test('after a start, ten thousand overdue servers are contacted at about a hundr
   expect(stored()).toBe(10_000)
   expect(Math.max(...perSecond)).toBeLessThanOrEqual(160)
   for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
+})
+
+test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {
+  const slow = new Set<() => void>()
+  const { pass, stored, waiting } = sweep(1_000, undefined, (seen) => new Promise((resolve) => slow.add(() => resolve(seen))))
+  const answer = () => {
+    for (const one of slow) one()
+    slow.clear()
+  }
+  onTestFinished(() => void setInterval(answer, 1).unref())
+  await pass(15)
+  expect(waiting()).toBeLessThanOrEqual(64)
+  for (let i = 0; i < 60; i++) {
+    answer()
+    await pass(1)
+  }
+  expect(stored()).toBe(1_000)
 })
 
 test('a thousand unfinished contacts add no listeners to the signal of the shutdown, because each would slow down the next', async () => {
