@@ -32,6 +32,18 @@ test('Steelyard looks for the offer of a new cluster as long as the setting says
   expect(await backend.engine.run(60 * minute)).toBe(0)
 })
 
+test('while a cluster is being created Steelyard looks for its offer, and begins again once the cluster is ready', async () => {
+  const { id } = await world.cluster(undefined, { status: 'installing', ready: false })
+  await backend.engine.run(5 * minute)
+  expect(await look(id)).toMatchObject({ offer_detection: 'looking' })
+  const ready = new Date(backend.clock.now())
+  await backend.platform.db.updateTable('cluster').set({ status: 'ready', ready_at: ready }).where('id', '=', id).execute()
+  await backend.engine.run(minute)
+  expect(await look(id)).toEqual({ offerId: null, offer_detection: 'looking', offer_looking_since: ready.toISOString() })
+  await backend.engine.run(2 * minute)
+  expect(await look(id)).toMatchObject({ offer_detection: 'not_found' })
+})
+
 test('a cluster that is created from the servers of a removed cluster gets its offer, which stays as it was', async () => {
   const servers = [await world.server(), await world.server(), await world.server()]
   const former = await world.cluster(servers)

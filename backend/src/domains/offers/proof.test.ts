@@ -4,6 +4,7 @@ import { auditList } from '#contract/audit.ts'
 import { challengeLifetimeMs, offerAccessAddressSet, offerChallenge, offerProve, offerUpdate, proofMessage } from '#contract/marketplace/offers.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 import { makeChainKey } from '../clusters/create/chain-key.ts'
+import { nonces } from './proof.ts'
 import { offerWorld, prove, signature64, signature65 } from './testing.ts'
 
 const backend = await startBackend()
@@ -98,6 +99,18 @@ test('a nonce is valid only for its offer and for the address that the offer had
   await operator.call(offerAccessAddressSet, { params: { id: offer.id }, body: { address: made.address } })
   expect((await answer(offer.id, body)).problem).toMatchObject({ code: 'challenge_over' })
   for (const nonce of ['', 'x', 'A'.repeat(72)]) expect((await answer(offer.id, { ...body, nonce })).problem).toMatchObject({ code: 'challenge_over' })
+})
+
+test('a nonce that is presented for another offer or address is unknown', async () => {
+  const own = nonces(async () => new Uint8Array(32).fill(7))
+  const nonce = await own.make('offer', 'address', 1_800_000_000_000)
+  expect(await own.endOf(nonce, 'offer', 'address')).toBe(1_800_000_000_000)
+  expect(await own.endOf(nonce, 'another offer', 'address')).toBeUndefined()
+  expect(await own.endOf(nonce, 'offer', 'another address')).toBeUndefined()
+  const later = Buffer.from(nonce, 'base64url')
+  later[21]! += 1
+  expect(await own.endOf(later.toString('base64url'), 'offer', 'address')).toBeUndefined()
+  expect(await nonces(async () => new Uint8Array(32)).endOf(nonce, 'offer', 'address')).toBeUndefined()
 })
 
 test.each(['', '0x', `0x${'g'.repeat(128)}`, `0x${'0'.repeat(129)}`, `0x${'0'.repeat(132)}`, `0x${'0'.repeat(128)}\n`])(
