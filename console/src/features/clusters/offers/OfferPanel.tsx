@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { priceShown } from '#contract/marketplace/money.ts'
 import { hourlyTotalOf, type Offer, offerGet, resourceKeys, resourceLabels } from '#contract/marketplace/offers.ts'
 import { allowed } from '../../../api/session.ts'
+import { useCommands } from '../../../layout/search/commands.ts'
 import { truncate } from '../../../lib/text.ts'
 import { moment } from '../../../lib/time.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
@@ -38,25 +39,33 @@ const Framed = ({ children }: { children: ReactNode }) => (
   </Panel>
 )
 
-const NoOffer = ({ cluster: c }: { cluster: Cluster }) => (
-  <Panel title="Offer" label="Offer">
-    <div className="stack stack3">
-      <p className="fs13 t2">
-        {c.offer_looking_since === null
-          ? 'This cluster has no offer, so nobody can buy its capacity.'
-          : `This cluster has no offer yet. Steelyard has been looking for the offer of a former cluster of these servers since ${moment(c.offer_looking_since)}.`}
-      </p>
-      <div className="row wrap">
-        <ActionButton {...createOffer(c)} />
+function NoOffer({ cluster: c }: { cluster: Cluster }) {
+  const actions = useMemo(() => [createOffer(c)], [c])
+  useCommands(`Offer of ${c.name}`, actions)
+  return (
+    <Panel title="Offer" label="Offer">
+      <div className="stack stack3">
+        <p className="fs13 t2">
+          {c.offer_looking_since === null
+            ? 'This cluster has no offer, so nobody can buy its capacity.'
+            : `This cluster has no offer yet. Steelyard has been looking for the offer of a former cluster of these servers since ${moment(c.offer_looking_since)}.`}
+        </p>
+        <div className="row wrap">
+          {actions.map((action) => (
+            <ActionButton key={action.label} {...action} />
+          ))}
+        </div>
       </div>
-    </div>
-  </Panel>
-)
+    </Panel>
+  )
+}
 
 function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
   const { tone, word, why } = offerSaid(offer)
   const total = hourlyTotalOf(offer)
   const { price } = offer
+  const actions = useMemo(() => offerActions(c, offer), [c, offer])
+  useCommands(`Offer of ${c.name}`, actions)
   return (
     <Panel title="Offer" label="Offer">
       <div className="stack stack3">
@@ -80,7 +89,7 @@ function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
           ]}
         />
         <div className="row wrap">
-          {offerActions(c, offer).map((action) => (
+          {actions.map((action) => (
             <ActionButton key={action.label} {...action} />
           ))}
         </div>
