@@ -2,10 +2,10 @@
 // if their sources changed, then runs the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this file,
 // so it is plain JavaScript.
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hashOf, hashOfConsole } from './tools/sources.mjs'
 
 const home = dirname(fileURLToPath(import.meta.url))
 process.chdir(home)
@@ -13,24 +13,6 @@ const given = process.argv.slice(2)
 const mode = ['--serve', '--dev', '--build'].find((m) => given.includes(m))
 const stamps = join('node_modules', '.steelyard')
 const say = (text) => process.stderr.write(`${text}\n`)
-
-/** SHA-256 over the names and contents of files and folders. */
-function hashOf(paths) {
-  const hash = createHash('sha256')
-  const add = (path) => {
-    if (!existsSync(path)) return
-    let entries
-    try {
-      entries = readdirSync(path, { withFileTypes: true })
-    } catch {
-      hash.update(`\0${path}\0`).update(readFileSync(path))
-      return
-    }
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) if (entry.name !== 'dist') add(join(path, entry.name))
-  }
-  for (const path of paths) add(path)
-  return hash.digest('hex')
-}
 
 const stampOf = (name) => (existsSync(join(stamps, name)) ? readFileSync(join(stamps, name), 'utf8') : '')
 function stamp(name, value) {
@@ -98,7 +80,7 @@ if (!existsSync(node)) {
 }
 
 if (mode !== '--dev') {
-  const sources = hashOf(['console', 'contract', 'package-lock.json'])
+  const sources = hashOfConsole(process.env)
   if (stampOf('console') !== sources || !existsSync('console/dist/index.html')) {
     await step('Building the console', node, ['node_modules/vite/bin/vite.js', 'build', '--config', 'console/vite.config.ts'])
     stamp('console', sources)

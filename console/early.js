@@ -28,7 +28,7 @@
     var token = session && read(session.accessToken)
     if (!token || token.expiresAt < Date.now() + 3000) return
     var responses = {}
-    ;['/v1/session'].concat(location.search ? [] : page.calls).forEach(function (call) {
+    first.calls.concat(location.search ? [] : page.calls).forEach(function (call) {
       responses[call] = fetch(call, { headers: { authorization: 'Bearer ' + token.value }, credentials: 'omit', cache: 'no-store' })
       responses[call].catch(function () {})
     })

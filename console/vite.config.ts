@@ -22,9 +22,16 @@ function originOf(dsn: string): string {
   return new URL(dsn).origin
 }
 
+function apiOriginOf(url: string): string {
+  const { protocol, origin, href } = URL.canParse(url) ? new URL(url) : { protocol: '', origin: '', href: '-' }
+  if (!/^https?:$/.test(protocol) || href !== `${origin}/`) throw new Error('VITE_API_URL is not an origin, which looks like https://steelyard.example.com')
+  return origin
+}
+
 export default defineConfig(({ mode, command }) => {
   const env = { ...loadEnv(mode, root, 'VITE_'), ...process.env }
   const dsn = env['VITE_SENTRY_DSN'] ?? ''
+  const apiUrl = env['VITE_API_URL'] ?? ''
   const api = env['STEELYARD_API'] ?? 'http://127.0.0.1:8080'
   return {
     root,
@@ -39,10 +46,15 @@ export default defineConfig(({ mode, command }) => {
       contract(),
       react(),
       fontPreload(),
-      early({ isApiElsewhere: (env['VITE_API_URL'] ?? '') !== '' }),
+      early({ isApiElsewhere: apiUrl !== '' }),
       flags(),
       noCircles(),
-      finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
+      finish({
+        version,
+        reporting_origin: dsn === '' ? null : originOf(dsn),
+        api_origin: apiUrl === '' ? null : apiOriginOf(apiUrl),
+        environment: env['VITE_ENVIRONMENT'] ?? 'production',
+      }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
     build: {

@@ -21,6 +21,7 @@ test('by default Steelyard listens on loopback, uses the embedded database, and 
     firstUser: undefined,
     simulate: undefined,
     dialNetworks: [],
+    consoleOrigins: [],
     tls: undefined,
     publicUrl: 'http://127.0.0.1:8080',
     roles: ['http', 'reconcile'],
@@ -42,6 +43,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     STEELYARD_SIMULATE: '0',
     STEELYARD_ROLES: 'web',
     STEELYARD_TYPO: '1',
+    STEELYARD_CONSOLE_ORIGINS: 'https://ok.example, https://console.example/path',
     WAITLIST_URL: 'ftp://x',
     LOG_LEVEL: 'loud',
   })
@@ -51,6 +53,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     'PORT',
     'STEELYARD_ADMIN_EMAIL',
     'STEELYARD_ADMIN_PASSWORD',
+    'STEELYARD_CONSOLE_ORIGINS',
     'STEELYARD_DIAL_NETWORKS',
     'STEELYARD_DIAL_NETWORKS',
     'STEELYARD_INSECURE',

@@ -35,6 +35,7 @@ const defaults = {
   STEELYARD_TLS_KEY: undefined,
   STEELYARD_TRUSTED_PROXIES: undefined,
   STEELYARD_METRICS_NETWORKS: undefined,
+  STEELYARD_CONSOLE_ORIGINS: undefined,
   STEELYARD_INSECURE: undefined,
   STEELYARD_PUBLIC_URL: undefined,
   IMAGE_FACTORY_URL: 'https://factory.talos.dev',
@@ -111,6 +112,14 @@ export function readConfig(environment: Environment, folder: string) {
       const why = !meant.ok && meant.corrected !== null ? `has host bits set: ${meant.corrected} is the network` : 'is not a CIDR'
       if (!read) wrong(name, `holds ${text.slice(0, 60)}, which ${why}`)
       return read ?? []
+    })
+  const origins = (name: Setting): string[] =>
+    items(name).flatMap((text) => {
+      const parsed = /^https?:/.test(text) && URL.canParse(text) ? new URL(text) : undefined
+      // Browsers send an origin without a slash at its end.
+      const isOrigin = parsed !== undefined && parsed.href === `${parsed.origin}/`
+      if (!isOrigin) wrong(name, `holds ${text.slice(0, 60)}, which is not an origin, such as https://console.example.com`)
+      return isOrigin ? [parsed.origin] : []
     })
   type Given = readonly [Setting, string | undefined]
   const together = ([a, first]: Given, [b, second]: Given): void => {
@@ -214,6 +223,8 @@ export function readConfig(environment: Environment, folder: string) {
     trustedProxies,
     /** Networks that may read `/metrics`, in addition to this machine. */
     metricsNetworks: cidrs('STEELYARD_METRICS_NETWORKS'),
+    /** Origins of consoles that are served elsewhere and may call the API (CORS). */
+    consoleOrigins: origins('STEELYARD_CONSOLE_ORIGINS'),
     insecure,
     /** The public URL, without a trailing slash. */
     publicUrl: url('STEELYARD_PUBLIC_URL') ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -198,7 +198,7 @@ const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>
   return contents
 }
 
-export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly limits?: Limits | undefined }
+export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly docsFolder: string; readonly limits?: Limits | undefined }
 
 /** The HTTP app with every domain's routes. */
 export const buildWeb = (

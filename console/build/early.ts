@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { minifySync, type Plugin, type Rolldown } from 'vite'
-import { earlyCalls } from '../src/lib/early.ts'
+import { callsOfEveryPage, earlyCalls } from '../src/lib/early.ts'
 
 /** Modules of the pages whose files `early.js` fetches, by path. */
 const pages: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const pages: Readonly<Record<string, string>> = {
   '/infra/datacenters': 'routes/infra.datacenters.tsx',
 }
 
-/** Writes into index.html which files `early.js` fetches and which API calls it makes. The pages' calls are left out if the API has another origin. */
+/** Writes into index.html which files `early.js` fetches and which API calls it makes. No calls if the API has another origin. */
 export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin => ({
   name: 'steelyard:early',
   apply: 'build',
@@ -35,6 +35,7 @@ export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin =
       const first = {
         visitors: filesOf('routes/auth.login.tsx'),
         signedIn,
+        calls: isApiElsewhere ? [] : callsOfEveryPage,
         pages: Object.fromEntries(
           Object.entries(pages).map(([path, module]) => [
             path,

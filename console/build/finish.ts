@@ -10,9 +10,9 @@ const text = /\.(js|css|svg|json|txt|webmanifest)$/
  * Runs after the bundle is written. Adds `.br` and `.gz` beside each text file of 512 bytes or more, so that the server doesn't compress on each request,
  * and `build.json`, with facts about this build that the server reads.
  * index.html is not compressed: for each response the server replaces `__NONCE__` in it by a nonce.
- * `reporting_origin` is the origin for error reports, which the content security policy must allow.
+ * `reporting_origin` is the origin for error reports, `api_origin` that of the API if it is another than the page's. The content security policy must allow both.
  */
-export const finish = (about: { version: string; reporting_origin: string | null; environment: string }) => {
+export const finish = (about: { version: string; reporting_origin: string | null; api_origin: string | null; environment: string }) => {
   let out = ''
   let isWritten = false
   return {

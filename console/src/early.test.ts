@@ -41,10 +41,15 @@ test('an early response is used once, only for the same token, and not after a c
 })
 
 const script = readFileSync('console/early.js', 'utf8')
-const first = { visitors: ['/v.js'], signedIn: ['/app.js', '/app.css'], pages: { '/list': { files: ['/list.js'], calls: ['/v1/things'] } } }
+const first = {
+  visitors: ['/v.js'],
+  signedIn: ['/app.js', '/app.css'],
+  calls: ['/v1/session'],
+  pages: { '/list': { files: ['/list.js'], calls: ['/v1/things'] } },
+}
 
 /** Runs the script in a page with the given storage. Returns the files that the script preloads, the API calls that it makes, and the token that it sends. */
-function begun(stored: ReadonlyMap<string, string>, location: { pathname: string; search?: string }) {
+function begun(stored: ReadonlyMap<string, string>, location: { pathname: string; search?: string }, lists: object = first) {
   const [files, calls, tokens]: [string[], string[], Set<string>] = [[], [], new Set()]
   const theme: { theme?: string } = {}
   const fetched = (url: string, { headers }: { headers: { authorization: string } }) => {
@@ -55,7 +60,7 @@ function begun(stored: ReadonlyMap<string, string>, location: { pathname: string
   const document = {
     cookie: 'theme=light',
     documentElement: { dataset: theme },
-    currentScript: { dataset: { first: JSON.stringify(first) } },
+    currentScript: { dataset: { first: JSON.stringify(lists) } },
     createElement: () => ({}),
     head: { append: ({ href, rel }: { href: string; rel: string }) => files.push(`${rel} ${href}`) },
   }
@@ -90,4 +95,12 @@ test('no call is sent early with an expired access token or without a session', 
   })
   expect(begun(new Map(), { pathname: '/list' })).toMatchObject({ calls: [], files: ['modulepreload /v.js'] })
   expect(begun(new Map([['steelyard.user', '{']]), { pathname: '/list' })).toMatchObject({ calls: [], files: [], theme: 'light' })
+})
+
+test('no call is sent early if the API has another origin', () => {
+  const elsewhere = { ...first, calls: [], pages: { '/list': { files: ['/list.js'], calls: [] } } }
+  expect(begun(signedIn(600), { pathname: '/list' }, elsewhere)).toMatchObject({
+    calls: [],
+    files: ['modulepreload /app.js', 'preload /app.css', 'modulepreload /list.js'],
+  })
 })

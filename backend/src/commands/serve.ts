@@ -141,7 +141,11 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   steps.push('engine', () => queue.stop(engineGraceMs))
   if (reconciles) for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
   if (config.roles.includes('http')) {
-    app = await buildWeb(platform, domains, { consoleFolder: path.join(home, 'console/dist'), cliFile: path.join(home, 'cli/dist/steelyard.mjs') })
+    app = await buildWeb(platform, domains, {
+      consoleFolder: path.join(home, 'console/dist'),
+      cliFile: path.join(home, 'cli/dist/steelyard.mjs'),
+      docsFolder: path.join(home, 'docs'),
+    })
     const web = app
     steps.push('http', () => web.close())
     const stopListening = await listen(web, config, log).catch((error: unknown) => {

@@ -9,7 +9,8 @@ import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseAmbiguous, refuseMalformed } from './malformed.ts'
 import type { UserCaller } from './caller.ts'
-import { consoleFiles, serveConsole } from './console.ts'
+import { consoleFiles, isForPage, isPagePath, serveConsole } from './console.ts'
+import { allowOrigins } from './cors.ts'
 import { errorHandler, sendProblem } from './errors.ts'
 import { addHeaders, securityHeaders } from './headers.ts'
 import { healthRoutes } from './health.ts'
@@ -32,6 +33,8 @@ export interface AppParts extends Platform {
   /** Folder of the console's build, and the CLI's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
+  /** Folder `docs/` of the repository. */
+  readonly docsFolder: string
   /** Number of the newest event. A page's event stream starts after this event, so the page misses no change and needn't fetch its data twice. */
   readonly lastEvent: () => number | undefined
   readonly limits?: Limits | undefined
@@ -70,7 +73,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, log } = parts
   const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), ...tlsRules }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
-  const safe = securityHeaders(files.reporting, config.tls !== undefined)
+  const safe = securityHeaders(files.connects, config.tls !== undefined)
   const sockets = {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,
@@ -102,7 +105,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // No hook has run at this point, so the headers are added here.
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
-      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path cannot be read' : 'The request cannot be read'))
+      // The console's own screen says that the path can't be read.
+      if (files.isBuilt && isForPage(request)) void files.sendIndex(reply, parts.lastEvent())
+      else sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path cannot be read' : 'The request cannot be read'))
     },
   })
   const { server } = app
@@ -127,6 +132,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(stopping ? new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds) : undefined),
   )
   refuseAmbiguous(app)
+  allowOrigins(app, config.consoleOrigins)
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
@@ -142,7 +148,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
     }
     const page = request.method === 'GET' || request.method === 'HEAD'
-    return page && !/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path) ? undefined : new Problem('not_found', 'There is no such path')
+    return page && isPagePath(path) ? undefined : new Problem('not_found', 'There is no such path')
   }
   app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingThere(request, reply) : undefined))
   limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
@@ -160,7 +166,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   healthRoutes(app, parts)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
-  docsRoutes(app, { version: parts.version, reporting: files.reporting })
+  docsRoutes(app, parts)
   serveConsole(app, files)
 
   patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))

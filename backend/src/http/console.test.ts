@@ -2,9 +2,23 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { installationGet } from '#contract/users.ts'
+import { checkPatch } from '#talos/config/patch-check.ts'
+import { minors } from '#talos/versions.ts'
 import { startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
+
+/** A backend with a small console. */
+const withConsole = (build: object, environment: Record<string, string> = {}) =>
+  startBackend({
+    environment,
+    prepare: ({ config }) => {
+      const folder = path.join(config.dataFolder, 'console')
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(path.join(folder, 'index.html'), '<title>Steelyard</title>')
+      writeFileSync(path.join(folder, 'build.json'), JSON.stringify(build))
+    },
+  })
 
 test('the console is served from a fixed list of files, compressed if the browser accepts it, with a new nonce each time', async () => {
   const own = await startBackend({
@@ -84,4 +98,76 @@ test('the console can load its settings before sign-in', async () => {
     waitlist_url: 'https://example.com/wait',
     sign_in: { password: true, passkeys: { rp_id: 'steelyard.example.com', reason: null }, provider: 'id.example.com' },
   })
+})
+
+test('a request for a page gets the console, whatever its path and query; a call of the API gets an error [S061, S254]', async () => {
+  const { app } = await withConsole({})
+  const urls = [
+    '/%ZZ',
+    '/infra/servers/%FF',
+    '/a%00b',
+    '/infra/servers?cluster=a&cluster=b',
+    '/?__proto__=1',
+    '/?q=%00',
+    `/?q=${'x'.repeat(5000)}`,
+    '/no/such/page',
+  ]
+  for (const url of urls) {
+    const response = await app.inject({ url, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
+    expect([url, response.statusCode, response.headers['content-type'], response.body]).toEqual([
+      url,
+      200,
+      'text/html; charset=utf-8',
+      '<title>Steelyard</title>',
+    ])
+    expect(response.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' })
+  }
+  for (const url of ['/%ZZ', '/?q=1&q=2', '/v1/%ZZ', '/v1/datacenters?page=1&page=2', '/%761/datacenters?page=1&page=2']) {
+    const accept = /^.(?:v|%76)1/.test(url) ? 'text/html' : 'application/json'
+    expect([url, (await app.inject({ url, headers: { accept } })).json()]).toEqual([url, expect.objectContaining({ code: 'bad_request' })])
+  }
+  expect((await app.inject({ method: 'POST', url: '/%ZZ', headers: { accept: 'text/html' } })).statusCode).toBe(400)
+})
+
+test('a console that was built for the API of another origin may call that origin, and nothing else', async () => {
+  const policy = async (build: object) => (await (await withConsole(build)).app.inject({ url: '/' })).headers['content-security-policy']
+  expect(await policy({ api_origin: 'https://api.example.com', reporting_origin: null })).toContain("connect-src 'self' https://api.example.com;")
+  expect(await policy({ api_origin: null, reporting_origin: null })).toContain("connect-src 'self';")
+  expect(await policy({ api_origin: "https://x; script-src 'unsafe-inline'" })).toContain("connect-src 'self';")
+})
+
+test('a console of another origin may call the API if the setting names its origin; by default none may', async () => {
+  const origin = 'https://console.example.com'
+  const preflight = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization,content-type,if-match' }
+  const { app } = await startBackend({ environment: { STEELYARD_CONSOLE_ORIGINS: `${origin}, http://localhost:5173` } })
+  const asked = await app.inject({ method: 'OPTIONS', url: '/v1/nodes/x', headers: preflight })
+  expect(asked.statusCode).toBe(204)
+  expect(asked.headers).toMatchObject({
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': expect.stringContaining('PATCH') as string,
+    'access-control-allow-headers': expect.stringContaining('authorization') as string,
+  })
+  expect(asked.headers['access-control-allow-credentials']).toBeUndefined()
+  // Errors can be read, too: the console shows their sentences.
+  const refused = await app.inject({ url: '/v1/session', headers: { origin } })
+  expect(refused.statusCode).toBe(401)
+  expect(refused.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'origin', 'cross-origin-resource-policy': 'cross-origin' })
+  for (const other of ['https://evil.example', `${origin}.evil.example`, 'null']) {
+    const answer = await app.inject({ url: '/v1/session', headers: { origin: other } })
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+  }
+  expect((await app.inject({ url: '/', headers: { origin } })).headers['access-control-allow-origin']).toBeUndefined()
+  const closed = await backend.app.inject({ method: 'OPTIONS', url: '/v1/nodes/x', headers: preflight })
+  expect([closed.statusCode, closed.headers['access-control-allow-origin']]).toEqual([405, undefined])
+})
+
+test('the page on connecting servers with Kubernetes is served without scripts or content of other origins, and its patches are valid [S115]', async () => {
+  const page = await backend.app.inject({ url: '/docs/connecting-servers', headers: { accept: 'text/html' } })
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.body).toContain('<h1>Connecting servers with Kubernetes</h1>')
+  expect(page.body).not.toMatch(/<script|https?:\/\//)
+  expect(page.headers['content-security-policy']).toContain(`'nonce-${/<style nonce="([^"]+)"/.exec(page.body)![1]!}'`)
+  const patches = [...page.body.matchAll(/<pre class="patch">([^<]+)<\/pre>/g)].map(([, body]) => body!)
+  expect(patches.length).toBeGreaterThan(2)
+  for (const { version } of minors) for (const body of patches) expect([body, checkPatch(body, { talosVersion: version }).errors]).toEqual([body, []])
 })

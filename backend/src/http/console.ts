@@ -60,16 +60,18 @@ export function consoleFiles(folder: string, cliFile: string) {
   const index = files.get('/index.html')?.bytes.toString('utf8')
   files.delete('/index.html')
   const build = read(path.join(folder, buildFile))
-  const reporting = build && reportingOrigin(build)
+  const connects = build ? connectedOrigins(build) : []
   return {
     /** Files by path, such as `/assets/index-abc.js`. */
     files,
-    reporting,
+    /** Other origins that the console calls. */
+    connects,
+    isBuilt: index !== undefined,
     sendIndex(reply: FastifyReply, lastEvent: number | undefined): FastifyReply {
       if (index === undefined) throw new Problem('not_found', 'The console has not been built: npm run build')
       const nonce = randomBytes(16).toString('base64url')
       return reply
-        .header('content-security-policy', contentPolicy(reporting, nonce))
+        .header('content-security-policy', contentPolicy(connects, nonce))
         .header('cache-control', 'no-cache')
         .type(types['.html']!)
         .send(index.replaceAll(noncePlaceholder, nonce).replace(eventPlaceholder, String(lastEvent ?? '')))
@@ -77,11 +79,20 @@ export function consoleFiles(folder: string, cliFile: string) {
   }
 }
 
-function reportingOrigin(build: Buffer): string | undefined {
-  const { reporting_origin: origin } = JSON.parse(build.toString('utf8')) as { reporting_origin?: unknown }
-  // Validated, because the origin becomes part of the content policy.
-  return typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin) ? origin : undefined
+/** The origins of the error-reporting service and of the API, if the console was built to call others than its own. */
+function connectedOrigins(build: Buffer): string[] {
+  const { reporting_origin, api_origin } = JSON.parse(build.toString('utf8')) as { reporting_origin?: unknown; api_origin?: unknown }
+  // Validated, because the origins become part of the content policy.
+  const isOrigin = (origin: unknown) => typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin)
+  return [reporting_origin, api_origin].filter(isOrigin) as string[]
 }
+
+/** Whether a path can be that of a page: it is not below a path whose answers are for programs. */
+export const isPagePath = (path: string): boolean => !/^\/(?:v1|join|assets|cli)(?:[/?]|$)/.test(path)
+
+/** Whether a browser asks for a page. Such a request is answered with the console, whatever its path and query: its own screen says what can't be read. */
+export const isForPage = ({ method, url, headers }: Pick<FastifyRequest, 'method' | 'url' | 'headers'>): boolean =>
+  (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html') && isPagePath(url)
 
 const acceptingOf = (encoding: string) => new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`)
 const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const

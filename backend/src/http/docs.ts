@@ -1,5 +1,7 @@
-/** The human-readable API documentation at /docs/api: one page without scripts, generated from the contract. */
+/** Pages without scripts: the human-readable API documentation at /docs/api, generated from the contract, and guides of `docs/`. */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy } from './headers.ts'
 import { type Call, openapiDocument, type Schema } from './openapi.ts'
@@ -105,11 +107,25 @@ Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Ma
 <nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }
 
-export function docsRoutes(app: FastifyInstance, { version, reporting }: { version: string; reporting: string | undefined }): void {
-  let text: string | undefined
-  app.get('/docs/api', { config: { open: true } }, async (_request, reply) => {
-    text ??= page(version)
-    const nonce = randomBytes(16).toString('base64url')
-    return reply.header('content-security-policy', contentPolicy(reporting, nonce)).type('text/html; charset=utf-8').send(text.replace(noncePlaceholder, nonce))
-  })
+/** Pages for users in `docs/`, by their path. Steelyard serves them itself, so that they work without the internet. */
+const guides: Readonly<Record<string, string>> = { '/docs/connecting-servers': 'connecting-servers.html' }
+
+export function docsRoutes(app: FastifyInstance, { version, docsFolder }: { version: string; docsFolder: string }): void {
+  let api: string | undefined
+  const pages = { '/docs/api': () => (api ??= page(version)), ...readGuides(docsFolder) }
+  for (const [url, text] of Object.entries(pages)) {
+    app.get(url, { config: { open: true } }, async (_request, reply) => {
+      const nonce = randomBytes(16).toString('base64url')
+      return reply.header('content-security-policy', contentPolicy([], nonce)).type('text/html; charset=utf-8').send(text().replace(noncePlaceholder, nonce))
+    })
+  }
+}
+
+function readGuides(folder: string): Record<string, () => string> {
+  return Object.fromEntries(
+    Object.entries(guides).map(([url, name]) => {
+      const text = readFileSync(path.join(folder, name), 'utf8')
+      return [url, () => text]
+    }),
+  )
 }

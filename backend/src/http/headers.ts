@@ -3,17 +3,17 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /**
  * The content policy.
- * @param reporting origin of the error-reporting service configured in the console's build, if any
+ * @param connects other origins that the console calls, as its build says: of the error-reporting service, and of the API
  * @param nonce for the styles of one response with index.html
  */
-export function contentPolicy(reporting: string | undefined, nonce?: string): string {
+export function contentPolicy(connects: readonly string[], nonce?: string): string {
   return [
     `default-src 'none'`,
     `script-src 'self'`,
     `style-src 'self'${nonce === undefined ? '' : ` 'nonce-${nonce}'`}`,
     `img-src 'self' data:`,
     `font-src 'self'`,
-    `connect-src 'self'${reporting === undefined ? '' : ` ${reporting}`}`,
+    `connect-src ${[`'self'`, ...connects].join(' ')}`,
     `manifest-src 'self'`,
     `worker-src 'self'`,
     `base-uri 'none'`,
@@ -31,8 +31,8 @@ const permissions = 'accelerometer camera display-capture geolocation gyroscope 
 
 const hsts = 'max-age=31536000; includeSubDomains'
 
-export const securityHeaders = (reporting: string | undefined, tls: boolean): Readonly<Record<string, string>> => ({
-  'content-security-policy': contentPolicy(reporting),
+export const securityHeaders = (connects: readonly string[], tls: boolean): Readonly<Record<string, string>> => ({
+  'content-security-policy': contentPolicy(connects),
   ...(tls && { 'strict-transport-security': hsts }),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

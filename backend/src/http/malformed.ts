@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type ErrorBody, Problem } from '#contract/errors.ts'
 import { isText } from './body.ts'
 import { watchChunks } from './chunks.ts'
+import { isForPage } from './console.ts'
 
 const longestUrl = 4 * 1024
 const notPlain = 'A chunked body must have no extensions and no trailers, and must not follow a request that is still running'
@@ -40,6 +41,8 @@ export function refuseAmbiguous(app: FastifyInstance): void {
       if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body must be sent with Content-Length or in chunks')
       if (!isPlain(raw)) refuse(reply, notPlain)
     }
+    // A page may have any path and query, because only the console reads them. A request that has a route, such as `/%761/nodes`, is not for a page.
+    if (request.is404 && isForPage(request)) return done()
     if (url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = url.indexOf('?')
     if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path cannot be read')

@@ -89,6 +89,8 @@ export interface BackendOptions {
   readonly connection?: ClientConfig
 }
 
+const docsFolder = path.join(import.meta.dirname, '../../../docs')
+
 /** Limits so high that only the tests of limits reach them. */
 const generous: Limits = {
   ...defaultLimits,
@@ -163,7 +165,7 @@ export async function startBackend({
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
   const engine = manualEngine(platform.engine, clock)
   prepare?.(platform, domains)
-  app = await buildWeb(platform, domains, { consoleFolder: path.join(folder, 'console'), cliFile: path.join(folder, 'cli.mjs'), limits })
+  app = await buildWeb(platform, domains, { consoleFolder: path.join(folder, 'console'), cliFile: path.join(folder, 'cli.mjs'), docsFolder, limits })
   platform.listener.start()
   await domains.events.start()
 

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { type EventKind, eventStream, heartbeatMs } from '#contract/events.ts'
 import { pause } from '../lib/pause.ts'
+import { isApiElsewhere } from '../lib/api-origin.ts'
 import { dropEarly } from '../lib/early.ts'
 import { eventReader } from '../lib/sse.ts'
 import { authorized } from './client.ts'
@@ -17,8 +18,8 @@ const mostPauseMs = 4_000
 /** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
 
-/** Id of the server's newest event when it sent this page. All data that the page fetches includes this event. Null in development. */
-const eventOfPage = /^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null
+/** Id of the server's newest event when it sent this page. All data that the page fetches includes this event. Null in development, and if the API has another origin. */
+const eventOfPage = isApiElsewhere ? null : (/^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null)
 
 /**
  * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live; `from` is the tab's `eventOfPage`.

@@ -4,6 +4,9 @@ export const earlyCalls: Readonly<Record<string, readonly string[]>> = {
   '/infra/servers': ['/v1/nodes?page=1&per_page=1000&fields=list', '/v1/datacenters?per_page=1000&sort=code'],
 }
 
+/** The call that every page of a signed-in user makes: the validation of the session. */
+export const callsOfEveryPage: readonly string[] = ['/v1/session']
+
 /** Set by `early.js`: responses by address, and the access token with which they were requested. */
 const page = globalThis as { steelyardEarly?: { token: string; responses: Record<string, Promise<Response>> } }
 

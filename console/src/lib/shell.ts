@@ -1,5 +1,6 @@
 /** Writes the action of a form as a command line. */
 import type { Operation } from '#contract/operation.ts'
+import { apiOrigin } from './api-origin.ts'
 
 /** Quotes a word for a shell, if it needs quotes. */
 export const quoted = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
@@ -11,7 +12,7 @@ export function curlOf(
   operation: Pick<Operation, 'method' | 'path'>,
   params: Readonly<Record<string, string>>,
   body: unknown,
-  { origin, version }: { origin: string; version?: number | undefined },
+  { origin = apiOrigin(), version }: { origin?: string; version?: number | undefined } = {},
 ): string {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   return [

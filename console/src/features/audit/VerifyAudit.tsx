@@ -70,7 +70,7 @@ export default function VerifyAudit() {
       submit={check === null || form.busy ? 'Verify' : 'Verify again'}
       busyText="Verifying"
       wayOut="Close"
-      command={<AsCommand complete={form.read.ok} api={curlOf({ ...auditVerify, path }, {}, undefined, { origin: location.origin })} />}
+      command={<AsCommand complete={form.read.ok} api={curlOf({ ...auditVerify, path }, {}, undefined)} />}
     >
       <p className="fs13 t2">
         Each entry contains a hash of itself and of the entry before it, made with a key that is not in the database. The verification finds entries that were

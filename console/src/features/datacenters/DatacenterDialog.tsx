@@ -45,13 +45,7 @@ export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) 
       submit={edit ? 'Save' : 'Add datacenter'}
       busyText="Saving"
       command={
-        edit === null && (
-          <AsCommand
-            complete={form.read.ok}
-            cli={commandOf(typed)}
-            api={curlOf(datacenterCreate, {}, form.read.ok ? form.read.body : {}, { origin: location.origin })}
-          />
-        )
+        edit === null && <AsCommand complete={form.read.ok} cli={commandOf(typed)} api={curlOf(datacenterCreate, {}, form.read.ok ? form.read.body : {})} />
       }
     >
       <div className={css['three']}>

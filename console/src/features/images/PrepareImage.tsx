@@ -147,7 +147,7 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
                     datacenter: named.site,
                     token: named.token,
                   })}
-                  api={curlOf(imageCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
+                  api={curlOf(imageCreate, {}, read.ok ? read.body : {})}
                 />
                 <ActionButton label="Start over" kind="ghost" className="right" run={kept.discard} />
               </div>

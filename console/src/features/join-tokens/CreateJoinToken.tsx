@@ -63,7 +63,7 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
             uses: typed.max_uses,
             datacenter: site?.code,
           })}
-          api={curlOf(joinTokenCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
+          api={curlOf(joinTokenCreate, {}, read.ok ? read.body : {})}
         />
       }
     >

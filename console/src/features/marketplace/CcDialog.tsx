@@ -60,7 +60,6 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
   useEffect(() => set({ node_id: id ?? '' }), [set, id])
   const { commit } = form.values
   const body = form.read.ok ? form.read.body : null
-  const origin = { origin: location.origin }
   return (
     <FormDialog
       form={form}
@@ -72,13 +71,7 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
         <AsCommand
           complete={body !== null}
           cli={body === null ? '' : commandOf(body, name, edit === null)}
-          api={
-            body === null
-              ? ''
-              : edit
-                ? curlOf(ccUpdate, { id: edit.id }, changeOf(body), { ...origin, version: edit.version })
-                : curlOf(ccCreate, {}, body, origin)
-          }
+          api={body === null ? '' : edit ? curlOf(ccUpdate, { id: edit.id }, changeOf(body), { version: edit.version }) : curlOf(ccCreate, {}, body)}
         />
       }
     >

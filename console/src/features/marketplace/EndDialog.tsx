@@ -50,7 +50,7 @@ export default function EndDialog({ cc, to }: { cc: CapacityCommitment; to: keyo
         <AsCommand
           complete={form.read.ok}
           cli={cliOf(['cc', 'update', cc.id], { status: to, reason })}
-          api={curlOf(ccUpdate, { id: cc.id }, bodyOf(reason), { origin: location.origin, version: cc.version })}
+          api={curlOf(ccUpdate, { id: cc.id }, bodyOf(reason), { version: cc.version })}
         />
       }
     >

@@ -116,7 +116,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
                   datacenter: site?.code,
                   name: typed.name === '' ? null : typed.name,
                 })}
-                api={`jq -n --rawfile file ${file} '{${typed.kind}: $file, addresses: ${JSON.stringify(read.ok ? read.body.addresses : [])}, datacenter_id: "${typed.datacenter_id}"}' |\n${curlOf(clusterImportPreview, {}, undefined, { origin: location.origin })} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`}
+                api={`jq -n --rawfile file ${file} '{${typed.kind}: $file, addresses: ${JSON.stringify(read.ok ? read.body.addresses : [])}, datacenter_id: "${typed.datacenter_id}"}' |\n${curlOf(clusterImportPreview, {}, undefined)} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`}
               />
             </div>
           </Form>

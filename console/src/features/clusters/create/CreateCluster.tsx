@@ -216,7 +216,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}
-                api={curlOf(clusterCreate, {}, bodyOf(draft, confirmed), { origin: location.origin })}
+                api={curlOf(clusterCreate, {}, bodyOf(draft, confirmed))}
                 complete={servers.data !== undefined}
               />
             </span>

@@ -50,10 +50,10 @@ export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 
           <AsCommand
             complete={read.ok}
             cli={cliOf(['offer', 'create', cluster.name], price === null ? {} : { price: price.amount, currency: price.currency, basis: price.basis })}
-            api={curlOf(offerCreate, {}, { cluster_id: cluster.id, price }, { origin: location.origin })}
+            api={curlOf(offerCreate, {}, { cluster_id: cluster.id, price })}
           />
         ) : (
-          <AsCommand complete={read.ok} api={curlOf(offerUpdate, { id: offer.id }, { price }, { origin: location.origin })} />
+          <AsCommand complete={read.ok} api={curlOf(offerUpdate, { id: offer.id }, { price })} />
         )
       }
     >

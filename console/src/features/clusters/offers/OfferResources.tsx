@@ -41,7 +41,7 @@ export default function OfferResources({ offer }: { offer: Offer }) {
       title={`Update the resources of the offer of ${name}`}
       submit="Update"
       can={both(allowed(offerRecompute), ready)}
-      command={<AsCommand cli={cliOf(['offer', 'update', name])} api={curlOf(offerRecompute, { id: offer.id }, undefined, { origin: location.origin })} />}
+      command={<AsCommand cli={cliOf(['offer', 'update', name])} api={curlOf(offerRecompute, { id: offer.id }, undefined)} />}
     >
       {rows === undefined ? (
         <Pending of={answer} boxed={false} rows={3} widths={[160, 80, 80]} />

@@ -68,7 +68,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
       command={
         <AsCommand
           complete={chosen !== ''}
-          api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }), { origin: location.origin })}
+          api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }))}
         />
       }
     >

@@ -41,7 +41,7 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
       busyText="Retrying"
       danger
       can={can}
-      command={<AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body, { origin: location.origin })} />}
+      command={<AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body)} />}
     >
       <DiskChecks
         disks={disks}

@@ -137,7 +137,7 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
                 ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
                 ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
               ].join(' && ')}
-              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) }, { origin: location.origin })}
+              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) })}
             />
           </span>
           <ActionButton

@@ -187,7 +187,6 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                 complete={form.read.ok}
                 cli={commandOf(draft, code, subnet)}
                 api={curlOf(subnet === null ? subnetCreate : subnetUpdate, { id: subnet?.id ?? '' }, change, {
-                  origin: location.origin,
                   version: subnet?.version,
                 })}
               />

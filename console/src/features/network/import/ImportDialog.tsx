@@ -4,6 +4,7 @@ import { csvColumns, importLimits, subnetImport } from '#contract/network/subnet
 import { no, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
+import { apiOrigin } from '../../../lib/api-origin.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
@@ -85,7 +86,7 @@ export default function ImportDialog() {
       submit={ready ? summary.verb : 'Check'}
       busyText={ready ? 'Importing' : 'Checking'}
       can={csv.trim() === '' ? no('Choose a file or paste its text first') : ready && summary.changes === 0 ? no('No row changes anything') : yes}
-      command={<AsCommand complete={csv.trim() !== '' && form.read.ok} {...importCommands({ csv, file, origin: location.origin })} />}
+      command={<AsCommand complete={csv.trim() !== '' && form.read.ok} {...importCommands({ csv, file, origin: apiOrigin() })} />}
     >
       <p>
         One header row, then one subnet per row. Columns: <span className="mono">{csvColumns.join(', ')}</span>. A row with an <span className="mono">id</span>{' '}

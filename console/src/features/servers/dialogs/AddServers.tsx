@@ -94,7 +94,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         <AsCommand
           complete={form.read.ok}
           cli={cliOf(['server', 'add', ...addresses], { cidr, datacenter: site?.code })}
-          api={curlOf(serverAdd, {}, form.read.ok ? form.read.body : {}, { origin: location.origin })}
+          api={curlOf(serverAdd, {}, form.read.ok ? form.read.body : {})}
         />
       }
     >

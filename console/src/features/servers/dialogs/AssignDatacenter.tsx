@@ -69,9 +69,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
       can={chosen === '' ? no('Choose a datacenter first') : yes}
       command={
         <AsCommand
-          api={able
-            .map((s) => curlOf(serverUpdate, { id: s.id }, { datacenter_id: chosen === none ? null : chosen }, { origin: location.origin }))
-            .join(' && \\\n')}
+          api={able.map((s) => curlOf(serverUpdate, { id: s.id }, { datacenter_id: chosen === none ? null : chosen })).join(' && \\\n')}
           complete={chosen !== '' && able.length > 0}
         />
       }

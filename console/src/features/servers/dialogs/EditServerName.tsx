@@ -74,7 +74,7 @@ export default function EditServerName({ serverId, name: before }: { serverId: s
       command={
         <AsCommand
           cli={cliOf(['server', 'rename', before, name])}
-          api={curlOf(serverUpdate, { id: serverId }, { name }, { origin: location.origin })}
+          api={curlOf(serverUpdate, { id: serverId }, { name })}
           complete={form.read.ok && name !== before}
         />
       }

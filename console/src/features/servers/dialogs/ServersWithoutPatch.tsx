@@ -10,8 +10,8 @@ const rowsInSight = 5
 const rowHeight = 64.41
 const addressEnds = [6, 5] as const
 
-/** Talos's own page on networking. */
-const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
+/** The page on connecting servers with Kubernetes, which Steelyard serves itself (`docs/connecting-servers.html`). */
+const connectingServers = '/docs/connecting-servers'
 
 interface ServersWithoutPatchProps {
   servers: readonly { id: string; name: string; address?: string }[]
@@ -51,7 +51,7 @@ export default function ServersWithoutPatch({ servers, onConfirm }: ServersWitho
       </ul>
       <p className={`fs13 t2 ${css['docs']}`}>
         Ensure networking is configured as per the{' '}
-        <a href={networkingDocs} target="_blank" rel="noreferrer">
+        <a href={connectingServers} target="_blank" rel="noreferrer">
           official documentation
         </a>{' '}
         before you continue.

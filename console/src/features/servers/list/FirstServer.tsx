@@ -35,7 +35,7 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
           <h3>From a script</h3>
           <p>The command line and the API can add servers too.</p>
           <Command command={cliOf(['server', 'add', example])} />
-          <Command command={curlOf(serverAdd, {}, { addresses: [example] }, { origin: location.origin })} />
+          <Command command={curlOf(serverAdd, {}, { addresses: [example] })} />
         </li>
       </ol>
     </div>

@@ -1,0 +1,1 @@
+export function hashOfConsole(environment: Readonly<Record<string, string | undefined>>): string
