@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest'
-import { crumbsOf, isGuarded, routeAt } from './routes.ts'
+import { crumbsOf, isGuarded, isReadable, routeAt, type RouteId, routes, sections } from './routes.ts'
 
 test('a path leads to its route with decoded params; a fixed path comes before a param', () => {
   expect(routeAt('/')).toEqual({ id: '/', params: {} })
   expect(routeAt('/infra/servers/join-tokens')).toEqual({ id: '/infra/servers/join-tokens', params: {} })
   expect(routeAt('/infra/servers/a%2Fb')).toEqual({ id: '/infra/servers/$id', params: { id: 'a/b' } })
   expect(routeAt('/infra/servers/s/patches/p')).toEqual({ id: '/infra/servers/$id/patches/$patchId', params: { id: 's', patchId: 'p' } })
-  expect(routeAt('/infra/servers/%')).toEqual({ id: '/infra/servers/$id', params: { id: '%' } })
+})
+
+test('a path whose escapes are not text has no route, so it shows Page Not Found [S061]', () => {
+  for (const path of ['/%ZZ', '/infra/servers/%', '/infra/servers/%FF']) expect([routeAt(path), isReadable(path)]).toEqual([null, false])
+  expect(isReadable('/infra/servers/%C3%A9')).toBe(true)
 })
 
 test('a path may end with a slash and is case-insensitive, and an unknown path has no route', () => {
@@ -34,4 +38,38 @@ test('the marketplace and its page of commitments are for signed-in users, and h
   const crumbs = crumbsOf(routeAt('/marketplace/ccs/c')!)
   expect(crumbs.map(({ href }) => href)).toEqual(['/marketplace', '/marketplace/ccs', '/marketplace/ccs/c'])
   expect(crumbs.slice(0, 2).map(({ crumb }) => crumb)).toEqual(['Marketplace', 'Compute Capacity'])
+})
+
+test('every specified page has its breadcrumb [S041, S042, S045, S046, S049, S050, S051, S053, S054, S055, S057]', () => {
+  const crumbs: readonly (readonly [string, RouteId, unknown])[] = [
+    ['/infra/datacenters', '/infra/datacenters', 'Datacenters'],
+    ['/infra/servers', '/infra/servers', 'Servers'],
+    ['/infra/servers/prepare-image', '/infra/servers/prepare-image', 'Talos OS Image Configuration'],
+    ['/infra/servers/7', '/infra/servers/$id', { query: 'serverGet', list: 'servers' }],
+    ['/infra/servers/7/create-patch', '/infra/servers/$id/create-patch', 'Create Patch'],
+    ['/infra/servers/7/patches/p', '/infra/servers/$id/patches/$patchId', 'Edit Patch $patchId'],
+    ['/infra/network', '/infra/network', 'Network'],
+    ['/infra/network/add-subnet', '/infra/network/add-subnet', 'Add Subnet'],
+    ['/infra/network/assign-subnets', '/infra/network/assign-subnets', 'Assign Subnets'],
+    ['/infra/clusters', '/infra/clusters', 'Clusters'],
+    ['/infra/clusters/create', '/infra/clusters/create', 'Create Cluster'],
+  ]
+  for (const [path, id, crumb] of crumbs) {
+    const match = routeAt(path)!
+    expect([match.id, crumbsOf(match).at(-1)!.crumb]).toEqual([id, crumb])
+  }
+})
+
+test('the specified search params are optional strings; other values are dropped [S043, S044, S052, S056, S186, S187, S188, S189]', () => {
+  const kept = (id: RouteId, raw: Record<string, unknown>) => routes[id].search(raw)
+  expect(kept('/infra/servers', { cluster: 'poz', nodeType: 'worker' })).toEqual({ cluster: 'poz', nodeType: 'worker' })
+  expect(kept('/infra/servers', { cluster: ['a'], nodeType: 7 })).toEqual({})
+  expect([kept('/infra/network', { cluster: 'poz' }), kept('/infra/network', { cluster: true })]).toEqual([{ cluster: 'poz' }, {}])
+  expect([kept('/infra/clusters', { q: 'poz' }), kept('/infra/clusters', { q: {} })]).toEqual([{ q: 'poz' }, {}])
+  expect([kept('/auth/login', { error: 'x', other: 'y' }), kept('/auth/login', { error: '' })]).toEqual([{ error: 'x' }, {}])
+})
+
+test('the section above the pages of infrastructure has its label [S040, S058]', () => {
+  expect(sections['/infra']).toBe('Infrastructure')
+  expect(Object.keys(routes).filter((id) => id.startsWith('/infra/')).length).toBeGreaterThan(10)
 })

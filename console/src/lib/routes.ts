@@ -2,10 +2,10 @@
 import { everyText, texts } from './search.ts'
 
 /**
- * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` has fetched. `shown` formats the name.
- * `fallback`, or else the id, is shown until the name is known.
+ * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` fetches. Until then the name is taken from the
+ * lists that are cached under the key `list`. An object without a name is shown by its id. `shown` formats the name.
  */
-export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'; shown?: (name: string) => string; fallback?: string }
+export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'; list: string; shown?: (name: string) => string }
 
 interface Route {
   crumb?: Crumb
@@ -24,25 +24,28 @@ export const routes = {
   '/infra/servers': { crumb: 'Servers', search: everyText },
   '/infra/servers/prepare-image': { crumb: 'Talos OS Image Configuration', search: texts('token', 'image', 'page') },
   '/infra/servers/join-tokens': { crumb: 'Join Tokens', search: everyText },
-  '/infra/servers/$id': { crumb: { query: 'serverGet' }, search: texts('tab', 'q', 'sort') },
+  '/infra/servers/$id': { crumb: { query: 'serverGet', list: 'servers' }, search: texts('tab', 'q', 'sort') },
   '/infra/servers/$id/create-patch': { crumb: 'Create Patch', search: none },
   '/infra/servers/$id/patches/$patchId': { crumb: 'Edit Patch $patchId', search: none },
   '/infra/clusters': { crumb: 'Clusters', search: everyText },
   '/infra/clusters/create': { crumb: 'Create Cluster', search: texts('step', 'datacenter', 'servers', 'q', 'sort') },
   '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
-  '/infra/clusters/$id': { crumb: { query: 'clusterGet' }, search: texts('tab', 'operation', 'q', 'sort') },
+  '/infra/clusters/$id': { crumb: { query: 'clusterGet', list: 'clusterList' }, search: texts('tab', 'operation', 'q', 'sort') },
   '/infra/network': { crumb: 'Network', search: everyText },
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },
   '/operations': { crumb: 'Operations', search: everyText },
   '/operations/$id': { crumb: 'Operation', search: none },
   '/audit': { crumb: 'Audit Log', search: everyText },
-  '/infra/network/$id/edit': { crumb: { query: 'subnetGet', shown: (name: string) => `Edit ${name}`, fallback: 'Edit Subnet' }, search: none },
+  '/infra/network/$id/edit': { crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` }, search: none },
   // Leads to its one page; see `router.tsx`.
   '/marketplace': { crumb: 'Marketplace', search: everyText },
   '/marketplace/ccs': { crumb: 'Compute Capacity', search: everyText },
-  '/marketplace/ccs/$id': { crumb: { query: 'ccGet' }, search: none },
+  '/marketplace/ccs/$id': { crumb: { query: 'ccGet', list: 'ccList' }, search: none },
 } as const satisfies Readonly<Record<`/${string}`, Route>>
+
+/** Labels of sections, by the path above their pages. A section's own path leads to its first page. */
+export const sections = { '/infra': 'Infrastructure' } as const
 
 export type RouteId = keyof typeof routes
 type ParamIn<Path extends string> = Path extends `${infer Part}/${infer Rest}` ? ParamIn<Part> | ParamIn<Rest> : Path extends `$${infer Name}` ? Name : never
@@ -57,22 +60,27 @@ export interface Match {
 
 const ids = Object.keys(routes) as RouteId[]
 
-function decoded(text: string): string {
+/** Null for text that can't be decoded. The value is used, because the minifier removes a call of `decodeURIComponent` whose value isn't. */
+function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    return null
   }
 }
 
+/** Whether the escapes of a path are UTF-8 text. `/%ZZ` and `/%FF` are not. */
+export const isReadable = (pathname: string): boolean => decoded(pathname) !== null
+
 /** The route of a path; null if no page has this path. Case and a slash at the end make no difference. */
 export function routeAt(pathname: string): Match | null {
+  if (!isReadable(pathname)) return null
   const given = pathname.replace(/(.)\/$/, '$1').split('/')
   for (const id of ids) {
     const parts = id.split('/')
     const fits = (part: string, i: number) => (part.startsWith('$') ? given[i] !== '' : part === given[i]?.toLowerCase())
     if (parts.length !== given.length || !parts.every(fits)) continue
-    return { id, params: Object.fromEntries(parts.flatMap((part, i) => (part.startsWith('$') ? [[part.slice(1), decoded(given[i]!)]] : []))) }
+    return { id, params: Object.fromEntries(parts.flatMap((part, i) => (part.startsWith('$') ? [[part.slice(1), decoded(given[i]!) ?? '']] : []))) }
   }
   return null
 }

@@ -7,6 +7,11 @@ test('values of search params stay strings', () => {
   expect(stringifySearch({})).toBe('')
 })
 
+test('of a search param that is given twice, the first value counts [S190]', () => {
+  expect(parseSearch('?cluster=first&q=a&cluster=second')).toEqual({ cluster: 'first', q: 'a' })
+  expect(Object.getPrototypeOf(parseSearch('?__proto__=1&__proto__=2'))).toBe(Object.prototype)
+})
+
 test('only string params are kept, and on a page that lists its params only those', () => {
   expect(everyText({ q: 'oak', page: 2, cluster: ['a'], status: '', other: 'x' })).toEqual({ q: 'oak', other: 'x' })
   expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })

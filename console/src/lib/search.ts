@@ -1,6 +1,10 @@
 /** Search params of pages. Values stay strings, so `?q=127` is the text "127". */
 
-export const parseSearch = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text))
+/** Of a param that is given several times, the first value counts. */
+export function parseSearch(text: string): Record<string, string> {
+  const params = new URLSearchParams(text)
+  return Object.fromEntries([...new Set(params.keys())].map((key) => [key, params.get(key) ?? '']))
+}
 
 /** With a leading "?", or ''. Undefined and empty values are omitted. */
 export function stringifySearch(search: Record<string, string | number | boolean | null | undefined>): string {

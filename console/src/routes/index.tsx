@@ -1,12 +1,13 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import type { Load } from '../api/page.ts'
 import { authStatus, useAuthStatus } from '../api/auth.ts'
 import { PendingPage } from '../layout/frame/pages.tsx'
+import { part } from '../ui/part.tsx'
 
 const overview = () => import('../features/overview/Overview.tsx')
 const signedOut = () => import('../features/home/SignedOut.tsx')
-const Overview = lazy(async () => ({ default: (await overview()).Overview }))
-const SignedOut = lazy(async () => ({ default: (await signedOut()).SignedOut }))
+const Overview = part(async () => ({ default: (await overview()).Overview }))
+const SignedOut = part(async () => ({ default: (await signedOut()).SignedOut }))
 
 export const load: Load<'/'> = async ({ client }) => {
   if (authStatus.get() !== 'signedIn') return

@@ -1,13 +1,13 @@
 // The tab Addresses and the drift alarm are separate features: only the route imports all of them.
-import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Load, PageProps } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/page/ClusterPage.tsx'
 import { ClusterDrift } from '../features/drift/DriftAlarm.tsx'
 import { LockedOut } from '../features/takeover/LockedOut.tsx'
+import { part } from '../ui/part.tsx'
 
-const ClusterAddresses = lazy(() => import('../features/network/ClusterAddresses.tsx'))
+const ClusterAddresses = part(() => import('../features/network/ClusterAddresses.tsx'))
 const addressesOf = (cluster: Cluster) => <ClusterAddresses cluster={cluster} />
 
 const above = (id: string) => (

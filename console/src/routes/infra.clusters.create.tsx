@@ -1,9 +1,9 @@
-import { lazy } from 'react'
 import { everyDatacenter } from '../api/every.ts'
 import type { Load, PageProps } from '../api/page.ts'
 import { CreateCluster, versionsQuery } from '../features/clusters/create/CreateCluster.tsx'
+import { part } from '../ui/part.tsx'
 
-const PatchWriter = lazy(() => import('../features/patches/PatchWriter.tsx'))
+const PatchWriter = part(() => import('../features/patches/PatchWriter.tsx'))
 const writeBody: Parameters<typeof CreateCluster>[0]['writeBody'] = (asked) => <PatchWriter {...asked} />
 
 export const load: Load<'/infra/clusters/create'> = ({ client }) =>

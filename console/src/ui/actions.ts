@@ -27,9 +27,9 @@ export const only = (is: boolean, action: Action): Action[] => (is ? [action] : 
 export interface Confirmation {
   title: string
   text: React.ReactNode
-  /** Label of the button. Default: the title. */
+  /** Label of the button. Default: "OK". */
   label?: string
-  /** Label of the closing button, if "Cancel" could be misread as the action. */
+  /** Label of the closing button, if "Cancel", the default, could be misread as the action. */
   out?: string
   danger?: boolean
   /** For destructive actions: the user must type this text first. */

@@ -2,12 +2,10 @@ import { useState } from 'react'
 import { waitlistJoin, WaitlistRequest } from '#contract/people/invitations.ts'
 import { callOpen } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
-import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
 
 const blank = { name: '', company: '', email: '' }
@@ -15,7 +13,6 @@ const { Text } = fieldsFor<typeof blank>()
 
 /** Sends a name, a company and an email to the provider. The response doesn't reveal whether the email was already known. */
 export default function JoinWaitlist() {
-  const { close } = useDialog()
   const [sent, setSent] = useState(false)
   const form = useForm({
     initial: blank,
@@ -25,7 +22,7 @@ export default function JoinWaitlist() {
   })
   if (sent) {
     return (
-      <Dialog title="Join waitlist" footer={<ActionButton label="OK" kind="primary" run={() => close()} />}>
+      <Dialog title="Join waitlist">
         <Alert tone="ok">You are on the list. The provider will write to {form.values.email}.</Alert>
       </Dialog>
     )

@@ -38,8 +38,9 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
   const problem = refused ?? (search.error === undefined ? null : signInProblem(search.error))
 
   const check = async () => {
-    const { signInErrors } = await rules()
-    const found = form.current === null ? {} : signInErrors(read(form.current))
+    // Without the rules the form is sent as it is: the server validates it too.
+    const loaded = await rules().catch(() => null)
+    const found = form.current === null || loaded === null ? {} : loaded.signInErrors(read(form.current))
     setErrors(found)
     return found
   }
@@ -67,7 +68,14 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
   return (
     <div className={css['page']}>
       <Beam />
-      <form className={css['form']} ref={form} noValidate onInput={() => void rules()} onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
+      <form
+        className={css['form']}
+        ref={form}
+        noValidate
+        onInput={() => void rules().catch(() => undefined)}
+        onSubmit={(event) => void submit(event)}
+        aria-labelledby="sign-in"
+      >
         <h1 id="sign-in">Sign in to your account</h1>
         <Problem text={problem} />
         <Field label="Email" error={errors['email']}>

@@ -1,10 +1,10 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { type ReactNode, Suspense, useEffect } from 'react'
 import { restorationGet } from '#contract/restoration.ts'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
 import { query, queryClient } from '../../api/query.ts'
-import { onceOpened } from '../../lib/code.tsx'
+import { onceOpened, part } from '../../ui/part.tsx'
 import { whenPageShown } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { hasThemeHere, setTheme } from '../../lib/theme.ts'
@@ -18,7 +18,7 @@ import { Sidebar } from '../navigation/Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
 const Palette = onceOpened(() => import('../search/Palette.tsx'))
-const Restored = lazy(() => import('../../features/restoration/Restored.tsx'))
+const Restored = part(() => import('../../features/restoration/Restored.tsx'))
 
 /** The frame of every page for signed-in users. */
 export default function AppLayout({ children }: { children: ReactNode }) {

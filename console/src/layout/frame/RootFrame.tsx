@@ -1,17 +1,21 @@
-import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { Component, type ReactNode, Suspense, useEffect } from 'react'
 import { useAuthStatus } from '../../api/auth.ts'
-import { onceOpened } from '../../lib/code.tsx'
 import { paths } from '../../lib/paths.ts'
 import { pageShown, place, setSearch, shown } from '../../lib/router.ts'
 import { isGuarded } from '../../lib/routes.ts'
 import { useStore } from '../../lib/store.ts'
 import { toastsWanted } from '../../ui/feedback/toast.ts'
+import { type MissingProps, onceOpened, part } from '../../ui/part.tsx'
 import { FailedPage, LoadingScreen, PendingPage } from './pages.tsx'
-import css from './RootFrame.module.css'
 
 const Toasts = onceOpened(() => import('../../ui/feedback/ToastView.tsx'))
-const AppLayout = lazy(() => import('./AppLayout.tsx'))
-const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
+const MissingFrame = ({ error, retry }: MissingProps<object>) => (
+  <main>
+    <FailedPage error={error} reset={retry} />
+  </main>
+)
+const AppLayout = part(() => import('./AppLayout.tsx'), MissingFrame)
+const PublicFrame = part(() => import('./PublicFrame.tsx'), MissingFrame)
 
 /** The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out frame around the page. */
 export function RootFrame() {
@@ -35,10 +39,6 @@ export function RootFrame() {
       <div aria-live="polite">
         <Toasts open={useStore(toastsWanted)} />
       </div>
-      {/* Label with the version, for support requests. Clicks pass through the label to the element below. */}
-      <aside className={css['version']} aria-label="Version">
-        {__VERSION__}
-      </aside>
     </>
   )
 }

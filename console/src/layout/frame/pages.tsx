@@ -1,11 +1,13 @@
-import type { Query } from '@tanstack/react-query'
+import type { Query, QueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { liveState } from '../../api/live-state.ts'
 import { undecided } from '../../api/patience.ts'
 import { report } from '../../api/report.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
-import { goBack, reload } from '../../lib/router.ts'
+import { isMissingCode, reloadFromServer } from '../../lib/code/release.ts'
+import { goBack, place, reload } from '../../lib/router.ts'
+import { isReadable } from '../../lib/routes.ts'
 import { useStore } from '../../lib/store.ts'
 import { clock } from '../../lib/time.ts'
 import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
@@ -57,6 +59,7 @@ export function PendingPage() {
 }
 
 export function NotFoundPage() {
+  const { pathname } = useStore(place)
   useEffect(() => {
     document.title = 'Page Not Found · Steelyard'
   }, [])
@@ -67,6 +70,11 @@ export function NotFoundPage() {
       </p>
       <h1>Page Not Found</h1>
       <p>The page you are looking for might have been removed, renamed or be unavailable.</p>
+      {!isReadable(pathname) && (
+        <p>
+          The address cannot be read: <span className="mono">{pathname.slice(0, 200)}</span>
+        </p>
+      )}
       <div className={css['actions']}>
         <Button icon="arrow-left" onClick={goBack}>
           Go Back
@@ -81,10 +89,17 @@ export function NotFoundPage() {
 
 /** Whether an error may be temporary: no response, or a 5xx response. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
-/** Whether a file of the console could not be loaded, in the words of Chromium, Firefox, Safari, and Vite (for styles). */
-const isFileMissing = (error: unknown): boolean => error instanceof Error && /dynamically imported|module script|preload CSS/.test(error.message)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
+
+/** The query cache; null if its code can't be loaded. */
+async function queryCache(): Promise<QueryClient | null> {
+  try {
+    return (await import('../../api/query.ts')).queryClient
+  } catch {
+    return null
+  }
+}
 
 /** `reset` shows the page again. */
 export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
@@ -94,11 +109,9 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
     await reload()
   }, [reset])
   const again = async () => {
-    // An update has renamed the console's files, and only a reload finds the new names. Without a server, the reload would lose the console.
-    if (isFileMissing(error) && (await fetch(paths.home, { method: 'HEAD' }).catch(() => null))?.ok) return location.reload()
-    const { queryClient } = await import('../../api/query.ts')
+    if (isMissingCode(error) && (await reloadFromServer())) return
     // Resets the failed queries in the cache, so that the page fetches the data again.
-    await queryClient.resetQueries(failed)
+    await (await queryCache())?.resetQueries(failed)
     await show()
   }
   useEffect(() => {
@@ -106,9 +119,9 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
     // Retries in the background. The screen changes only when there is something new to show.
     const timer = setInterval(async () => {
       if (document.hidden) return
-      const { queryClient } = await import('../../api/query.ts')
-      await queryClient.refetchQueries(failed)
-      if (queryClient.getQueryCache().findAll(failed).length === 0) await show()
+      const cache = await queryCache()
+      await cache?.refetchQueries(failed)
+      if (cache?.getQueryCache().findAll(failed).length === 0) await show()
     }, lookAgainMs)
     return () => clearInterval(timer)
   }, [error, show])

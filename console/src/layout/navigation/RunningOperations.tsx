@@ -1,15 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { operationList } from '#contract/operations.ts'
 import { count, counted } from '#contract/words.ts'
 import { query } from '../../api/query.ts'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Popover } from '../../ui/overlay/Popover.tsx'
+import { part } from '../../ui/part.tsx'
 import { Spinner } from '../../ui/pictures/Icon.tsx'
 import css from './RunningOperations.module.css'
 
 /** The code is loaded when the list is opened. */
-const List = lazy(() => import('./OperationsInList.tsx'))
+const List = part(() => import('./OperationsInList.tsx'))
 
 /** The header's list of running operations: how many, and what each does. */
 export function RunningOperations() {

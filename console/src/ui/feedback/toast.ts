@@ -1,4 +1,10 @@
+import { patiently } from '../../lib/code/retries.ts'
 import { createStore } from '../../lib/store.ts'
+
+const load = patiently(async () => {
+  const { raise, takeOff } = await import('./ToastView.tsx')
+  return { raise, takeOff }
+})
 
 /** Becomes true with the first toast. The code of toasts is loaded then. */
 export const toastsWanted = createStore(false)
@@ -17,14 +23,14 @@ let onlyError: string | null = null
 
 async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {
   if (tone === 'danger' && onlyError !== null && options.id !== onlyError) return
-  const { raise } = await import('./ToastView.tsx')
+  const { raise } = await load()
   toastsWanted.set(true)
   raise(tone, text, options)
 }
 
 async function dismiss(id: string): Promise<void> {
   if (!toastsWanted.get()) return
-  const { takeOff } = await import('./ToastView.tsx')
+  const { takeOff } = await load()
   takeOff(id)
 }
 

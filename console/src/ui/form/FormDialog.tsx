@@ -3,7 +3,7 @@ import type { Verdict } from '#contract/rule.ts'
 import { Problem } from '../feedback/Status.tsx'
 import { Button } from '../inputs/Button.tsx'
 import { Dialog } from '../overlay/Dialog.tsx'
-import { useDialog } from '../overlay/dialogs.ts'
+import { defaultButtons, useDialog } from '../overlay/dialogs.ts'
 import { fieldsFor, Form } from './fields.tsx'
 import type { Form as FormState } from './use-form.ts'
 
@@ -11,11 +11,11 @@ import type { Form as FormState } from './use-form.ts'
 export function FormDialog<Values, Body>({
   form,
   title,
-  submit,
+  submit = defaultButtons.ok,
   busyText = 'Loading',
   danger = false,
   can,
-  wayOut = 'Cancel',
+  wayOut = defaultButtons.cancel,
   width,
   command,
   children,
@@ -23,7 +23,7 @@ export function FormDialog<Values, Body>({
   form: FormState<Values, Body>
   title: ReactNode
   /** Label of the submit button. */
-  submit: string
+  submit?: string | undefined
   busyText?: string
   danger?: boolean
   /** Whether the user may send the form at all, whatever its fields contain. */

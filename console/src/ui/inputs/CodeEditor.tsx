@@ -1,4 +1,6 @@
-import { lazy, type Ref, type RefObject, Suspense, useRef } from 'react'
+import { type Ref, type RefObject, Suspense, useRef } from 'react'
+import { ErrorState } from '../feedback/States.tsx'
+import { type MissingProps, missingText, part } from '../part.tsx'
 import css from './CodeEditor.module.css'
 import { unrecorded } from '../text/unrecorded.ts'
 
@@ -41,7 +43,41 @@ export interface CodeEditorViewProps extends CodeEditorProps {
   selected: RefObject<readonly [from: number, to: number] | null>
 }
 
-const View = lazy(() => import('./CodeEditorView.tsx'))
+/** Shown until the editor's code has loaded: a plain text area. */
+function PlainArea({ props, selected }: { props: CodeEditorProps; selected: CodeEditorViewProps['selected'] }) {
+  // The pointer is pressed, so the focus will follow.
+  const pressed = useRef(false)
+  return (
+    <textarea
+      ref={(area) => () => {
+        selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
+      }}
+      className={css['plain']}
+      {...unrecorded}
+      aria-label={props.label}
+      value={props.value}
+      onMouseDown={() => {
+        pressed.current = true
+      }}
+      onMouseUp={() => {
+        pressed.current = false
+      }}
+      readOnly={props.readOnly}
+      spellCheck={false}
+      onChange={(event) => props.onValue?.(event.target.value)}
+    />
+  )
+}
+
+/** If the editor's code can't be loaded, the text can still be edited. */
+const MissingEditor = ({ of: { selected, ...props }, retry }: MissingProps<CodeEditorViewProps>) => (
+  <>
+    <ErrorState error={new Error(missingText)} onRetry={retry} />
+    <PlainArea props={props} selected={selected} />
+  </>
+)
+
+const View = part(() => import('./CodeEditorView.tsx'), MissingEditor)
 
 /**
  * YAML editor with highlighting, completion, explanations and problems by line. Until the editor's code has loaded,
@@ -49,31 +85,8 @@ const View = lazy(() => import('./CodeEditorView.tsx'))
  */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)
-  // The pointer is pressed, so the focus will follow.
-  const pressed = useRef(false)
   return (
-    <Suspense
-      fallback={
-        <textarea
-          ref={(area) => () => {
-            selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
-          }}
-          className={css['plain']}
-          {...unrecorded}
-          aria-label={props.label}
-          value={props.value}
-          onMouseDown={() => {
-            pressed.current = true
-          }}
-          onMouseUp={() => {
-            pressed.current = false
-          }}
-          readOnly={props.readOnly}
-          spellCheck={false}
-          onChange={(event) => props.onValue?.(event.target.value)}
-        />
-      }
-    >
+    <Suspense fallback={<PlainArea props={props} selected={selected} />}>
       <View {...props} selected={selected} />
     </Suspense>
   )

@@ -9,14 +9,7 @@ export default function Confirm({ title, text, label, out, danger = false, typed
   const { close } = useDialog()
   const form = useForm({ initial: { typed: '' }, read: () => ({ ok: true, body: null }), send: () => act?.(), done: () => close(true) })
   return (
-    <FormDialog
-      form={form}
-      title={title}
-      submit={label ?? title.split(' ')[0] ?? 'OK'}
-      wayOut={out}
-      danger={danger}
-      can={form.values.typed === typed ? yes : no(`Type ${typed} first`)}
-    >
+    <FormDialog form={form} title={title} submit={label} wayOut={out} danger={danger} can={form.values.typed === typed ? yes : no(`Type ${typed} first`)}>
       <div>{text}</div>
       {typed !== '' && <TypeToConfirm words={typed} />}
     </FormDialog>

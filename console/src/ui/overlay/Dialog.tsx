@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
-import { onceOpened } from '../../lib/code.tsx'
+import { onceOpened } from '../part.tsx'
 import { useMedia } from '../../lib/use-media.ts'
 import { useDialog } from './dialogs.ts'
 import { useFocusBack } from './focus-back.ts'
 
 export interface DialogProps {
   title: ReactNode
-  /** Buttons, right-aligned; on a sheet they share the width. */
+  /** Buttons, right-aligned; on a sheet they share the width. Default: one button "OK", which closes the dialog. */
   footer?: ReactNode
   /** CSS width of the centred dialog. Default: 27.5rem. */
   width?: string | undefined

@@ -1,8 +1,9 @@
 import { Dialog } from 'radix-ui'
 import { type MouseEvent, useEffect, useRef } from 'react'
-import { IconButton } from '../inputs/Button.tsx'
+import { Button, IconButton } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
 import type { ShapeProps } from './Dialog.tsx'
+import { defaultButtons } from './dialogs.ts'
 import css from './Dialog.module.css'
 import { useDragAway } from './use-drag-away.ts'
 
@@ -89,7 +90,13 @@ export default function DialogView({ sheet, open, onClose, title, footer, width,
       <div className={css['body']} data-no-drag="">
         {children}
       </div>
-      {footer !== undefined && <footer className={css['foot']}>{footer}</footer>}
+      <footer className={css['foot']}>
+        {footer ?? (
+          <Button kind="primary" data-way-out="" onClick={onClose}>
+            {defaultButtons.ok}
+          </Button>
+        )}
+      </footer>
     </Dialog.Content>
   )
   return (

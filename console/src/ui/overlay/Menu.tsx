@@ -1,6 +1,6 @@
 import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useRef, useState } from 'react'
-import { onceOpened } from '../../lib/code.tsx'
 import type { Action } from '../actions.ts'
+import { onceOpened } from '../part.tsx'
 import css from './Menu.module.css'
 import { after } from './Tooltip.tsx'
 
@@ -17,7 +17,7 @@ export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: s
 export const loadMenu = () => import('./MenuView.tsx')
 /** Loads the menu's code before it is needed. A failure is ignored here: the error shows when the menu renders. */
 export const preloadMenu = () => void loadMenu().catch(() => undefined)
-const View = onceOpened(loadMenu)
+const View = onceOpened(loadMenu, { centred: false })
 
 type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Button } from '../inputs/Button.tsx'
 import { Dialog } from './Dialog.tsx'
 import { DialogHost } from './DialogHost.tsx'
+import { confirm } from '../actions.ts'
 import { closeDialogs, dialog, openedDialogs, useDialog } from './dialogs.ts'
 
 function Question({ text }: { text: string }) {
@@ -24,7 +25,7 @@ afterEach(() => {
   openedDialogs.set([])
 })
 
-test('a dialog is opened with data, and its promise resolves with the value with which it is closed', async () => {
+test('a dialog is opened with data, and its promise resolves with the value with which it is closed [S147, S177]', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog', { name: 'Go on?' })
   await userEvent.click(screen.getByRole('button', { name: 'Yes' }))
@@ -39,7 +40,7 @@ test('a dismissed dialog resolves without a value', async () => {
   expect(await answer).toBeUndefined()
 })
 
-test('one dialog is shown at a time: the one with the lowest rank first, then the one opened last', async () => {
+test('one dialog is shown at a time: the one with the lowest rank first, then the one opened last [S100]', async () => {
   const [third, first, other, another] = [question(3), question(1), question(), question()]
   void third({ text: 'third' })
   await screen.findByRole('dialog', { name: 'third' })
@@ -54,7 +55,7 @@ test('one dialog is shown at a time: the one with the lowest rank first, then th
   await screen.findByRole('dialog', { name: 'other' })
 })
 
-test('the data of a closed dialog is dropped after a moment', async () => {
+test('the data of a closed dialog is dropped after a moment [S105, S178]', async () => {
   void question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
   vi.useFakeTimers()
@@ -88,4 +89,19 @@ test('a dialog that is still fading out when its host unmounts is not rendered b
   render(<DialogHost />)
   expect(openedDialogs.get()).toHaveLength(1)
   expect(screen.queryByText('Rendered')).toBeNull()
+})
+
+test('the buttons of a dialog are OK and Cancel unless the dialog names others [S279]', async () => {
+  const buttons = async () => {
+    const shown = await screen.findByRole('dialog')
+    return [...shown.querySelectorAll('footer button')].map((one) => one.textContent)
+  }
+  const answer = confirm({ title: 'Delete it?', text: 'It is gone then.' })
+  await waitFor(async () => expect(await buttons()).toEqual(['Cancel', 'OK']))
+  await userEvent.click(screen.getByRole('button', { name: 'OK' }))
+  expect(await answer).toBe(true)
+  closeDialogs()
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+  void dialog(() => Promise.resolve({ default: () => <Dialog title="For your information">It is done.</Dialog> }))()
+  await waitFor(async () => expect(await buttons()).toEqual(['OK']))
 })

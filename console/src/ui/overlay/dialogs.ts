@@ -1,6 +1,9 @@
-import { type ComponentType, createContext, createElement, lazy, type ReactElement, useContext } from 'react'
-import { patiently } from '../../lib/code.tsx'
+import { type ComponentType, createElement, type ReactElement } from 'react'
 import { createStore } from '../../lib/store.ts'
+import { part } from '../part.tsx'
+import { MissingDialog } from './MissingDialog.tsx'
+
+export { DialogContext, useDialog } from './dialog-scope.ts'
 
 /** A dialog that was opened. After closing, it stays in the list for a moment, so that it can fade out with its data. */
 export interface OpenedDialog {
@@ -9,6 +12,9 @@ export interface OpenedDialog {
   open: boolean
   rank: number
 }
+
+/** Labels of a dialog's buttons unless the dialog sets others. Specified. */
+export const defaultButtons = { ok: 'OK', cancel: 'Cancel' } as const
 
 /** Every dialog that is open or fading out; `DialogHost` renders them. */
 export const openedDialogs = createStore<readonly OpenedDialog[]>([])
@@ -32,7 +38,7 @@ export function dialog<Props extends object | undefined = undefined, Answer = vo
   load: () => Promise<{ default: ComponentType<NonNullable<Props>> }>,
   rank = ordinary,
 ): (...props: Props extends object ? [Props] : []) => Promise<Answer | undefined> {
-  const View: ComponentType<NonNullable<Props>> = lazy<ComponentType<NonNullable<Props>>>(patiently(load))
+  const View: ComponentType<NonNullable<Props>> = part<NonNullable<Props>>(load, MissingDialog)
   return (...[props]) =>
     new Promise((resolve) => {
       for (const same of openedDialogs.get()) if (same.element.type === View) closeDialog(same.id)
@@ -63,19 +69,4 @@ export function closeDialog(id: number, answer?: unknown): void {
 /** Closes all dialogs, after another page is shown or the session has ended. */
 export function closeDialogs(): void {
   for (const { id, open } of openedDialogs.get()) if (open) closeDialog(id)
-}
-
-/** For components in a dialog: whether the dialog is shown, and a function that closes it. */
-export interface DialogScope {
-  open: boolean
-  close: (answer?: unknown) => void
-}
-
-/** Provided by the host, or by a page whose URL says that a dialog is open. */
-export const DialogContext = createContext<DialogScope | null>(null)
-
-export function useDialog(): DialogScope {
-  const scope = useContext(DialogContext)
-  if (scope === null) throw new Error('A dialog must be inside a DialogContext')
-  return scope
 }

@@ -1,6 +1,6 @@
 import { type ComponentProps, Suspense } from 'react'
 import type { RangeFilter } from '#contract/list.ts'
-import { later } from '../../lib/code.tsx'
+import { later } from '../part.tsx'
 import { useMedia } from '../../lib/use-media.ts'
 import { Button, IconButton } from '../inputs/Button.tsx'
 import { Field, Select } from '../inputs/Field.tsx'

@@ -1,9 +1,9 @@
 import { type RefObject, useEffect, useImperativeHandle, useRef, useState } from 'react'
-import { onceOpened } from '../../lib/code.tsx'
 import type { Action } from '../actions.ts'
 import { loadMenu } from '../overlay/Menu.tsx'
+import { onceOpened } from '../part.tsx'
 
-const View = onceOpened(loadMenu)
+const View = onceOpened(loadMenu, { centred: false })
 
 export interface RowMenuHandle {
   /** Opens the menu at a row's button, or closes the menu if it is open at this button. */

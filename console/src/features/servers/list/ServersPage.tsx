@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
+import { Suspense, useCallback, useMemo, useState } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
 import { type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -23,12 +23,13 @@ import type { ItemResult } from '../dialogs/bulk.ts'
 import { bulkActions, serverActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
+import { part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
 
 const loadDetails = () => import('../page/ServerDetails.tsx')
-const ServerDetails = lazy(async () => ({ default: (await loadDetails()).ServerDetails }))
+const ServerDetails = part(async () => ({ default: (await loadDetails()).ServerDetails }))
 const preloadDetail = (s: ListedServer) =>
   void loadDetails()
     .then(({ preloadDetails }) => preloadDetails(s.id))
@@ -37,8 +38,8 @@ const idOf = (s: ListedServer) => s.id
 const nameOf = (s: ListedServer) => s.name
 const hrefOf = (s: ListedServer) => paths.server(s.id)
 const detailOf = (s: ListedServer) => <ServerDetails server={s} />
-const AddServers = lazy(() => import('../dialogs/AddServers.tsx'))
-const FirstServer = lazy(() => import('./FirstServer.tsx'))
+const AddServers = part(() => import('../dialogs/AddServers.tsx'))
+const FirstServer = part(() => import('./FirstServer.tsx'))
 
 export function ServersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
   const answer = useQuery(serversQuery(search))
