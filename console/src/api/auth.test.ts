@@ -1,7 +1,10 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { subnetCreate } from '#contract/network/subnets.ts'
+import { patchCreate } from '#contract/patches.ts'
+import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { sessionGet } from '#contract/sessions.ts'
 import type * as authModule from './auth.ts'
 import { tokenBox } from './tokens.ts'
 
@@ -10,6 +13,9 @@ vi.mock('../ui/feedback/toast.ts', () => {
   const tell = (text: string) => void notices.push(text)
   return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
 })
+
+const reported: unknown[] = []
+vi.mock('./report.ts', () => ({ report: (error: unknown) => void reported.push(error) }))
 
 /** A stand-in for the browser's Storage, with only the methods that the tested code uses. */
 class Kept extends Map<string, string> {
@@ -28,6 +34,8 @@ const token = (name: string, lifeSeconds: number, scopes: string[] = []) => {
 type Answered = [status: number, body: unknown] | 'never'
 let answers: (path: string) => Answered
 let asked: string[]
+/** The requests with their headers, in the order of `asked`. */
+let sent: { path: string; headers: IncomingHttpHeaders; body: string }[]
 let server: Server
 let auth: typeof authModule
 
@@ -35,6 +43,9 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     const path = request.url!
     asked.push(path)
+    const one = { path, headers: request.headers, body: '' }
+    sent.push(one)
+    request.setEncoding('utf8').on('data', (text: string) => (one.body += text))
     const answer = answers(path)
     if (answer === 'never') return
     response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]))
@@ -51,7 +62,9 @@ afterAll(() => {
 beforeEach(async () => {
   for (const box of [local, session]) box.clear()
   notices.splice(0)
+  reported.splice(0)
   asked = []
+  sent = []
   vi.stubGlobal('window', new EventTarget())
   vi.resetModules()
   auth = await import('./auth.ts')
@@ -63,12 +76,11 @@ const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).sig
 const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
 const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
 
-test('a refused refresh ends the session at once, shows one notice, and empties the storage', async () => {
+test('a refused refresh ends the session at once, shows one notice, and empties the storage [S164, S166, S168, S242]', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [401, { error: 'Session expired. Please sign in again.', code: 'session_expired' }]
   const { call } = await import('./client.ts')
-  const { sessionGet } = await import('#contract/sessions.ts')
   await Promise.all([1, 2, 3].map(() => expect(call(sessionGet)).rejects.toThrow('Session expired')))
   expect(asked).toEqual(['/v1/authorize/refresh'])
   expect(notices).toEqual(['Session expired. Please sign in again.'])
@@ -107,7 +119,7 @@ test('after 30 s without a decision of the server, the guard ends the session', 
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('the guard refreshes an expired access token before it validates the session', async () => {
+test('the guard refreshes an expired access token before it validates the session [S159, S163]', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = renewed
@@ -115,7 +127,7 @@ test('the guard refreshes an expired access token before it validates the sessio
   expect(asked).toEqual(['/v1/authorize/refresh'])
 })
 
-test('a failed validation signs the user out with one notice, and is logged to the browser’s console', async () => {
+test('a failed validation signs the user out with one notice, and is logged to the browser’s console [S152, S153, S261]', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [403, { error: 'This account is disabled.' }]
@@ -124,7 +136,7 @@ test('a failed validation signs the user out with one notice, and is logged to t
   expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'This account is disabled.')
 })
 
-test('if a validation gets 401, the token is refreshed once and the second response counts', async () => {
+test('if a validation gets 401, the token is refreshed once and the second response counts [S237]', async () => {
   stored()
   let first = true
   answers = (path) => {
@@ -137,7 +149,7 @@ test('if a validation gets 401, the token is refreshed once and the second respo
   expect([auth.authStatus.get(), asked]).toEqual(['signedIn', ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
 })
 
-test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
+test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice [S173]', async () => {
   stored()
   auth.authStatus.set('signedIn')
   answers = () => 'never'
@@ -157,7 +169,7 @@ test('logging out finishes within 5 s even if the server never answers, and othe
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
 })
 
-test("a disabled action gives the user's role as the reason only while the user is signed in", async () => {
+test("a disabled action gives the user's role as the reason only while the user is signed in [S125, S209]", async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
@@ -165,7 +177,7 @@ test("a disabled action gives the user's role as the reason only while the user 
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
 })
 
-test('missing or expired tokens are detected without a request, and reported once', async () => {
+test('missing or expired tokens are detected without a request, and reported once [S162]', async () => {
   stored()
   auth.authStatus.set('signedIn')
   vi.useFakeTimers({ toFake: ['setInterval', 'Date'] })
@@ -178,7 +190,7 @@ test('missing or expired tokens are detected without a request, and reported onc
   expect([auth.authStatus.get(), notices]).toEqual(['signedOut', ['Session expired. Please sign in again.']])
 })
 
-test('a failed sign-in without a message of the server shows the specified message', async () => {
+test('a failed sign-in without a message of the server shows the specified message [S182, S183, S248, S249]', async () => {
   for (const [answer, said] of [
     [[502, '<html>'], 'Authentication failed'],
     [[401, { error: 'Invalid email or password' }], 'Invalid email or password'],
@@ -190,11 +202,150 @@ test('a failed sign-in without a message of the server shows the specified messa
   }
 })
 
-test('queries are retried once after no response, 5xx or 429, and never after a refusal', async () => {
+test('queries are retried once after no response, 5xx or 429, and never after a refusal [S271]', async () => {
   const { retryQuery } = await import('./query.ts')
   const { CallError } = await import('./http.ts')
   const retried = (failures: number, status: number) => retryQuery(failures, new CallError('x', { status }))
   expect([0, 429, 500, 503].map((status) => retried(0, status))).toEqual([true, true, true, true])
   expect([0, 503].map((status) => retried(1, status))).toEqual([false, false])
   expect([400, 401, 403, 404, 409, 422].map((status) => retried(0, status))).toEqual([false, false, false, false, false, false])
+})
+
+test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs [S131, S132, S149, S150, S151]', async () => {
+  expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', false])
+  stored()
+  answers = () => [200, sessionAnswer]
+  const validated = auth.validateSession()
+  expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', true])
+  await validated
+  expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['signedIn', false])
+  local.clear()
+  auth.authStatus.set('loading')
+  await auth.validateSession()
+  expect(auth.authStatus.get()).toBe('signedOut')
+})
+
+test('the guard lets the user in while the session is being validated, and nobody without a session [S157, S158]', async () => {
+  expect(await auth.sessionHolds()).toBe(true)
+  auth.authStatus.set('signedOut')
+  expect(await auth.sessionHolds()).toBe(false)
+})
+
+test('a signed-in user whose stored tokens are gone is signed out by the guard [S159]', async () => {
+  stored()
+  auth.authStatus.set('signedIn')
+  local.clear()
+  expect(await auth.sessionHolds()).toBe(false)
+  expect([auth.authStatus.get(), asked]).toEqual(['signedOut', []])
+})
+
+test('without a stored user or a valid refresh token there is no access token [S161, S162, S246, S247]', async () => {
+  await expect(auth.accessToken()).rejects.toThrow('User not found!')
+  tokenBox(local).signIn(user, token('first', 600), 'refresh', Date.now() - 86_400_001)
+  await expect(auth.accessToken()).rejects.toThrow('Session is expired!')
+  expect(asked).toEqual([])
+})
+
+test('after a 401 the token is refreshed once, and the request is sent once more with the new token [S165, S241]', async () => {
+  stored()
+  auth.authStatus.set('signedIn')
+  const [first] = Object.values(tokenBox(local).access() ?? {})
+  const tries: Answered[] = [[401, { error: 'no' }], renewed(), [200, sessionAnswer]]
+  answers = () => tries.shift() ?? [500, {}]
+  const { call } = await import('./client.ts')
+  expect(await call(sessionGet)).toMatchObject({ user })
+  expect(asked).toEqual(['/v1/session', '/v1/authorize/refresh', '/v1/session'])
+  const bearers = sent.map(({ headers }) => headers.authorization)
+  expect(bearers).toEqual([`Bearer ${String(first)}`, undefined, `Bearer ${tokenBox(local).access()!.value}`])
+  expect(bearers[2]).not.toBe(bearers[0])
+})
+
+test('a request is not sent again in the name of another user who has signed in meanwhile [S250]', async () => {
+  stored()
+  auth.authStatus.set('signedIn')
+  const other = { id: 'u2', email: 'b@example.com', name: 'B' }
+  answers = (path) => {
+    // In another tab, somebody else signs in while the request is on its way.
+    if (path === '/v1/session') tokenBox(local).signIn(other, token('other', 600), 'refresh of the other', Date.now())
+    return [401, { error: 'no' }]
+  }
+  const { call } = await import('./client.ts')
+  await expect(call(sessionGet)).rejects.toThrow('Cannot retry request')
+  expect(asked).toEqual(['/v1/session'])
+  expect(tokenBox(local).user()).toEqual(other)
+})
+
+test('a 403 shows the notice, and the response is returned as it is [S167, S212, S243]', async () => {
+  stored()
+  answers = () => [403, { error: 'Your role does not include servers:write', code: 'forbidden' }]
+  const { authorized } = await import('./client.ts')
+  const response = await authorized(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })
+  expect([response.status, await response.json()]).toEqual([403, { error: 'Your role does not include servers:write', code: 'forbidden' }])
+  expect(notices).toEqual(["Access denied. You don't have permission for this action."])
+})
+
+test('every call is sent to the API as JSON with the stored access token, except sign-in and refresh, which carry none [S213, S214, S215, S216, S217, S221]', async () => {
+  answers = (path) => {
+    if (path.endsWith('/authorize')) return [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
+    return path.endsWith('/refresh') ? renewed() : [200, { items: [], total: 0, page: 1, per_page: 1000 }]
+  }
+  await auth.signIn('a@example.com', ' x ')
+  const { call, callOpen } = await import('./client.ts')
+  const { passwordResetLook } = await import('#contract/sessions.ts')
+  const bearer = `Bearer ${tokenBox(local).access()!.value}`
+  await call(serverList, { query: { page: 1, per_page: 1000 } })
+  await callOpen(passwordResetLook, { body: { token: 'x' } })
+  await auth.accessToken(tokenBox(local).access()!.value)
+  const newer = `Bearer ${tokenBox(local).access()!.value}`
+  await auth.logOut()
+  expect(sent.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/v1/authorize', undefined],
+    ['/v1/nodes?page=1&per_page=1000', bearer],
+    [passwordResetLook.path, bearer],
+    ['/v1/authorize/refresh', undefined],
+    ['/v1/authorize/logout', newer],
+  ])
+  expect(sent.every(({ headers }) => headers['content-type'] === 'application/json')).toBe(true)
+  expect(JSON.parse(sent[0]!.body)).toEqual({ email: 'a@example.com', password: ' x ' })
+  expect(JSON.parse(sent[3]!.body)).toMatchObject({ refresh_token: 'refresh' })
+})
+
+test.each<[string, Answered]>([
+  ['an error without a body', [500, '']],
+  ['an error whose body is null', [502, null]],
+  ['an error whose message is empty', [404, { error: '' }]],
+  ['success without data', [200, null]],
+])('%s shows the specified sentence of the call, or says that no reason was given [S227, S232, S256, S258]', async (_, answer) => {
+  stored()
+  auth.authStatus.set('signedIn')
+  answers = () => answer
+  const { call } = await import('./client.ts')
+  await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('Server 7 not found')
+  await expect(call(patchCreate, { params: { id: '7' }, body: { name: 'a', body: '' } })).rejects.toThrow('Failed to create patch for node 7')
+  await expect(call(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })).rejects.toThrow('Server name could not be updated')
+  await expect(call(serverUpdate, { params: { id: '7' }, body: { datacenter_id: null } })).rejects.toThrow(/gave no reason|could not be read/)
+})
+
+test("the server's own sentence takes precedence over the specified one", async () => {
+  stored()
+  answers = () => [404, { error: 'The server was removed', code: 'not_found' }]
+  const { call } = await import('./client.ts')
+  await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('The server was removed')
+})
+
+test('the list of servers is cached under the key servers, and queries are not refetched on focus [S236, S272]', async () => {
+  const { keyOf, queryClient } = await import('./query.ts')
+  expect([keyOf(serverList), keyOf(serverGet)]).toEqual(['servers', 'serverGet'])
+  expect(queryClient.getDefaultOptions().queries).toMatchObject({ refetchOnWindowFocus: false })
+})
+
+test('failures of sign-in and refresh are reported, and a notice is shown [S239, S240]', async () => {
+  answers = () => [401, { error: 'Invalid email or password' }]
+  await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow('Invalid email or password')
+  expect([reported.length, notices]).toEqual([1, ['An unexpected error occurred: Invalid email or password']])
+  stored(0)
+  auth.authStatus.set('signedIn')
+  const { call } = await import('./client.ts')
+  await expect(call(sessionGet)).rejects.toThrow('Invalid email or password')
+  expect([reported.length, notices.at(-1)]).toEqual([2, 'Session expired. Please sign in again.'])
 })

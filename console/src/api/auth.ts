@@ -16,6 +16,26 @@ const tokens = tokenBox(localStorage)
 export const authStatus = createStore<AuthStatus>('loading')
 export const useAuthStatus = (): AuthStatus => useStore(authStatus)
 
+/** Id of the stored user; null without a session. */
+export const storedUserId = (): string | null => tokens.user()?.id ?? null
+/** The stored access token, even if it has expired; null without a session. For calls that need no session. */
+export const storedToken = (): string | null => tokens.access()?.value ?? null
+
+/** Whether a validation of the session, a sign-in or a Log out is running. */
+export const authLoading = createStore(false)
+export const useAuthLoading = (): boolean => useStore(authLoading)
+let loadings = 0
+async function whileLoading<T>(what: () => Promise<T>): Promise<T> {
+  loadings++
+  authLoading.set(true)
+  try {
+    return await what()
+  } finally {
+    loadings--
+    authLoading.set(loadings > 0)
+  }
+}
+
 const currentUser = createStore<User | null>(tokens.user())
 /** The signed-in user; null until known. */
 export const useUser = (): User | null => useStore(currentUser)
@@ -29,14 +49,13 @@ const signInMs = 30_000
 const revokeMs = 4_000
 
 /** Signs in. Throws an error whose message the form shows. A failure is also reported (without the email) and shown as a toast. */
-export async function signIn(email: string, password: string): Promise<void> {
+export const signIn = (email: string, password: string): Promise<void> => whileLoading(() => trySignIn(email, password))
+
+async function trySignIn(email: string, password: string): Promise<void> {
   toast.hearErrors()
   try {
     const response = await send(entryCalls.authorize, { body: { email, password } }, { limitMs: signInMs, cookies: true })
-    if (!response.ok) {
-      const problem = await readAnswer(response).catch((error: unknown) => error)
-      throw problem instanceof CallError && problem.said ? problem : new Error(messages.authenticationFailed)
-    }
+    if (!response.ok) await readAnswer(response, { failed: messages.authenticationFailed })
     const data = (await response.json().catch(() => null)) as { userData?: User; accessToken?: string; refreshToken?: string } | null
     if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined) throw new Error(messages.noAuthenticationData)
     for (const notice of ['wrapped', 'session']) toast.dismiss(notice)
@@ -62,9 +81,14 @@ let refreshing: Promise<string> | null = null
 
 /** Refreshes the access token for all tabs, while holding a lock. Skips the request if another tab has just stored a new token. */
 function refresh(seen: string | null, budget: Budget): Promise<string> {
-  refreshing ??= patiently(budget, (limitMs) => locked('steelyard.refresh', limitMs, () => refreshNow(seen, limitMs))).finally(() => {
-    refreshing = null
-  })
+  refreshing ??= patiently(budget, (limitMs) => locked('steelyard.refresh', limitMs, () => refreshNow(seen, limitMs)))
+    .catch((error: unknown) => {
+      report(error)
+      throw error
+    })
+    .finally(() => {
+      refreshing = null
+    })
   return refreshing
 }
 
@@ -152,16 +176,23 @@ export const wasLoggedOut = (): boolean => loggedOut
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
-  const held = tokens.allRefresh()
-  const user = tokens.user()
-  if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id))
-  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, { cookies: true, limitMs: revokeMs })))
+  await whileLoading(revokeAll)
   end(true)
   loggingOut = false
 }
 
+async function revokeAll(): Promise<void> {
+  const held = tokens.allRefresh()
+  const user = tokens.user()
+  if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id)).catch(report)
+  const revoking = { cookies: true, limitMs: revokeMs, token: storedToken() }
+  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, revoking)))
+}
+
 /** Asks the server whether the stored session is valid, with retries, and sets the status. The user counts as signed in only after a positive response. */
-export async function validateSession(): Promise<void> {
+export const validateSession = (): Promise<void> => whileLoading(validate)
+
+async function validate(): Promise<void> {
   if (tokens.user() === null) return authStatus.set('signedOut')
   try {
     const budget = patience()
@@ -197,7 +228,6 @@ export async function sessionHolds(): Promise<boolean> {
     return true
   } catch (error) {
     if (!endsSession(error)) return true
-    report(error)
     sessionLost()
     return false
   }

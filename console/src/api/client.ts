@@ -3,7 +3,7 @@ import { toast } from '../ui/feedback/toast.ts'
 import { newKey } from '../lib/key.ts'
 import { type Ask, CallError, read, send } from './http.ts'
 import { messages } from './messages.ts'
-import { accessToken, endsSession, sessionLost } from './auth.ts'
+import { accessToken, endsSession, sessionLost, storedToken, storedUserId } from './auth.ts'
 
 export { CallError } from './http.ts'
 
@@ -25,7 +25,10 @@ async function tokenOr(refused: string | null): Promise<string> {
   }
 }
 
-/** Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast. */
+/**
+ * Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast.
+ * Throws "Cannot retry request" if another user has signed in in this browser meanwhile: the request must not be sent in their name.
+ */
 export async function authorized(
   operation: Operation,
   ask: { params?: unknown; query?: unknown; body?: unknown },
@@ -33,10 +36,13 @@ export async function authorized(
 ): Promise<Response> {
   const key = operation.method === 'POST' ? (options.key ?? newKey()) : undefined
   const attempt = (token: string) => send(operation, ask, { ...options, token, key })
+  const userId = storedUserId()
   const token = await tokenOr(null)
   let response = await attempt(token)
   if (response.status === 401) {
-    response = await attempt(await tokenOr(token))
+    const renewed = await tokenOr(token)
+    if (storedUserId() !== userId) throw new CallError(messages.cannotRetry, { status: 401, code: 'cannot_retry' })
+    response = await attempt(renewed)
     if (response.status === 401) {
       sessionLost()
       throw new CallError(messages.sessionExpired, { status: 401, code: 'session_expired' })
@@ -48,19 +54,19 @@ export async function authorized(
 
 /** Sends a call of the API, typed by the call's declaration. Throws CallError: `message` for users, `fields` for forms. */
 export async function call<O extends Operation>(operation: O, ask: Ask<O> = {}, options: AbortSignal | CallOptions = {}): Promise<Answer<O>> {
-  return read(operation, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
+  return read(operation, ask, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
 }
 
-/** Sends a call that needs no session, such as joining the waitlist. */
+/** Sends a call that needs no session, such as joining the waitlist. Like every call, it carries the access token if one is stored. */
 export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = {}, signal?: AbortSignal): Promise<Answer<O>> {
-  return read(operation, await send(operation, ask, { signal }))
+  return read(operation, ask, await send(operation, ask, { signal, token: storedToken() }))
 }
 
 /** Downloads a call's response as a file, under the name that the server sends. */
 export async function download<O extends Operation>(operation: O, ask: Ask<O>, fallbackName: string): Promise<void> {
   const response = await authorized(operation, ask)
   const name = /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName
-  const text = await read(operation, response)
+  const text = await read(operation, ask, response)
   const url = URL.createObjectURL(new Blob([typeof text === 'string' ? text : JSON.stringify(text, null, 2)], { type: operation.media }))
   const link = document.createElement('a')
   link.href = url

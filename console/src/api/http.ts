@@ -1,7 +1,9 @@
 import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import { apiBase, isApiElsewhere } from '../lib/api-origin.ts'
 import { takeEarly } from '../lib/early.ts'
 import { stringifySearch } from '../lib/search.ts'
+import { failedCall } from './messages.ts'
 
 /** A call that failed: an error response, or no response (`status` 0). `message` is a sentence for users. */
 export class CallError extends Error {
@@ -54,9 +56,6 @@ export const entryCalls = {
 
 export type Ask<O extends Operation> = Partial<Asked<O>>
 
-/** `VITE_API_URL`: the API's origin. Default: the page's own origin. */
-const base = import.meta.env['VITE_API_URL'] ?? ''
-
 type Values = Record<string, string | number | boolean | null | undefined>
 
 /** Path and query of a call. Parameters are escaped; undefined query values are omitted. */
@@ -101,10 +100,10 @@ export async function send(
 ): Promise<Response> {
   const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
   const path = address(operation.path, ask)
-  const early = operation.method === 'GET' && base === '' ? takeEarly(path, token) : undefined
+  const early = operation.method === 'GET' && !isApiElsewhere ? takeEarly(path, token) : undefined
   try {
     if (early !== undefined) return await (signals.length > 0 ? Promise.race([early, aborted(AbortSignal.any(signals))]) : early)
-    return await fetch(base + path, {
+    return await fetch(apiBase + path, {
       method: operation.method,
       headers: {
         'content-type': 'application/json',
@@ -124,31 +123,42 @@ export async function send(
   }
 }
 
-/** Reads a successful response. Throws CallError for an unsuccessful one. */
-export const read = async <O extends Operation>(operation: O, response: Response): Promise<Answer<O>> =>
-  (await readAnswer(response, operation.media !== 'application/json')) as Answer<O>
-
-/** Like `read`, but without a declaration. Returns text, JSON, or undefined if the response has no content. */
-export async function readAnswer(response: Response, text = false): Promise<unknown> {
-  if (!response.ok) throw await problemOf(response)
-  if (response.status === 204) return undefined
-  if (text) return response.text()
-  try {
-    return (await response.json()) as unknown
-  } catch {
-    throw new CallError('The response could not be read.', { status: response.status })
-  }
+/** Reads a successful response. Throws CallError for an unsuccessful one, or if a call that must return data returns none. */
+export async function read<O extends Operation>(operation: O, ask: { params?: unknown; body?: unknown }, response: Response): Promise<Answer<O>> {
+  const failed = failedCall(operation.name, ask)
+  const answer = await readAnswer(response, { text: operation.media !== 'application/json', failed })
+  if (answer === undefined && failed !== null && operation.method !== 'PATCH') throw new CallError(failed, { status: response.status })
+  return answer as Answer<O>
 }
 
-async function problemOf(response: Response): Promise<CallError> {
+/**
+ * Like `read`, but without a declaration. Returns text, JSON, or undefined if the response has no content.
+ * `failed`: the sentence for a failure without a message of the server.
+ */
+export async function readAnswer(response: Response, { text = false, failed = null }: { text?: boolean; failed?: string | null } = {}): Promise<unknown> {
+  if (!response.ok) throw await problemOf(response, failed ?? withoutReason(response.status))
+  if (response.status === 204) return undefined
+  if (text) return response.text()
+  const answer = (await response.json().catch(() => null)) as unknown
+  // No call answers `null`.
+  if (answer === null) throw new CallError(failed ?? 'The response could not be read.', { status: response.status })
+  return answer
+}
+
+/** The sentence for an error response without a message, such as that of a proxy. */
+const withoutReason = (status: number): string =>
+  status >= 500 ? `Steelyard could not do this, and gave no reason (status ${status}).` : `Steelyard refused this, and gave no reason (status ${status}).`
+
+async function problemOf(response: Response, failed: string): Promise<CallError> {
   const retryAfter = Number(response.headers.get('retry-after'))
   const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
   const body = (await response.json().catch(() => null)) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related } | null
-  if (typeof body?.error !== 'string') return new CallError(`Steelyard answered ${response.status}.`, rest)
+  if (body === null || typeof body !== 'object') return new CallError(failed, rest)
   const { error, code, fields, related } = body
-  return new CallError(error, {
+  const said = typeof error === 'string' && error !== ''
+  return new CallError(said ? error : failed, {
     ...rest,
-    said: error !== '',
+    said,
     ...(typeof code === 'string' && { code }),
     ...(fields && { fields }),
     ...(related && { related }),

@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import type { installationGet } from '#contract/users.ts'
 import { createStore, useStore } from '../lib/store.ts'
+import { storedToken } from './auth.ts'
 import { entryCalls, readAnswer, send } from './http.ts'
 
 export type Installation = Answer<typeof installationGet>
@@ -16,7 +17,7 @@ export function useInstallation(): Installation | null {
     asked = true
     void (async () => {
       try {
-        known.set((await readAnswer(await send(entryCalls.installationGet, {}, {}))) as Installation)
+        known.set((await readAnswer(await send(entryCalls.installationGet, {}, { token: storedToken() }))) as Installation)
       } catch {
         // The failure is ignored: the next component that needs these facts repeats the request.
         asked = false

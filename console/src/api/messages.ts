@@ -10,7 +10,22 @@ export const messages = {
   authenticationFailed: 'Authentication failed',
   noAuthenticationData: 'No authentication data received',
   cannotRetry: 'Cannot retry request',
+  nameNotUpdated: 'Server name could not be updated',
+  serverNotFound: (id: string) => `Server ${id} not found`,
+  patchNotCreated: (id: string) => `Failed to create patch for node ${id}`,
 } as const
+
+/**
+ * The specification's sentence for a failed call whose response has no message, whatever its status; null for calls without one.
+ * @param name of the call in the contract
+ */
+export function failedCall(name: string, { params, body }: { params?: unknown; body?: unknown } = {}): string | null {
+  const { id } = (params ?? {}) as { id?: string }
+  if (name === 'serverGet') return messages.serverNotFound(id ?? '')
+  if (name === 'patchCreate') return messages.patchNotCreated(id ?? '')
+  if (name === 'serverUpdate' && typeof body === 'object' && body !== null && 'name' in body) return messages.nameNotUpdated
+  return null
+}
 
 /** The login page's sentence for `?error=`: our words for known codes, other values as plain text after "Sign-in problem:". */
 const known: Record<string, string> = {

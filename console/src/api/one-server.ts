@@ -3,6 +3,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type { Page } from '#contract/page.ts'
 import { type ListedServer, type Resources, type Server, serverGet, serverRows } from '#contract/servers/servers.ts'
 import { call, CallError } from './client.ts'
+import { messages } from './messages.ts'
 import { keyOf, queryClient } from './query.ts'
 
 type Lists = Omit<Resources, 'node_addresses'>
@@ -85,13 +86,11 @@ export function serverQueryOf(id: string) {
         return readable(await call(serverGet, { params: { id } }, signal))
       } catch (error) {
         if (!(error instanceof CallError) || (error.status !== 404 && error.status !== 400)) throw error
-        throw new CallError(notFound(id), { status: 404, code: 'not_found' })
+        throw new CallError(messages.serverNotFound(id), { status: 404, code: 'not_found' })
       }
     },
   })
 }
-
-const notFound = (id: string): string => `Server ${id} not found`
 
 /** The server as a list that was fetched earlier shows it, until the server itself is fetched. */
 export const listedServer = (id: string): ListedServer | undefined =>

@@ -33,6 +33,8 @@ export function begin(dsn: string): void {
         networkCaptureBodies: false,
         // The compression worker is a script made from text, which Trusted Types forbid. Also, `report-clean.ts` must be able to read the payload.
         useCompression: false,
+        // By default nothing is sent of a page that is left within 5 s, which is when many errors happen.
+        minReplayDuration: 0,
         // Session storage may contain only the items that the specification names.
         stickySession: false,
       }),

@@ -3,7 +3,7 @@ import { permits } from '#contract/permissions.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { heldScopes } from './auth.ts'
 
-export { heldScopes, logOut, useUser } from './auth.ts'
+export { heldScopes, logOut, useAuthLoading, useUser } from './auth.ts'
 
 /**
  * Whether the signed-in user may make a call, with the reason if not. The reason names the role only while the session's scopes are known.

@@ -11,23 +11,25 @@ beforeEach(() => {
   box = tokenBox({ getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) })
 })
 
-test('a session is valid while user, refresh token and access token exist and have not expired', () => {
+test('a session is valid while user, refresh token and access token exist and have not expired [S118, S119, S120, S154, S155, S156, S220, S266]', () => {
   expect(box.isValid(0)).toBe(false)
   box.signIn(user, access(600), 'refresh', 0)
   expect(box.isValid(599_000)).toBe(true)
   expect(box.isValid(600_000)).toBe(false)
-  expect(box.refresh()?.expiresAt).toBe(refreshLifetimeMs)
+  expect([refreshLifetimeMs, box.refresh()?.expiresAt]).toEqual([86_400 * 1000, refreshLifetimeMs])
   stored.set('steelyard.user', JSON.stringify({ id: 'u1', email: 'a@example.com' }))
   expect(box.isValid(0)).toBe(false)
 })
 
-test('tokens of a server whose clock is ten minutes off keep their full lifetime', () => {
+test('tokens of a server whose clock is ten minutes off keep their full lifetime [S267]', () => {
   for (const skew of [-630, 630]) {
     const now = 1_000_000
     const issued = now + skew
     const token = `e30.${btoa(JSON.stringify({ sub: 'u1', sid: 's1', iat: issued, exp: issued + 600, scopes: [] }))}.sig`
     box.signIn(user, token, 'refresh', now * 1000)
     expect(box.access()?.expiresAt).toBe((now + 600) * 1000)
+    // The expiry is stored as the token says it.
+    expect(JSON.parse(stored.get('steelyard.token.s1.access')!)).toMatchObject({ expiresAt: (issued + 600) * 1000 })
     box.refreshed(token, undefined, now * 1000)
     expect(box.isValid((now + 599) * 1000)).toBe(true)
   }
@@ -42,7 +44,18 @@ test('a new refresh token expires no later than the first one of its session', (
   expect(box.refresh()?.value).toBe('two')
 })
 
-test('only the four specified kinds of storage keys are written', () => {
+test('a token is stored with value, type, expiry, user and session; a session and the list of tokens as specified [S121, S122, S126, S127]', () => {
+  box.signIn(user, access(600), 'r', 0)
+  const read = (key: string) => JSON.parse(stored.get(key)!) as unknown
+  const [short, long] = ['steelyard.token.s1.access', 'steelyard.token.s1.refresh'] as const
+  expect(read(short)).toEqual({ value: access(600), type: 'access', expiresAt: 600_000, userId: 'u1', sessionId: 's1' })
+  expect(read(long)).toEqual({ value: 'r', type: 'refresh', expiresAt: refreshLifetimeMs, userId: 'u1', sessionId: 's1' })
+  expect(read('steelyard.user-tokens.u1')).toEqual([{ accessToken: short, refreshToken: long, sessionId: 's1' }])
+  const at = new Date(0).toISOString()
+  expect(read('steelyard.session.s1')).toEqual({ id: 's1', userId: 'u1', createdAt: at, lastUsedAt: at })
+})
+
+test('only the four specified kinds of storage keys are written [S293, S294, S295, S296]', () => {
   box.signIn(user, access(600), 'r', 0)
   expect([...stored.keys()].toSorted()).toEqual([
     'steelyard.session.s1',

@@ -16,7 +16,7 @@ export const userKey = keys.user
 export interface Token {
   value: string
   type: 'access' | 'refresh'
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. Of an access token: its `exp`, by the server's clock. `access()` returns the time by the local clock. */
   expiresAt: number
   userId: string
   sessionId: string
@@ -36,11 +36,25 @@ export const refreshLifetimeMs = 86_400_000
 const mostSkewMs = 60_000
 
 /**
- * Expiry of a token that was issued just now, in ms by the local clock: the token's `exp` or, if the server's clock differs, now plus the token's lifetime.
- * If `exp` were always used and the server's clock were ten minutes behind, every token would be expired on arrival and nobody could sign in.
+ * How far the local clock is ahead of the server's, in ms: the time at which a token was stored minus the time at which it was issued. Without this, if the
+ * server's clock were ten minutes behind, every token would be expired on arrival and nobody could sign in.
  */
-function endOf({ exp, iat }: Pick<Claims, 'exp' | 'iat'>, now: number): number {
-  return iat === null || Math.abs(now - iat * 1000) < mostSkewMs ? exp * 1000 : now + (exp - iat) * 1000
+function aheadBy({ iat }: Pick<Claims, 'iat'>, storedAt: number): number {
+  const ahead = iat === null ? 0 : storedAt - iat * 1000
+  return Math.abs(ahead) < mostSkewMs ? 0 : ahead
+}
+
+let read: { token: string; claims: Pick<Claims, 'iat'> } | null = null
+/** The claims of the last token, parsed once. A token that can't be read has no time of issue. */
+function claimsOf(token: string): Pick<Claims, 'iat'> {
+  if (read?.token !== token) {
+    try {
+      read = { token, claims: readClaims(token) }
+    } catch {
+      return { iat: null }
+    }
+  }
+  return read.claims
 }
 
 type Box = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
@@ -66,19 +80,27 @@ export function tokenBox(box: Box) {
     const found = last === undefined ? null : (readJson(box, last[`${type}Token`]) as Token | null)
     return typeof found?.value === 'string' && typeof found.expiresAt === 'number' ? found : null
   }
+  /** The access token with its expiry by the local clock. A session was last used when its access token was stored. */
+  const access = (): Token | null => {
+    const found = token('access')
+    if (found === null) return null
+    const session = readJson(box, keys.session(found.sessionId)) as { lastUsedAt?: string } | null
+    const storedAt = Date.parse(session?.lastUsedAt ?? '')
+    return Number.isNaN(storedAt) ? found : { ...found, expiresAt: found.expiresAt + aheadBy(claimsOf(found.value), storedAt) }
+  }
   const putToken = (value: string, type: Token['type'], expiresAt: number, userId: string, sessionId: string) =>
     put(keys.token(sessionId, type), { value, type, expiresAt, userId, sessionId } satisfies Token)
 
   return {
     user,
-    access: () => token('access'),
+    access,
     refresh: () => token('refresh'),
 
     /** Stores the tokens of a sign-in. Throws if the access token can't be read. */
     signIn(who: User, accessToken: string, refreshToken: string, now: number): void {
       const claims = readClaims(accessToken)
       if (typeof refreshToken !== 'string') throw new TypeError('Invalid token: not a string')
-      putToken(accessToken, 'access', endOf(claims, now), who.id, claims.sid)
+      putToken(accessToken, 'access', claims.exp * 1000, who.id, claims.sid)
       putToken(refreshToken, 'refresh', now + refreshLifetimeMs, who.id, claims.sid)
       const entry: UserTokens = { accessToken: keys.token(claims.sid, 'access'), refreshToken: keys.token(claims.sid, 'refresh'), sessionId: claims.sid }
       put(keys.userTokens(who.id), [...list(who.id).filter((t) => t.sessionId !== claims.sid), entry])
@@ -92,7 +114,7 @@ export function tokenBox(box: Box) {
       const claims = readClaims(accessToken)
       const old = token('refresh')
       if (old === null) throw new Error('There is no session to refresh')
-      putToken(accessToken, 'access', endOf(claims, now), old.userId, old.sessionId)
+      putToken(accessToken, 'access', claims.exp * 1000, old.userId, old.sessionId)
       if (replacement !== undefined) putToken(replacement, 'refresh', old.expiresAt, old.userId, old.sessionId)
       const record = readJson(box, keys.session(old.sessionId)) as object | null
       if (record !== null) put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })
@@ -106,8 +128,8 @@ export function tokenBox(box: Box) {
 
     /** Whether a user and two unexpired tokens are stored. */
     isValid(now: number): boolean {
-      const [access, refresh] = [token('access'), token('refresh')]
-      return user() !== null && access !== null && access.expiresAt > now && refresh !== null && refresh.expiresAt > now
+      const [short, long] = [access(), token('refresh')]
+      return user() !== null && short !== null && short.expiresAt > now && long !== null && long.expiresAt > now
     },
   }
 }

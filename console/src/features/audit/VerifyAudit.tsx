@@ -24,7 +24,7 @@ const interrupted: Verdict = { state: 'failed', reason: 'the connection was inte
 async function verify(head: string, signal: AbortSignal, progress: (check: AuditCheck) => void): Promise<Verdict> {
   const response = await authorized(auditVerify, { query: head === '' ? {} : { head } }, { signal })
   if (!response.ok || response.body === null) {
-    await read(auditVerify, response)
+    await read(auditVerify, {}, response)
     return interrupted
   }
   try {
