@@ -14,13 +14,16 @@ import { createRoot } from 'react-dom/client'
 import { watchPage } from './api/report.ts'
 import { authStatus, validateSession, watchSession, whenSessionEnds } from './api/auth.ts'
 import { nonce } from './lib/nonce.ts'
+import { followReleases } from './lib/code/release.ts'
 import { paths } from './lib/paths.ts'
 import { navigate, place, reload } from './lib/router.ts'
 import { Boundary, RootFrame } from './layout/frame/RootFrame.tsx'
+import { VersionLabel } from './layout/frame/VersionLabel.tsx'
 import { followPlace } from './router.tsx'
 
 if (nonce !== undefined) setNonce(nonce)
 
+followReleases()
 // Re-runs the guards when the session is validated, lost, or started in another tab.
 authStatus.subscribe(() => void reload())
 whenSessionEnds(({ explicit }) => {
@@ -38,5 +41,6 @@ createRoot(document.querySelector('#root')!).render(
     <Boundary of={null}>
       <RootFrame />
     </Boundary>
+    <VersionLabel />
   </StrictMode>,
 )

@@ -46,6 +46,7 @@ const datacenterActions = (d: Datacenter): Action[] => [
     run: () =>
       confirm({
         title: `Remove ${d.code}?`,
+        label: 'Remove',
         text: 'The datacenter is empty. Its code will not be used again.',
         danger: true,
         act: async () => {

@@ -79,7 +79,7 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
       from: 'lg',
       cell: (i) => (
         <span className="mono fs12" title={i.schematic_id}>
-          {truncate(i.schematic_id, 8, 6)}
+          {truncate(i.schematic_id)}
         </span>
       ),
     },
@@ -108,6 +108,7 @@ export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
           run: () =>
             confirm({
               title: 'Remove this image?',
+              label: 'Remove',
               text: `${madeFor(image)}, prepared ${exact(image.created_at)}. The image is removed from this list. Its links keep working, because the factory keeps the schematic, and its join token stays unchanged.`,
               danger: true,
               act: async () => {

@@ -113,7 +113,7 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           name="kernelArgs"
           label="Extra kernel arguments"
           optional
-          hint={`One per line, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} entered.`}`}
+          hint={`One per line, or separated by a comma and a space, such as console=ttyS0. A leading hyphen removes one of Talos's own arguments. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} entered.`}`}
           mono
           rows={3}
           autoCapitalize="none"

@@ -35,8 +35,9 @@ test('the request has the newest version by default, sorted extensions and one k
   )
 })
 
-test('a comma does not split a kernel argument', () => {
+test('kernel arguments are separated by lines, or by a comma and a space; a comma within an argument does not split it [S203]', () => {
   expect(argsOf('a=1,2\n b ')).toEqual(['a=1,2', 'b'])
+  expect(argsOf('console=tty0, console=ttyS0,115200,\n,quiet ,')).toEqual(['console=tty0', 'console=ttyS0,115200', ',quiet'])
 })
 
 test('"no token" is a valid choice; making no choice is an error', () => {
@@ -58,6 +59,7 @@ test('an invalid kernel argument is reported by its line number in the text fiel
   const read = readDraft({ ...draft, kernelArgs: 'a=1\n\nb c\ntalos.config=http://x' }, known)
   expect(read).toEqual({ ok: false, fields: { kernelArgs: 'Line 3: A kernel argument has no spaces and only ASCII characters' } })
   expect(atFields({ 'kernel_args.1': 'No.', token_id: 'Gone.', colour: '?' }, 'a\n\nb')).toEqual({ kernelArgs: 'Line 3: No.', token: 'Gone.' })
+  expect(atFields({ 'kernel_args.2': 'No.' }, 'a, b\nc')).toEqual({ kernelArgs: 'Line 2: No.' })
 })
 
 test('choosing a token also sets its datacenter, and choosing another datacenter clears the token', () => {

@@ -13,7 +13,7 @@ export const Draft = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** One argument per line. */
+  /** As typed: arguments separated by lines, or by a comma and a space. */
   kernelArgs: z.string(),
   format: z.enum(imageFormats),
   /** An id, or "" for none. */
@@ -67,12 +67,19 @@ export const formatHints: Readonly<Record<ImageFormat, string>> = {
 export const madeFor = (i: Pick<Image, 'talos_version' | 'arch' | 'secureboot'>): string =>
   [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
 
-/** Arguments, one per line. Commas are part of an argument: `console=ttyS0,115200`. */
-export const argsOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+/**
+ * Arguments with the number of their line. They are separated by lines, or by a comma and a space. Any other comma is part of an argument, as in
+ * `console=ttyS0,115200`: an argument contains no spaces.
+ */
+const linedArgs = (text: string): { argument: string; line: number }[] =>
+  text.split('\n').flatMap((line, i) =>
+    `${line} `.split(/,\s/).flatMap((part) => {
+      const argument = part.trim()
+      return argument === '' ? [] : [{ argument, line: i + 1 }]
+    }),
+  )
+
+export const argsOf = (text: string): string[] => linedArgs(text).map(({ argument }) => argument)
 
 export type Field = 'version' | 'extensions' | 'kernelArgs' | 'token' | 'datacenter'
 export type Body = z.output<typeof NewImage>
@@ -91,8 +98,7 @@ function placed(path: string, sentence: string, kernelArgs: string): [Field, str
   const field = fieldOf[name]
   if (field === undefined) return null
   if (field !== 'kernelArgs' || index === undefined) return [field, sentence]
-  const lines = kernelArgs.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]))
-  return [field, `Line ${lines[Number(index)] ?? Number(index) + 1}: ${sentence}`]
+  return [field, `Line ${linedArgs(kernelArgs)[Number(index)]?.line ?? Number(index) + 1}: ${sentence}`]
 }
 
 /** Maps the API's field errors to form fields. */

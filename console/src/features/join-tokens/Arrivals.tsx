@@ -33,7 +33,7 @@ const arrivalColumns: readonly PlainColumn<Arrival>[] = [
   },
   { ...labelled('Server'), cell: (a) => (a.server === null ? quiet('None') : <a href={paths.server(a.server.id)}>{a.server.name}</a>) },
   { ...labelled('Address'), cell: (a) => <Copyable value={a.address} what="address" /> },
-  { ...labelled('UUID'), cell: (a) => <Copyable value={a.uuid} what="UUID" shown={truncate(a.uuid, 8, 6)} /> },
+  { ...labelled('UUID'), cell: (a) => <Copyable value={a.uuid} what="UUID" shown={truncate(a.uuid)} /> },
   { ...labelled('Serial'), cell: (a) => (a.serial === '' ? quiet('Unknown') : <Copyable value={a.serial} what="serial" />) },
   { head: 'MAC', className: css['wide'], cell: (a) => (a.mac === null ? quiet('Unknown') : <span className="mono">{a.mac}</span>) },
 ]

@@ -34,6 +34,7 @@ const tokenActions = (t: JoinToken): Action[] => [
     run: () =>
       confirm({
         title: `Revoke ${t.name}?`,
+        label: 'Revoke',
         text: 'No server can announce itself with this token any more. Machines that boot an image with this token still start and wait in maintenance mode, but are not listed. Servers that joined with the token stay. This can’t be undone.',
         danger: true,
         act: async () => {

@@ -1,4 +1,5 @@
 import { CallError, whyOf } from '../../api/http.ts'
+import { messages } from '../../api/messages.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
@@ -44,7 +45,7 @@ export function Notices({ serverId, creating, restored, newer, failure, onDiscar
       )}
       {failure !== null && !isStale && (
         <Alert tone="danger">
-          <b>{creating ? `Failed to create patch for node ${serverId}` : 'The patch could not be saved'}</b> {whyOf(failure)}
+          <b>{creating ? messages.patchNotCreated(serverId) : 'The patch could not be saved'}</b> {whyOf(failure)}
         </Alert>
       )}
     </div>

@@ -56,7 +56,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
       if (patch !== null) {
         const params = { id: server.id, patchId: patch.patch_id }
         await call(patchUpdate, { params, body: changes(draft, patch) }, version === undefined ? {} : { version })
-      } else if ((await call(patchCreate, { params: { id: server.id }, body }, { key })) === undefined) throw new Error('')
+      } else await call(patchCreate, { params: { id: server.id }, body }, { key })
     },
     done: async (_, { name }) => {
       mayLeave(true)
@@ -80,7 +80,6 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   const operation = patch === null ? patchCreate : patchUpdate
   const may = patch === null ? allowed(patchCreate) : all(allowed(patchUpdate), canChangePatch(patch))
   const asCall = curlOf(operation, { id: server.id, patchId: patch?.patch_id ?? '' }, patch === null ? toSend(draft) : changes(draft, patch), {
-    origin: location.origin,
     version: patch?.version,
   })
   const hides = patch !== null && !readOnly && !allowed({ scope: 'secrets:read' }).ok

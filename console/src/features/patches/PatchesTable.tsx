@@ -72,6 +72,7 @@ const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
 const removePatch = (server: PatchedServer, p: Patch) =>
   confirm({
     title: `Delete ${p.name}?`,
+    label: 'Delete',
     text: deletionText(server),
     danger: true,
     act: async () => {
@@ -109,7 +110,7 @@ const patchColumns = (server: PatchedServer) => [
     id: {
       width: 166,
       from: 'md',
-      cell: (p) => <Copyable value={p.patch_id} what="patch id" shown={truncate(p.patch_id, 8, 8)} />,
+      cell: (p) => <Copyable value={p.patch_id} what="patch id" shown={truncate(p.patch_id)} />,
     },
     created_at: {
       width: 148,

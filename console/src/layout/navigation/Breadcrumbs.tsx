@@ -1,5 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useSyncExternalStore } from 'react'
+import { Skeleton } from '../../ui/feedback/States.tsx'
 import { IconLink } from '../../ui/inputs/Button.tsx'
 import { shown } from '../../lib/router.ts'
 import { type Crumb, crumbsOf, type Match } from '../../lib/routes.ts'
@@ -23,6 +24,9 @@ interface Place {
   params: Match['params']
 }
 
+/** On a narrow screen the list scrolls sideways: shows its end, the page itself. */
+const scrollToEnd = (list: HTMLOListElement | null): void => list?.scrollTo({ left: list.scrollWidth })
+
 /** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
 export function Breadcrumbs() {
   const now = useStore(shown)
@@ -45,7 +49,7 @@ export function Breadcrumbs() {
   return (
     <nav className={css['crumbs']} aria-label="Breadcrumb">
       <IconLink icon="arrow-left" label="Back" href={parent.href} />
-      <ol>
+      <ol key={last.href} ref={scrollToEnd}>
         {places.slice(0, -1).map((place) => (
           <li key={place.href}>
             <a href={place.href}>
@@ -64,24 +68,41 @@ export function Breadcrumbs() {
   )
 }
 
-/** The cached data of a query, updated when it changes. Only reads the cache: a query observer would change how the page's query is fetched. */
-function useCached(key: readonly unknown[] | undefined): unknown {
+/** What a crumb reads of an object. A capacity commitment has no name of its own: it is known by its server's. */
+interface Named {
+  name?: string
+  server?: { name: string }
+}
+const nameOf = (of: Named | undefined): string | undefined => of?.name ?? of?.server?.name
+
+/** The name of an object in the query cache: null while it is fetched, '' if it has none or could not be fetched. */
+function nameIn(client: QueryClient, { query, list }: Exclude<Crumb, string>, id: string): string | null {
+  const of = client.getQueryState<Named>([query, { params: { id } }])
+  if (of?.data !== undefined) return nameOf(of.data) ?? ''
+  const lists = client.getQueriesData<{ items?: readonly (Named & { id: string })[] }>({ queryKey: [list] })
+  const listed = lists.flatMap(([, page]) => page?.items?.find((one) => one.id === id) ?? [])[0]
+  return nameOf(listed) ?? (of?.status === 'error' ? '' : null)
+}
+
+/** `nameIn`, updated when the cache changes. Only reads the cache: a query observer would change how the page's query is fetched. */
+function useNameIn(crumb: Crumb, id: string): string | null {
   const client = useQueryClient()
   const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()), [client])
-  return useSyncExternalStore(subscribe, () => (key === undefined ? undefined : client.getQueryData(key)))
+  return useSyncExternalStore(subscribe, () => (typeof crumb === 'string' ? null : nameIn(client, crumb, id)))
+}
+
+/** The text of a crumb; null while the name of its object is being fetched. */
+function crumbText(crumb: Crumb, params: Match['params'], name: string | null): string | null {
+  if (typeof crumb === 'string') return crumb.replace('$patchId', params['patchId'] ?? '')
+  const { shown = (text: string) => text } = crumb
+  return name === null ? null : shown(name === '' ? (params['id'] ?? '') : name)
 }
 
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
   const { crumb, params } = place
-  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params['id'] } }]) as
-    | { name?: string; server?: { name: string } }
-    | undefined
-  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params['patchId'] ?? '') : named(crumb, data?.name ?? data?.server?.name, params['id'])
+  const text = crumbText(crumb, params, useNameIn(crumb, params['id'] ?? ''))
   useEffect(() => {
-    if (title) document.title = `${text} · Steelyard`
+    if (title) document.title = text === null ? 'Steelyard' : `${text} · Steelyard`
   }, [title, text])
-  return text
+  return text ?? <Skeleton width={120} />
 }
-
-const named = ({ shown = (name) => name, fallback }: Exclude<Crumb, string>, name: string | undefined, id = ''): string =>
-  name === undefined ? (fallback ?? id) : shown(name)

@@ -1,14 +1,17 @@
 import { useState } from 'react'
-import { onceOpened } from '../../lib/code.tsx'
+import { onceOpened } from '../../ui/part.tsx'
 import { place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { count } from '../../lib/units.ts'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
 import { askAndLogOut } from '../leave.ts'
-import { isAt } from './menu.ts'
+import { bySection, isAt, type MenuEntry } from './menu.ts'
 import css from './MobileMenu.module.css'
-import { useMenu } from './use-menu.ts'
+import { type ShownEntry, useMenu } from './use-menu.ts'
+
+/** An entry of the menu, or of an open submenu, whose entries have no number. */
+type Shown = MenuEntry & Partial<Pick<ShownEntry, 'n'>>
 
 const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 
@@ -56,27 +59,36 @@ export function MobileMenu() {
             <IconButton icon="close" label="Close menu" onClick={close} />
           </div>
           <nav aria-label="Sections" className="grow">
-            {(inside?.submenu ?? entries).map((entry) =>
-              entry.submenu !== undefined ? (
-                <button key={entry.label} type="button" className={css['item']} onClick={() => setSection(entry.label)}>
-                  <Icon name={entry.icon} size={20} />
-                  {entry.label}
-                  <Icon name="chevron-right" className="right" />
-                </button>
-              ) : (
-                <a
-                  key={entry.label}
-                  className={css['item']}
-                  href={entry.path ?? entry.href}
-                  aria-current={isAt(entry, pathname) ? 'page' : undefined}
-                  onClick={close}
-                >
-                  <Icon name={entry.icon} size={20} />
-                  {entry.label}
-                  {'n' in entry && typeof entry.n === 'number' && <span className={css['count']}>{count(entry.n)}</span>}
-                </a>
-              ),
-            )}
+            {bySection<Shown>(inside?.submenu ?? entries).map(([section, listed]) => (
+              <div key={section} role={section === null ? undefined : 'group'} aria-label={section ?? undefined}>
+                {section !== null && inside === undefined && (
+                  <p className={css['section']} aria-hidden="true">
+                    {section}
+                  </p>
+                )}
+                {listed.map((entry) =>
+                  entry.submenu !== undefined ? (
+                    <button key={entry.label} type="button" className={css['item']} onClick={() => setSection(entry.label)}>
+                      <Icon name={entry.icon} size={20} />
+                      {entry.label}
+                      <Icon name="chevron-right" className="right" />
+                    </button>
+                  ) : (
+                    <a
+                      key={entry.label}
+                      className={css['item']}
+                      href={entry.path ?? entry.href}
+                      aria-current={isAt(entry, pathname) ? 'page' : undefined}
+                      onClick={close}
+                    >
+                      <Icon name={entry.icon} size={20} />
+                      {entry.label}
+                      {entry.n !== undefined && <span className={css['count']}>{count(entry.n)}</span>}
+                    </a>
+                  ),
+                )}
+              </div>
+            ))}
           </nav>
           {inside !== undefined && (
             <div className={css['foot']}>

@@ -1,10 +1,11 @@
+import { useAuthLoading } from '../../api/session.ts'
 import { count } from '../../lib/units.ts'
 import { paths } from '../../lib/paths.ts'
 import { place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { Icon, Mark } from '../../ui/pictures/Icon.tsx'
 import { askAndLogOut } from '../leave.ts'
-import { isAt, type MenuEntry } from './menu.ts'
+import { bySection, isAt, type MenuEntry } from './menu.ts'
 import css from './Sidebar.module.css'
 import { type ShownEntry, useMenu } from './use-menu.ts'
 
@@ -12,6 +13,7 @@ import { type ShownEntry, useMenu } from './use-menu.ts'
 export function Sidebar() {
   const entries = useMenu()
   const pathname = useStore(place, (at) => at.pathname)
+  const loading = useAuthLoading()
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
   const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
   return (
@@ -21,10 +23,21 @@ export function Sidebar() {
           <Mark />
           <span>Steelyard</span>
         </a>
-        <nav aria-label="Sections">{entries.filter((entry) => !entry.footer).map(shown)}</nav>
+        <nav aria-label="Sections">
+          {bySection(entries.filter((entry) => !entry.footer)).map(([section, inside]) => (
+            <div key={section} role={section === null ? undefined : 'group'} aria-label={section ?? undefined}>
+              {section !== null && (
+                <p className={css['section']} aria-hidden="true">
+                  {section}
+                </p>
+              )}
+              {inside.map(shown)}
+            </div>
+          ))}
+        </nav>
         <div className={css['foot']}>
           {entries.filter((entry) => entry.footer).map(shown)}
-          <button type="button" className={css['item']} title="Log out" onClick={() => void askAndLogOut()}>
+          <button type="button" className={css['item']} title="Log out" aria-busy={loading || undefined} onClick={() => void askAndLogOut()}>
             <Icon name="log-out" size={20} />
             <span>Log out</span>
           </button>

@@ -1,8 +1,18 @@
 import { expect, test, vi } from 'vitest'
-import { isAt, menu, type MenuEntry, visible } from './menu.ts'
+import { bySection, isAt, menu, type MenuEntry, visible } from './menu.ts'
 
-test('the menu has the specified order', () => {
-  expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
+test('the menu has the specified entries in the specified order, in the section Infrastructure, each with label, icon and path [S059, S070, S071, S072, S073, S077, S078]', () => {
+  expect(bySection(menu).map(([section, entries]) => [section, entries.map(({ label, icon, path }) => [label, icon, path])])).toEqual([
+    [
+      'Infrastructure',
+      [
+        ['Datacenters', 'datacenter', '/infra/datacenters'],
+        ['Clusters', 'cluster', '/infra/clusters'],
+        ['Servers', 'server', '/infra/servers'],
+        ['Network', 'network', '/infra/network'],
+      ],
+    ],
+  ])
 })
 
 test('the build adds the marketplace at the end of the menu, with its one page [S013, S035, S038]', async () => {
@@ -25,7 +35,7 @@ test('the build adds the marketplace at the end of the menu, with its one page [
   vi.unstubAllEnvs()
 })
 
-test('an entry with a capability is hidden from users without it', () => {
+test('an entry with a capability is hidden from users without it [S076, S210]', () => {
   const entries: MenuEntry[] = [
     { label: 'a', icon: 'server', capability: 'marketplace:read' },
     { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },

@@ -1,5 +1,6 @@
 import type { Scope } from '#contract/permissions.ts'
 import { paths } from '../../lib/paths.ts'
+import { sections } from '../../lib/routes.ts'
 import type { IconName } from '../../ui/pictures/Icon.tsx'
 
 export interface MenuEntry {
@@ -43,6 +44,13 @@ export const visible = (entries: readonly MenuEntry[], scopes: readonly string[]
   entries
     .filter((entry) => entry.capability === undefined || scopes.includes(entry.capability))
     .map((entry) => (entry.submenu === undefined ? entry : { ...entry, submenu: visible(entry.submenu, scopes) }))
+
+/** The label of the section that an entry belongs to; null if it is not in a section. */
+export const sectionOf = ({ path }: Pick<MenuEntry, 'path'>): string | null =>
+  Object.entries(sections).find(([above]) => path?.startsWith(`${above}/`))?.[1] ?? null
+
+/** Entries by section, in order. Each section is shown with its label above its entries. */
+export const bySection = <Entry extends MenuEntry>(entries: readonly Entry[]): [string | null, Entry[]][] => [...Map.groupBy(entries, sectionOf)]
 
 /** Whether a page is at or below an entry. */
 export const isAt = (entry: MenuEntry, pathname: string): boolean =>

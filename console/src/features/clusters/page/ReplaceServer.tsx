@@ -66,10 +66,7 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
             : canWipe(disks, confirmedOf(disks, ticked))
       }
       command={
-        <AsCommand
-          complete={chosen !== ''}
-          api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }))}
-        />
+        <AsCommand complete={chosen !== ''} api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }))} />
       }
     >
       <p className="fs13 t2">The creation continues with the replacement server. {server.name} is reset if it has a configuration, and becomes free.</p>

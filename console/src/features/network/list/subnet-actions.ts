@@ -68,6 +68,7 @@ function removeSubnets(subnets: readonly Subnet[]): Promise<boolean> {
   const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length
   return confirm({
     title: one ? `Remove ${one.name}?` : `Remove ${counted(subnets.length - kept, 'subnet')}?`,
+    label: 'Remove',
     text: `${one ? `${one.cidr} can` : 'Their CIDRs can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected subnets stay: clusters use them.` : ''}`,
     danger: true,
     act: async () => {

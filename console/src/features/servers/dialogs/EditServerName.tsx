@@ -6,6 +6,7 @@ import { no, yes } from '#contract/rule.ts'
 import { type ListedServer, type Server, serverGet, serverList, serverName, serverUpdate } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { saidBy } from '../../../api/http.ts'
+import { messages } from '../../../api/messages.ts'
 import { keyOf, queryClient } from '../../../api/query.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
@@ -16,7 +17,7 @@ import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { refreshServers, serversQuery } from '../server-queries.ts'
 
-const renameToasts = { done: 'Server name was updated successfully', failed: 'Server name could not be updated' } as const
+const renamed = 'Server name was updated successfully'
 
 /** The problem of a new name, or null. The edited server may keep its own name. */
 export function nameProblem(entered: string, id: string, others: readonly Pick<Server, 'id' | 'name'>[]): string | null {
@@ -46,10 +47,10 @@ export default function EditServerName({ serverId, name: before }: { serverId: s
     queryClient.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
     try {
       await call(serverUpdate, { params: { id: serverId }, body: { name: wanted } })
-      toast.success(renameToasts.done, wanted === before ? {} : { undo: () => rename(before).catch(() => undefined) })
+      toast.success(renamed, wanted === before ? {} : { undo: () => rename(before).catch(() => undefined) })
     } catch (error) {
       for (const [key, data] of cached) queryClient.setQueryData(key, data)
-      toast.error(saidBy(error, renameToasts.failed))
+      toast.error(saidBy(error, messages.nameNotUpdated))
       throw error
     } finally {
       void refreshServers(serverId)

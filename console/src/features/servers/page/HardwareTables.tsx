@@ -6,7 +6,7 @@ import { disk as diskSize, memory as memorySize } from '../../../lib/units.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
-import { deviceName, devicePath, diskType, memoryLines, processorLines, shortProduct, shortVendor } from './hardware.ts'
+import { deviceName, devicePath, diskType, isHardwareKnown, memoryLines, processorLines, shortProduct, shortVendor } from './hardware.ts'
 import pictureCss from './DisksPicture.module.css'
 import css from './HardwareTables.module.css'
 import { cx } from '../../../ui/cx.ts'
@@ -95,26 +95,28 @@ const diskColumns = (long: boolean): readonly PlainColumn<Resources['disks'][num
   { head: 'Holds', props: () => ({ className: css['holds'] }), cell: (d) => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ') },
   {
     head: 'WWID',
-    props: () => ({ className: css['wwid'] }),
+    props: () => ({ className: cx(css['wwid'], !long && css['narrow']) }),
     cell: (d) => {
       if (!d.wwid) return unknown
-      const shown = long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)
-      return <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`} shown={shown} />
+      return <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`} shown={truncate(d.wwid)} />
     },
   },
 ]
 
-export const Disks = ({ disks, long = false }: { disks: Resources['disks']; long?: boolean }) =>
-  disks.length === 0 ? (
-    <p className="fs13 t3">No disks were found.</p>
+const NoDisks = ({ resources }: { resources: Resources }) => <p className="fs13 t3">{isHardwareKnown(resources) ? 'No disks were found.' : 'Unknown'}</p>
+
+export const Disks = ({ resources, long = false }: { resources: Resources; long?: boolean }) =>
+  resources.disks.length === 0 ? (
+    <NoDisks resources={resources} />
   ) : (
-    <PlainTable className={cx(css['tbl'], css['disks'])} columns={diskColumns(long)} rows={disks} />
+    <PlainTable className={cx(css['tbl'], css['disks'])} columns={diskColumns(long)} rows={resources.disks} />
   )
 
 /** Disks with widths proportional to their sizes. */
-export function DisksPicture({ disks }: Pick<Resources, 'disks'>) {
-  const known = disks.filter((d) => d.size !== undefined && d.size > 0)
-  if (known.length === 0) return <p className="fs13 t3">{disks.length === 0 ? 'No disks' : 'Sizes unknown'}</p>
+export function DisksPicture({ resources }: { resources: Resources }) {
+  const known = resources.disks.filter((d) => d.size !== undefined && d.size > 0)
+  if (resources.disks.length === 0) return <NoDisks resources={resources} />
+  if (known.length === 0) return <p className="fs13 t3">Sizes unknown</p>
   return (
     <div
       className={pictureCss['disks']}

@@ -49,7 +49,7 @@ export function ServerDetails({ server: listed }: { server: ListedServer }) {
         <h2 className={css['head']}>
           Storage <span>{storageNote(server)}</span>
         </h2>
-        {resources !== undefined ? <Disks disks={resources.disks} /> : error === null && <SkeletonRows rows={5} />}
+        {resources !== undefined ? <Disks resources={resources} /> : error === null && <SkeletonRows rows={5} />}
       </section>
       <section>
         <h2 className={css['head']}>Platform</h2>
@@ -94,13 +94,13 @@ export function Platform({ server, missing = null }: { server: Platform; missing
           ),
         ],
         ['Serial', identity.serial ? <Copyable value={identity.serial} what="serial" /> : unknown],
-        ['UUID', identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid, 8, 8)} />],
+        ['UUID', identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid)} />],
       ]}
     />
   )
 }
 
-const schematicOf = (id: string | null) => (id === null ? none : <Copyable value={id} what="schematic" shown={truncate(id, 12, 10)} />)
+const schematicOf = (id: string | null) => (id === null ? none : <Copyable value={id} what="schematic" shown={truncate(id)} />)
 
 /** A server's datacenter with a link to the servers there. */
 export const ServerSite = ({ of: datacenter, className }: { of: Server['datacenter']; className?: string | undefined }) =>

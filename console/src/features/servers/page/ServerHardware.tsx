@@ -26,9 +26,9 @@ export function ServerHardware({ server }: { server: Server }) {
         <Memory modules={resources.memory} />
       </Panel>
       <Panel title="Storage" note={storageNote(server)} className={css['whole']}>
-        <DisksPicture disks={resources.disks} />
+        {resources.disks.length > 0 && <DisksPicture resources={resources} />}
         <div className={css['under']}>
-          <Disks disks={resources.disks} long />
+          <Disks resources={resources} long />
         </div>
       </Panel>
       <Panel title="Network interfaces" className={css['whole']}>

@@ -66,7 +66,7 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
         { signal: stop.signal },
       )
       if (!response.ok || response.body === null) {
-        await read(serverLogs, response)
+        await read(serverLogs, { params: { id } }, response)
         return
       }
       setState({ kind: 'following' })

@@ -150,10 +150,10 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
 }
 
 function DisksAndLinks({ server }: { server: Server }) {
-  const { disks, interfaces } = server.resources
+  const { interfaces } = server.resources
   return (
     <Panel title="Disks and links" note={storageNote(server)}>
-      <DisksPicture disks={disks} />
+      <DisksPicture resources={server.resources} />
       <ul className={css['links']} aria-label="Links">
         {interfaces.map((link) => (
           <li key={link.id} title={[link.vendor, link.product].filter(Boolean).join(' ')}>

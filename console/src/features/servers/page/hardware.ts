@@ -52,10 +52,11 @@ export const memoryLines = (modules: Resources['memory']) =>
     totalBytes: sumKnown(same.map((m) => m.size)),
   }))
 
+/** Whether a machine has reported its hardware. If it reported other hardware but no disks, then it has no disks. */
+export const isHardwareKnown = (r: Resources): boolean => r.processors.length + r.memory.length + r.interfaces.length > 0
+
 /** Facts below a server's name: a value and a note each; null if unknown. */
 export function summaryOf(r: Resources) {
-  // If a machine reported other hardware but no disks, then it has no disks.
-  const known = r.processors.length + r.memory.length + r.interfaces.length > 0
   const cpu = processorLines(r.processors)
   const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
   const ram = memoryLines(r.memory)
@@ -78,7 +79,7 @@ export function summaryOf(r: Resources) {
           },
     disks:
       r.disks.length === 0
-        ? known
+        ? isHardwareKnown(r)
           ? { text: 'None', more: '' }
           : null
         : {

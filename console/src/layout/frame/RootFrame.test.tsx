@@ -1,0 +1,60 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { authStatus } from '../../api/auth.ts'
+import { queryClient } from '../../api/query.ts'
+import { FailedPage, NotFoundPage } from './pages.tsx'
+import { Boundary, RootFrame } from './RootFrame.tsx'
+
+beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => undefined))
+afterEach(() => {
+  cleanup()
+  queryClient.clear()
+  vi.restoreAllMocks()
+})
+
+test('while the session is validated, the screen shows only "Loading..." [S069]', () => {
+  authStatus.set('loading')
+  render(<RootFrame />)
+  expect(screen.getByRole('status').textContent).toBe('Loading...')
+  expect(screen.queryByRole('banner')).toBeNull()
+})
+
+test('an error while rendering shows "Something went wrong" with its message, and "Try again" renders the page again [S065, S066, S068, S251, S252]', async () => {
+  let broken = true
+  const Page = () => {
+    if (broken) throw new Error('The picture cannot be drawn')
+    return <p>The page</p>
+  }
+  render(
+    <Boundary of={null}>
+      <Page />
+    </Boundary>,
+  )
+  expect(screen.getByRole('heading').textContent).toBe('Something went wrong')
+  screen.getByText('The picture cannot be drawn')
+  broken = false
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+  await screen.findByText('The page')
+})
+
+test('an error without a message shows the default message [S067]', () => {
+  render(<FailedPage error={new Error('')} reset={() => undefined} />)
+  expect(screen.getByText('An unexpected error occurred').isConnected).toBe(true)
+})
+
+test('"Try again" drops the failed responses that are cached, so that the page fetches them again', async () => {
+  await queryClient.prefetchQuery({ queryKey: ['serverGet'], queryFn: () => Promise.reject(new Error('away')), retry: false })
+  expect(queryClient.getQueryState(['serverGet'])?.status).toBe('error')
+  const reset = vi.fn<() => void>()
+  render(<FailedPage error={new Error('away')} reset={reset} />)
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+  await waitFor(() => expect(reset).toHaveBeenCalled())
+  expect(queryClient.getQueryState(['serverGet'])?.status).toBe('pending')
+})
+
+test('the page for unknown paths says what may have happened to the page [S062]', () => {
+  render(<NotFoundPage />)
+  expect(screen.getByRole('heading').nextElementSibling?.textContent).toBe('The page you are looking for might have been removed, renamed or be unavailable.')
+})
