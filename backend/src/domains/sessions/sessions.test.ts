@@ -28,7 +28,7 @@ test('a signed-in user can read their own account and scopes', async () => {
   expect(Date.parse(answer!.expiresAt) - backend.clock.now()).toBeGreaterThan(590_000)
 })
 
-test('the access token has the specified claims and lasts ten minutes', async () => {
+test('the access token has the specified claims and lasts ten minutes [S123, S124, S208]', async () => {
   const { accessToken, userId, email } = await backend.signIn({ role: 'operator' })
   expect(decodeProtectedHeader(accessToken)).toMatchObject({ alg: 'EdDSA', typ: 'JWT' })
   const claims = decodeJwt(accessToken)
@@ -37,7 +37,17 @@ test('the access token has the specified claims and lasts ten minutes', async ()
   expect(claims['scopes']).toContain('secrets:read')
 })
 
-test('an unknown email and a wrong password are refused with the same message', async () => {
+test('a sign-in returns the user with id, email and name, and both tokens [S128, S218]', async () => {
+  const { email, userId, password } = await backend.signIn()
+  const { answer } = await backend.call(authorize, { body: { email, password } })
+  expect(answer).toEqual({
+    userData: { id: userId, email, name: expect.any(String) as string },
+    accessToken: expect.any(String) as string,
+    refreshToken: expect.any(String) as string,
+  })
+})
+
+test('an unknown email and a wrong password are refused with the same message [S130, S219]', async () => {
   const { email } = await backend.signIn()
   const wrong = await backend.call(authorize, { body: { email, password: 'not the password' } })
   const unknown = await backend.call(authorize, { body: { email: 'nobody@example.com', password: 'not the password' } })
@@ -75,7 +85,7 @@ test('a session ends 24 h after sign-in, however often it was refreshed', async 
   expect((await refresh(refreshToken, true, own)).status).toBe(401)
 })
 
-test('a refresh without rotate returns only an access token, and the refresh token stays valid', async () => {
+test('a refresh without rotate returns only an access token, and the refresh token stays valid [S129, S221, S222]', async () => {
   const { refreshToken } = await backend.signIn()
   for (let i = 0; i < 3; i++) {
     backend.clock.advance(60_000)
@@ -172,7 +182,7 @@ const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['s
   new SignJWT(claims).setProtectedHeader(header).sign(key)
 const foreign = generateKeyPairSync('ed25519')
 
-test('a forged token is refused', async () => {
+test('a forged token is refused [S123]', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
   const jwk = (await backend.platform.db.selectFrom('signing_key').select('public_jwk').where('id', '=', kid).executeTakeFirstOrThrow()).public_jwk
