@@ -9,12 +9,12 @@ import { placeBelow, placeBeside } from './place.ts'
 
 /** Overlap of a submenu and its parent menu on narrow screens. Menus are at least 208 px wide, so a strip of the parent stays visible. */
 const overlapPx = 196
-/** A submenu opens this long after the pointer has come to its item, in ms. */
+/** A submenu opens this long after the pointer has come to its item, in ms. Specified. */
 const hoverMs = 100
-/** A submenu closes this long after the focus has left it, in ms, so that the pointer may cross other items on its way to the submenu. */
-const leaveMs = 250
-/** Letters that are typed within this time, in ms, are searched together. */
-const typingMs = 700
+/** A submenu closes this long after the focus has left it, in ms, so that the pointer may cross other items on its way to the submenu. Specified. */
+const leaveMs = 300
+/** Letters that are typed within this time, in ms, are searched together. Specified. */
+const typingMs = 1_000
 
 /** The click that closes a menu does nothing else, as in native menus. */
 function swallowClick(): void {
