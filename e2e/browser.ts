@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { admin } from './installation.ts'
+import { watchSecrets } from './secrets.ts'
 
 export const widths = [375, 744, 1280, 1920] as const
 export type Theme = 'dark' | 'light'
@@ -36,6 +37,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
     colorScheme: options.theme ?? 'dark',
     reducedMotion: 'reduce',
   })
+  watchSecrets(context)
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   const errors: string[] = []

@@ -11,6 +11,7 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { control, freePort } from '../tools/processes.ts'
 import { freeBlock } from './free-block.ts'
+import { demandNoSecret, plant } from './secrets.ts'
 
 export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
 
@@ -65,6 +66,8 @@ export async function startInstallation(options: { servers?: number; speed?: num
   const scenario = join(data, 'scenario.json')
   if (options.special) writeFileSync(scenario, JSON.stringify({ servers, special: options.special }))
   let running: { kill(): Promise<void> } | null = null
+  /** Everything that the program and the simulator have logged. */
+  let log = ''
 
   async function start() {
     const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
@@ -77,7 +80,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
         STEELYARD_SIMULATE: options.special ? scenario : String(servers),
         STEELYARD_ADMIN_EMAIL: admin.email,
         STEELYARD_ADMIN_PASSWORD: admin.password,
-        LOG_LEVEL: 'warn',
+        LOG_LEVEL: 'debug',
       },
     })
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -87,11 +90,10 @@ export async function startInstallation(options: { servers?: number; speed?: num
         await ended
       },
     }
-    let errors = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-6000)))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
     await new Promise<void>((resolve, reject) => {
       createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('Steelyard is ready at') && resolve())
-      void ended.then(() => reject(new Error(`The installation ended before it was ready:\n${errors}`)))
+      void ended.then(() => reject(new Error(`The installation ended before it was ready:\n${log.slice(-6000)}`)))
     })
   }
 
@@ -100,7 +102,12 @@ export async function startInstallation(options: { servers?: number; speed?: num
     url,
     data,
     async call(operation, asked) {
-      if (!token || Date.now() - token.at > 300_000) token = { value: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
+      if (!token || Date.now() - token.at > 300_000) {
+        const signedIn = await apiClient(url).call(authorize, { body: admin })
+        plant('accessToken', signedIn.accessToken)
+        plant('refreshToken', signedIn.refreshToken)
+        token = { value: signedIn.accessToken, at: Date.now() }
+      }
       return apiClient(url, token.value).call(operation, asked)
     },
     simulator: (path, sent) => control(join(data, 'simulator', 'control.sock'), path, sent),
@@ -109,8 +116,12 @@ export async function startInstallation(options: { servers?: number; speed?: num
       await start()
     },
     async stop() {
-      await running?.kill()
-      rmSync(data, { recursive: true, force: true })
+      try {
+        if (running) await demandNoSecret({ data, url, log })
+      } finally {
+        await running?.kill()
+        rmSync(data, { recursive: true, force: true })
+      }
     },
   }
   await start()
