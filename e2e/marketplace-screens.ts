@@ -80,6 +80,8 @@ export const marketplaceScreens: readonly Screen[] = [
       await press(page, 'Commit capacity')
       const dialog = page.getByRole('dialog', { name: 'Commit capacity' })
       await dialog.getByLabel('Price').fill('1e400')
+      // The error below the field moves the checkbox.
+      await dialog.getByLabel('Price').blur()
       await dialog.getByRole('checkbox').check()
       await dialog.getByRole('button', { name: 'Commit capacity' }).click()
       await dialog.getByText('Choose a server').waitFor()

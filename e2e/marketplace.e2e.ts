@@ -39,10 +39,10 @@ describe('the life of a commitment', () => {
   test('the marketplace leads to its one page, with its crumbs and how to begin [S034, S037]', async () => {
     await page.goto('/marketplace')
     await page.waitForURL('**/marketplace/ccs')
+    await main().getByText('No commitments yet').waitFor()
     const crumbs = page.getByRole('navigation', { name: 'Breadcrumb' })
     expect(await crumbs.getByRole('listitem').allTextContents()).toEqual(['Marketplace›', 'Compute Capacity'])
     expect(await page.title()).toBe('Compute Capacity · Steelyard')
-    await main().getByText('No commitments yet').waitFor()
   })
 
   test('the form refuses a wrong price and a missing end at their fields, and sends nothing', async () => {

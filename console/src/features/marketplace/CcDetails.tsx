@@ -79,15 +79,15 @@ export function Terms({ cc }: { cc: CapacityCommitment }) {
 export const CcDetails = ({ cc }: { cc: CapacityCommitment }) => (
   <div className={css['detail']}>
     <section>
-      <h3>Capacity</h3>
+      <h2>Capacity</h2>
       <Capacity cc={cc} />
     </section>
     <section>
-      <h3>Offer</h3>
+      <h2>Offer</h2>
       <Sold cc={cc} />
     </section>
     <section>
-      <h3>Commitment</h3>
+      <h2>Commitment</h2>
       <Terms cc={cc} />
       <p className={css['links']}>
         <a href={paths.cc(cc.id)}>History</a>

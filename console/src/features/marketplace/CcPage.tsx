@@ -46,12 +46,15 @@ const meanings: Readonly<Record<CapacityCommitment['status'], string | null>> = 
   removed: null,
 }
 
+/** What a user does next with a commitment, beside the menu. Start and end come by themselves. */
+const nextSteps = ['Commit capacity', 'Confirm delegation', 'Edit terms']
+
 function Shown({ cc }: { cc: CapacityCommitment }) {
   const actions = useMemo(() => ccActions(cc, 'page'), [cc])
   useCommands(`Act on the commitment of ${cc.server.name}`, actions)
   const history = useQuery(ccHistory(cc.id))
   const why = whyOf(cc)
-  const first = actions.find((a) => a.can?.ok !== false && a.danger !== true && a.label !== 'Edit terms')
+  const next = nextSteps.flatMap((label) => actions.find((a) => a.label === label && a.can?.ok !== false) ?? [])[0]
   const gone = cc.server.status === 'deleted'
   return (
     <>
@@ -60,10 +63,10 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
         status={<CcStatusText cc={cc} whole />}
         actions={
           <>
-            {first && <ActionButton {...first} />}
+            {next && <ActionButton {...next} />}
             <Menu
               label={`Actions for the commitment of ${cc.server.name}`}
-              items={actions.filter((a) => a !== first)}
+              items={actions.filter((a) => a !== next)}
               trigger={<IconButton icon="more" label="More actions" />}
             />
           </>

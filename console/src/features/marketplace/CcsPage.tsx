@@ -4,7 +4,6 @@ import { type CapacityCommitment, ccCreate, ccList } from '#contract/marketplace
 import { everyCluster, everyDatacenter } from '../../api/every.ts'
 import { allowed } from '../../api/session.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
-import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import type { ListSearch } from '../../lib/list-search.ts'
 import { useMedia } from '../../lib/use-media.ts'
@@ -49,7 +48,7 @@ export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: 
   }
   return (
     <>
-      <PageCount n={page?.total} />
+      <h1 className="sr">Compute Capacity</h1>
       {!state.isEmpty && <Counters search={search} onStatus={(status) => state.set({ status })} />}
       <ListToolbar state={state} placeholder="Server, cluster or OfferID" options={options} inline={['datacenter', 'cluster', 'cu', 'price']}>
         {!state.isEmpty && <ActionButton {...add} label={narrow ? 'Commit' : add.label} kind="primary" aria-label={add.label} />}

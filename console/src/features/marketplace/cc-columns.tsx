@@ -70,7 +70,7 @@ export const ccColumns = listColumns(ccList.list, {
   },
   datacenter: { from: 'md', width: (from) => (from.xl ? 130 : 116), cell: (c) => (c.datacenter === null ? none : <Site code={c.datacenter.code} />) },
   cluster: {
-    from: 'sm',
+    from: 'md',
     width: (from) => (from.xl ? 170 : 124),
     cell: (c) =>
       c.cluster === null ? (
@@ -85,7 +85,7 @@ export const ccColumns = listColumns(ccList.list, {
   vcpu: { numeric: true, width: 76, from: 'lg', cell: (c) => amount(c.capacity.vcpu) },
   memory: { numeric: true, width: 86, from: 'md', cell: (c) => amount(c.capacity.memory_bytes, memory) },
   disk: { numeric: true, width: 86, from: 'lg', cell: (c) => amount(c.capacity.disk_bytes, disk) },
-  price: { numeric: true, width: 124, from: 'sm', cell: (c) => <HourlyPrice cc={c} /> },
+  price: { numeric: true, width: 138, from: 'sm', cell: (c) => <HourlyPrice cc={c} /> },
   expires_at: { width: (from) => (from.xl ? 190 : 116), from: 'md', cell: (c) => <Expiration cc={c} /> },
   status: { card: 'state', cell: (c) => <CcStatusText cc={c} /> },
 })

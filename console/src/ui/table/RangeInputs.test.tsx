@@ -9,7 +9,7 @@ const onValue = vi.fn<(value: string) => void>()
 function show(value: string) {
   onValue.mockClear()
   render(<RangeInputs label="CU" unit="CU" value={value} onValue={onValue} />)
-  const [from, to] = [screen.getByLabelText('CU from'), screen.getByLabelText('to')]
+  const [from, to] = [screen.getByLabelText('CU from'), screen.getByLabelText('CU to')]
   const type = (field: HTMLElement, text: string) => fireEvent.change(field, { target: { value: text } })
   return { from: from as HTMLInputElement, to: to as HTMLInputElement, type, apply: () => fireEvent.click(screen.getByRole('button', { name: 'Apply' })) }
 }

@@ -32,7 +32,7 @@ export default function RangeInputs({ label, unit, value, onValue }: RangeInputs
       <Field label={`${label} from`}>
         <TextInput inputMode="decimal" autoComplete="off" value={least} onValue={setLeast} unit={unit || undefined} />
       </Field>
-      <Field label="to" error={isAsked && isWrong ? 'Enter decimal numbers, the smaller one first' : null}>
+      <Field label={`${label} to`} error={isAsked && isWrong ? 'Enter decimal numbers, the smaller one first' : null}>
         <TextInput inputMode="decimal" autoComplete="off" value={most} onValue={setMost} unit={unit || undefined} />
       </Field>
       <Button type="submit" size="small">
