@@ -18,8 +18,14 @@ export async function isOwnPassword(
   return inTurn({ source }, async () => {
     const { waitMs, attempt } = await throttle.begin(email, source)
     if (attempt === undefined) throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
-    const { right } = await verifyPassword(password, password_hash)
-    if (right) await throttle.succeed(email, source)
-    return right
+    try {
+      const { right } = await verifyPassword(password, password_hash)
+      if (right) await throttle.succeed(email, source)
+      return right
+    } catch (error) {
+      // The password was not compared, so this was no wrong guess.
+      await throttle.forget(attempt)
+      throw error
+    }
   })
 }
