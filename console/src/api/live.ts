@@ -6,6 +6,7 @@ import { dropEarly } from '../lib/early.ts'
 import { eventReader } from '../lib/sse.ts'
 import { authorized } from './client.ts'
 import { CallError, noAnswer, send } from './http.ts'
+import { gathering } from './gather.ts'
 import { applyContacts, changes, type LiveMessage } from './live-cache.ts'
 import { forgetLive, liveState, sayLive } from './live-state.ts'
 import { probeLimitMs, watchdog } from './watchdog.ts'
@@ -15,8 +16,6 @@ const pollEveryMs = 15_000
 const silenceMs = heartbeatMs * 2.5
 /** Longest pause between attempts to reopen the stream, in ms. */
 const mostPauseMs = 4_000
-/** Changes within this time, in ms, are fetched together. */
-const gatherMs = 120
 
 /** Id of the server's newest event when it sent this page. All data that the page fetches includes this event. Null in development, and if the API has another origin. */
 const eventOfPage = isApiElsewhere ? null : (/^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null)
@@ -45,26 +44,16 @@ export function followEvents(client: QueryClient): () => void {
   const pass = (passed: Passed) => channel?.postMessage(passed)
   let lastId = eventOfPage
   let leading = false
-  let gathered = new Map<EventKind, Set<string>>()
-  let timer = 0
-
-  const flush = () => {
-    timer = 0
-    const now = gathered
-    gathered = new Map()
-    void client.invalidateQueries({ predicate: (query) => changes(query.queryKey, now) })
-  }
+  const gathered = gathering((changed) => client.invalidateQueries(changed === null ? {} : { predicate: (query) => changes(query.queryKey, changed) }))
   const take = (message: LiveMessage) => {
     lastId = message.id ?? lastId
     dropEarly()
     liveState.set((now) => ({ ...now, lastEventAt: new Date().toISOString() }))
-    if (message.event === 'resync') return void client.invalidateQueries()
+    if (message.event === 'resync') return gathered.changed()
     if (message.event === 'server.contacted') return applyContacts(client, message.data)
     const [kind] = message.event.split('.') as [EventKind]
     const id = (message.data as { object?: { id?: string } }).object?.id
-    gathered.set(kind, (gathered.get(kind) ?? new Set()).add(id ?? '*'))
-    timer ||= window.setTimeout(flush, gatherMs)
-    return undefined
+    return gathered.changed(kind, id)
   }
 
   const watch = watchdog({ probe, onSilent: (since) => sayLive('silent', since), onQuiet: () => sayLive('polling') })
@@ -128,7 +117,7 @@ export function followEvents(client: QueryClient): () => void {
   return () => {
     stopped.abort()
     clearInterval(poll)
-    clearTimeout(timer)
+    gathered.stop()
     watch.stop()
     channel?.close()
     forgetLive()
