@@ -8,7 +8,7 @@ import { isAt, menu, visible } from './menu.ts'
 
 /** The menu entries that this user may see, each with its number and whether it is the current one. */
 export function useMenu() {
-  const { pathname } = useStore(place)
+  const pathname = useStore(place, (at) => at.pathname)
   const { data } = useQuery(query(overviewGet))
   const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
   return visible(menu, heldScopes() ?? []).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
