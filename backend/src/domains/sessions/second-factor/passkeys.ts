@@ -23,7 +23,11 @@ import * as store from './store.ts'
 
 export type Passkeys = ReturnType<typeof passkeys>
 
-const library = () => import('@simplewebauthn/server')
+const library = async () => {
+  // The library uses @peculiar/x509, which needs it. In the compiled program nothing else may have loaded it yet.
+  await import('reflect-metadata')
+  return import('@simplewebauthn/server')
+}
 
 const longest = 4096
 const base64url = z.string().check(z.minLength(1), z.maxLength(longest), z.regex(/^[A-Za-z0-9_-]+$/))
