@@ -16,6 +16,7 @@ import * as patches from './patches.ts'
 import * as apiTokens from './people/api-tokens.ts'
 import * as invitations from './people/invitations.ts'
 import * as passkeys from './people/passkeys.ts'
+import * as preferences from './people/preferences.ts'
 import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
@@ -34,6 +35,7 @@ const declared: readonly Operation[] = [
   sessions,
   signIn,
   profile,
+  preferences,
   secondFactor,
   passkeys,
   apiTokens,

@@ -5,7 +5,8 @@ import { datacenterCreate } from './datacenters.ts'
 import { NewPatch } from './patches.ts'
 import { isGeneral } from './sentences.ts'
 import { serverAdd, serverList } from './servers/servers.ts'
-import { authorize, preferencesPut } from './sessions.ts'
+import { preferencesPut } from './people/preferences.ts'
+import { authorize } from './sessions.ts'
 import { NewUser } from './users.ts'
 
 const sentences = (schema: z.core.$ZodType, value: unknown): Record<string, string> =>

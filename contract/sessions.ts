@@ -80,42 +80,11 @@ export const sessionGet = operation('sessionGet', 'GET /v1/session', 'signed_in'
   }),
 })
 
-/** Limits of saved views per table. */
-export const viewLimits = { views: 20, nameLength: 40 } as const
-/** Named filters and sort order of a list, as in the console's URL. */
-export const SavedView = z.strictObject({
-  name: z
-    .string()
-    .check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(viewLimits.nameLength, `A name has at most ${viewLimits.nameLength} characters`)),
-  search: z.record(z.string().check(z.maxLength(40)), z.string().check(z.maxLength(200))),
-})
-export type SavedView = z.infer<typeof SavedView>
-
-/** Theme, columns and saved views of a user. */
-export const Preferences = z.strictObject({
-  theme: z.optional(z.enum(['dark', 'light', 'system'])),
-  /** Shown columns by table. */
-  columns: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(z.string().check(z.maxLength(40))).check(z.maxLength(40)))),
-  /** Saved views by table. */
-  views: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(SavedView).check(z.maxLength(viewLimits.views)))),
-  sidebar: z.optional(z.enum(['expanded', 'collapsed'])),
-})
-export type Preferences = z.infer<typeof Preferences>
-
-export const preferencesGet = operation('preferencesGet', 'GET /v1/session/preferences', 'signed_in', {
-  summary: "The user's preferences.",
-  answer: Preferences,
-})
-export const preferencesPut = operation('preferencesPut', 'PUT /v1/session/preferences', 'signed_in', {
-  summary: "Replace the user's preferences.",
-  body: Preferences,
-  answer: Preferences,
-})
-
+export const PasswordChange = z.strictObject({ password: oldPassword, new_password: newPassword })
 export const passwordChange = operation('passwordChange', 'POST /v1/session/password', 'signed_in', {
   summary: "Change the caller's own password. All other sessions of the caller end.",
   session: true,
-  body: z.strictObject({ password: oldPassword, new_password: newPassword }),
+  body: PasswordChange,
 })
 
 export const signInMethods = ['password', 'passkey', 'provider'] as const

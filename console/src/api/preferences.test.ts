@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest'
-import type { Preferences } from '#contract/sessions.ts'
+import type { Preferences } from '#contract/people/preferences.ts'
 import { savePreferences, withEntry } from './preferences.ts'
 
 test('a change is applied to the server’s current preferences, so another tab’s changes are kept', async () => {

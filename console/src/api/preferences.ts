@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/sessions.ts'
+import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/people/preferences.ts'
 import { reasonOf } from '../lib/reason.ts'
 import { toast } from '../ui/feedback/toast.ts'
 import { call } from './client.ts'

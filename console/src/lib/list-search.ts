@@ -1,7 +1,7 @@
 /** Reads a list's search params by the list's declaration. A URL may contain anything: values that the contract rejects stay in the URL but are not sent. */
 import { type AnyList, choicesOf, filtersOf, type ListFilter, type ListQuery, longestFilterText, longestSearch, sortKeys } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
-import type { SavedView } from '#contract/sessions.ts'
+import type { SavedView } from '#contract/people/preferences.ts'
 
 export type ListSearch = Readonly<Record<string, string | undefined>>
 export type ListOf<L extends AnyList> = Operation & { readonly list: L }

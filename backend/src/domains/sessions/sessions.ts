@@ -8,18 +8,8 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import { authorizePasskeyBegin } from '#contract/people/passkeys.ts'
 import { authorizePasskey, authorizeProvider, authorizeProviderFinish } from '#contract/people/sign-in.ts'
-import {
-  authorize,
-  authorizeLogout,
-  authorizeRefresh,
-  type Preferences,
-  preferencesGet,
-  preferencesPut,
-  sessionEnd,
-  sessionEndAll,
-  sessionGet,
-  sessionList,
-} from '#contract/sessions.ts'
+import { type Preferences, preferencesGet, preferencesPut } from '#contract/people/preferences.ts'
+import { authorize, authorizeLogout, authorizeRefresh, sessionEnd, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { bucket } from '../../http/limits.ts'

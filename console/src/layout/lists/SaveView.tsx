@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { SavedView } from '#contract/sessions.ts'
+import { SavedView } from '#contract/people/preferences.ts'
 import { readBy } from '../../lib/fields.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { AnyList } from '#contract/list.ts'
 import { no } from '#contract/rule.ts'
-import { type SavedView, viewLimits } from '#contract/sessions.ts'
+import { type SavedView, viewLimits } from '#contract/people/preferences.ts'
 import type { SetSearch } from '../../lib/router.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { type ListSearch, sameView, showing, tableOf, viewOf } from '../../lib/list-search.ts'
