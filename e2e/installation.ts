@@ -53,14 +53,24 @@ export async function untilReady({ call }: Pick<Installation, 'call'>, id: strin
   )
 }
 
+interface InstallationOptions {
+  servers?: number
+  speed?: number
+  special?: Record<number, object>
+  host?: 'localhost'
+  settings?: (url: string) => Promise<Readonly<Record<string, string>>>
+}
+
 /**
  * `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by server number, see simulator/README.md.
+ * `host`: host name in the URL instead of the address. `settings`: further settings of the program, for the installation's URL.
  * Each installation has its own addresses, so several can run at once.
  */
-export async function startInstallation(options: { servers?: number; speed?: number; special?: Record<number, object> } = {}): Promise<Installation> {
+export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
   const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${options.host ?? '127.0.0.1'}:${port}`
+  const settings = (await options.settings?.(url)) ?? {}
   const servers = options.servers ?? 12
   const offset = await freeBlock(2)
   const scenario = join(data, 'scenario.json')
@@ -81,6 +91,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
         STEELYARD_ADMIN_EMAIL: admin.email,
         STEELYARD_ADMIN_PASSWORD: admin.password,
         LOG_LEVEL: 'debug',
+        ...settings,
       },
     })
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -1,4 +1,4 @@
-/** Screens of operations and of the audit log. */
+/** Screens of profile, admin, operations and audit. */
 import type { Page } from 'playwright-core'
 import type { Screen } from './screens.ts'
 
@@ -8,6 +8,76 @@ const press = (page: Page, name: string | RegExp) => page.getByRole('button', { 
 const nowhere = '00000000-0000-4000-8000-000000000000'
 
 export const peopleScreens: readonly Screen[] = [
+  { name: 'invitation-over', path: '/auth/invite#used', signedOut: true, ready: (page) => page.getByText(/^This invitation was accepted already/).waitFor() },
+  {
+    name: 'provider-return-problem',
+    path: '/auth/callback?state=sign-in.unknown&error=access_denied',
+    signedOut: true,
+    ready: (page) => page.getByRole('heading', { level: 1, name: 'You are not signed in' }).waitFor(),
+  },
+
+  { name: 'profile', path: '/profile', ready: (page) => page.getByRole('heading', { name: 'Appearance' }).waitFor() },
+  { name: 'profile-security', path: '/profile?tab=security', ready: (page) => page.getByRole('heading', { name: 'Passkeys' }).waitFor() },
+  {
+    name: 'profile-authenticator',
+    path: '/profile?tab=security',
+    async ready(page) {
+      await press(page, 'Set up')
+      await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    },
+  },
+  { name: 'profile-sessions', path: '/profile?tab=sessions', ready: (page) => table(page, 'Sessions') },
+  { name: 'profile-tokens', path: '/profile?tab=tokens', ready: (page) => page.getByText('No API tokens yet').waitFor() },
+  {
+    name: 'profile-token-dialog',
+    path: '/profile?tab=tokens',
+    async ready(page) {
+      await press(page, 'Create API token')
+      await dialog(page, 'Create API token')
+    },
+  },
+
+  { name: 'admin-users', path: '/admin/users', ready: (page) => table(page, 'Users') },
+  { name: 'admin-users-no-match', path: '/admin/users?q=nothing-is-called-so', ready: (page) => page.getByText('No user matches these filters.').waitFor() },
+  {
+    name: 'admin-user-menu',
+    path: '/admin/users',
+    anew: true,
+    async ready(page) {
+      await press(page, /^Actions for/)
+      await page.getByRole('menuitem', { name: 'Edit' }).waitFor()
+    },
+  },
+  {
+    name: 'admin-user-edit',
+    path: '/admin/users',
+    async ready(page) {
+      await press(page, /^Actions for/)
+      await page.getByRole('menuitem', { name: 'Edit' }).click()
+      await dialog(page, /^Edit /)
+    },
+  },
+  {
+    name: 'admin-invite',
+    path: '/admin/users',
+    async ready(page) {
+      await press(page, 'Invite')
+      await dialog(page, 'Invite a user')
+    },
+  },
+  {
+    name: 'admin-add-user',
+    path: '/admin/users',
+    async ready(page) {
+      await press(page, 'Add user')
+      await dialog(page, 'Add a user')
+    },
+  },
+  { name: 'admin-invitations', path: '/admin/invitations', ready: (page) => page.getByText('No open invitations').waitFor() },
+  { name: 'admin-waitlist', path: '/admin/waitlist', ready: (page) => page.getByText('Nobody is waiting').waitFor() },
+  { name: 'admin-sessions', path: '/admin/sessions', ready: (page) => table(page, 'Sessions') },
+  { name: 'admin-tokens', path: '/admin/tokens', ready: (page) => page.getByText('No API tokens yet').waitFor() },
+
   { name: 'operations', path: '/operations', ready: (page) => table(page, 'Operations') },
   { name: 'operations-no-match', path: '/operations?q=nothing-is-called-so', ready: (page) => page.getByText('No operation matches these filters.').waitFor() },
   {

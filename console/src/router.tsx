@@ -11,6 +11,8 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/': () => import('./routes/index.tsx'),
   '/auth/login': () => import('./routes/auth.login.tsx'),
   '/auth/reset': () => import('./routes/auth.reset.tsx'),
+  '/auth/invite': () => import('./routes/people/auth.invite.tsx'),
+  '/auth/callback': () => import('./routes/people/auth.callback.tsx'),
   '/infra/datacenters': () => import('./routes/infra.datacenters.tsx'),
   '/infra/servers': () => import('./routes/infra.servers.tsx'),
   '/infra/servers/prepare-image': () => import('./routes/infra.servers.prepare-image.tsx'),
@@ -28,6 +30,12 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
   '/operations': () => import('./routes/operations.tsx'),
   '/operations/$id': () => import('./routes/operations.$id.tsx'),
+  '/profile': () => import('./routes/people/profile.tsx'),
+  '/admin/users': () => import('./routes/people/admin.users.tsx'),
+  '/admin/invitations': () => import('./routes/people/admin.invitations.tsx'),
+  '/admin/waitlist': () => import('./routes/people/admin.waitlist.tsx'),
+  '/admin/sessions': () => import('./routes/people/admin.sessions.tsx'),
+  '/admin/tokens': () => import('./routes/people/admin.tokens.tsx'),
   '/audit': () => import('./routes/audit.tsx'),
   '/marketplace': () => import('./routes/marketplace.ccs.tsx'),
   '/marketplace/ccs': () => import('./routes/marketplace.ccs.tsx'),
@@ -53,6 +61,7 @@ async function open({ pathname, search, match, href }: Place): ReturnType<Parame
   if (isGuarded(pathname) && !(await sessionHolds())) return { redirect: paths.signIn, ...(!wasLoggedOut() && { from: href }) }
   if (/^\/infra\/?$/i.test(pathname)) return { redirect: paths.datacenters() }
   if (match?.id === '/marketplace') return { redirect: paths.ccs(search) }
+  if (/^\/admin\/?$/i.test(pathname)) return { redirect: paths.users() }
   return { Page: match === null ? NotFoundPage : await pageOf(match, search) }
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { patchCreate } from '#contract/patches.ts'
+import { scopesOf } from '#contract/permissions.ts'
 import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { sessionGet } from '#contract/sessions.ts'
 import type * as authModule from './auth.ts'
@@ -174,6 +175,9 @@ test("a disabled action gives the user's role as the reason only while the user 
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
   local.clear()
+  stored(600, [...scopesOf.viewer])
+  expect(allowed(subnetCreate)).toMatchObject({ reason: expect.stringMatching(/^Your role does not include network:write\. You are a viewer;/) as string })
+  local.clear()
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
 })
 
@@ -200,6 +204,15 @@ test('a failed sign-in without a message of the server shows the specified messa
     await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow(said)
     expect(notices.at(-1)).toBe(`An unexpected error occurred: ${said}`)
   }
+})
+
+test('the question for a code is neither reported nor shown as a failure, and the code is sent with the password', async () => {
+  answers = () => [409, { error: 'Enter the code of your authenticator app', code: 'second_factor_needed' }]
+  const refused = await auth.signIn('a@example.com', 'x').catch((error: unknown) => error)
+  expect([auth.needsCode(refused), notices]).toEqual([true, []])
+  answers = () => [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
+  await auth.signIn('a@example.com', 'x', '123456')
+  expect(auth.authStatus.get()).toBe('signedIn')
 })
 
 test('queries are retried once after no response, 5xx or 429, and never after a refusal [S271]', async () => {

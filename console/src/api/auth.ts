@@ -48,24 +48,42 @@ const signInMs = 30_000
 /** Time limit for revoking the sessions, in ms. Log out finishes within 5 s even if the server never responds. */
 const revokeMs = 4_000
 
-/** Signs in. Throws an error whose message the form shows. A failure is also reported (without the email) and shown as a toast. */
-export const signIn = (email: string, password: string): Promise<void> => whileLoading(() => trySignIn(email, password))
+/** Signs in with a password, and with a code of the second factor if the account has one. Throws as `signInBy`. */
+export const signIn = (email: string, password: string, code?: string): Promise<unknown> =>
+  signInBy(entryCalls.authorize, { email, password, ...(code !== undefined && { code }) })
 
-async function trySignIn(email: string, password: string): Promise<void> {
+/** Whether the password was right, but the account also needs a code. */
+export const needsCode = (error: unknown): boolean => error instanceof CallError && error.code === 'second_factor_needed'
+
+/**
+ * Signs in by one of the calls that answer a user and tokens, and returns the whole answer. Throws an error whose message the form shows. A failure is also
+ * reported (without the email) and shown as a toast, but not the question for a code.
+ */
+export const signInBy = (call: Parameters<typeof send>[0], body: object): Promise<unknown> => whileLoading(() => trySignIn(call, body))
+
+async function trySignIn(call: Parameters<typeof send>[0], body: object): Promise<unknown> {
   toast.hearErrors()
   try {
-    const response = await send(entryCalls.authorize, { body: { email, password } }, { limitMs: signInMs, cookies: true })
+    const response = await send(call, { body }, { limitMs: signInMs, cookies: true })
     if (!response.ok) await readAnswer(response, { failed: messages.authenticationFailed })
     const data = (await response.json().catch(() => null)) as { userData?: User; accessToken?: string; refreshToken?: string } | null
     if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined) throw new Error(messages.noAuthenticationData)
     for (const notice of ['wrapped', 'session']) toast.dismiss(notice)
     tokens.signIn(data.userData, data.accessToken, data.refreshToken, Date.now())
     begin()
+    return data
   } catch (error) {
+    if (needsCode(error)) throw error
     report(error)
     toast.error(messages.unexpected(error instanceof Error ? error.message : ''), { id: 'wrapped' })
     throw error
   }
+}
+
+/** Shows the changed name of the signed-in user. */
+export function renamed(user: User): void {
+  tokens.rename(user)
+  currentUser.set(tokens.user())
 }
 
 function begin(): void {
@@ -232,6 +250,9 @@ export async function sessionHolds(): Promise<boolean> {
     return false
   }
 }
+
+/** Gets a new access token although the stored one is valid, because the user's scopes have changed. */
+export const renewScopes = (): Promise<string> => accessToken(tokens.access()?.value ?? null)
 
 let known: { token: string; scopes: readonly string[] } = { token: '', scopes: [] }
 /** Scopes of the stored access token. Null if there is no session or no access token yet; the user's role is unknown then. */

@@ -3,6 +3,7 @@ import { toast } from '../ui/feedback/toast.ts'
 import { newKey } from '../lib/key.ts'
 import { type Ask, CallError, read, send } from './http.ts'
 import { messages } from './messages.ts'
+import { codeOf, proved, secondFactorMissing } from './identity/proof.ts'
 import { accessToken, endsSession, sessionLost, storedToken, storedUserId } from './auth.ts'
 
 export { CallError } from './http.ts'
@@ -26,7 +27,8 @@ async function tokenOr(refused: string | null): Promise<string> {
 }
 
 /**
- * Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast.
+ * Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast. If the call
+ * needs a recent proof of identity, asks for it and repeats the request, too.
  * Throws "Cannot retry request" if another user has signed in in this browser meanwhile: the request must not be sent in their name.
  */
 export async function authorized(
@@ -39,16 +41,23 @@ export async function authorized(
   const userId = storedUserId()
   const token = await tokenOr(null)
   let response = await attempt(token)
+  const repeat = async (refused: string | null) => {
+    const renewed = await tokenOr(refused)
+    if (storedUserId() !== userId) throw new CallError(messages.cannotRetry, { status: response.status, code: 'cannot_retry' })
+    return attempt(renewed)
+  }
   if (response.status === 401) {
-    const renewed = await tokenOr(token)
-    if (storedUserId() !== userId) throw new CallError(messages.cannotRetry, { status: 401, code: 'cannot_retry' })
-    response = await attempt(renewed)
+    response = await repeat(token)
     if (response.status === 401) {
       sessionLost()
       throw new CallError(messages.sessionExpired, { status: 401, code: 'session_expired' })
     }
   }
-  if (response.status === 403) toast.error(messages.accessDenied, { id: 'denied' })
+  if (response.status === 409 && (await codeOf(response)) === 'proof_needed' && (await proved())) response = await repeat(null)
+  if (response.status === 403) {
+    if ((await codeOf(response)) === 'second_factor_required') secondFactorMissing.set(true)
+    else toast.error(messages.accessDenied, { id: 'denied' })
+  }
   return response
 }
 

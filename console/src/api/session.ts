@@ -1,9 +1,15 @@
 import type { Operation } from '#contract/operation.ts'
-import { permits } from '#contract/permissions.ts'
+import { permits, type Role, roles, scopesOf } from '#contract/permissions.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { heldScopes } from './auth.ts'
 
-export { heldScopes, logOut, useAuthLoading, useUser } from './auth.ts'
+export { heldScopes, logOut, renamed, useAuthLoading, useUser } from './auth.ts'
+
+/** The user's role, known by its scopes; null if the session has ended or the scopes are those of no role. */
+export function heldRole(): Role | null {
+  const held = heldScopes() ?? []
+  return roles.findLast((role) => scopesOf[role].every((scope) => held.includes(scope))) ?? null
+}
 
 /**
  * Whether the signed-in user may make a call, with the reason if not. The reason names the role only while the session's scopes are known.
@@ -11,8 +17,11 @@ export { heldScopes, logOut, useAuthLoading, useUser } from './auth.ts'
  */
 export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   const held = heldScopes()
-  if (held !== null) return permits(held, scope)
-  return scope === null ? yes : no('Your session has ended. Sign in again.')
+  if (held === null) return scope === null ? yes : no('Your session has ended. Sign in again.')
+  const verdict = permits(held, scope)
+  if (verdict.ok) return verdict
+  const role = heldRole()
+  return role === null ? verdict : no(`${verdict.reason}. You are ${role === 'viewer' ? 'a' : 'an'} ${role}; your profile names who can give you another role`)
 }
 
 /** Whether the user may see the pages of admins. Without a declared call, because the audit log's declaration is large and every page would load it. */

@@ -109,6 +109,9 @@ export function tokenBox(box: Box) {
       put(keys.user, { id: who.id, email: who.email, name: who.name })
     },
 
+    /** Stores the changed user. */
+    rename: ({ id, email, name }: User): void => put(keys.user, { id, email, name }),
+
     /** Stores the tokens of a refresh. A new refresh token expires no later than the token that it replaces. */
     refreshed(accessToken: string, replacement: string | undefined, now: number): void {
       const claims = readClaims(accessToken)

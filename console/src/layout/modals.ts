@@ -17,6 +17,9 @@ export const confirmServersWithoutPatch = dialog<{ servers: { id: string; name: 
 /** Creates a join token and shows it or, with `onMade`, passes it on without showing it. `datacenter`: id of the preselected datacenter. */
 export const createJoinToken = dialog<{ datacenter?: string; onMade?: (token: JoinToken) => void }>(() => import('../features/join-tokens/CreateJoinToken.tsx'))
 
+/** Asks the user to prove their identity again. Shown above every other dialog, because it belongs to the call of that dialog. */
+export const confirmIdentity = dialog<undefined, boolean>(() => import('./proof/ConfirmIdentity.tsx'), -1)
+
 /** Replaces a failed server of a creation. */
 export const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(() => import('../features/clusters/page/ReplaceServer.tsx'))
 /** Asks to confirm the disks that a retry would wipe. */

@@ -38,4 +38,12 @@ export const paths = {
   audit: page('/audit'),
   ccs: page('/marketplace/ccs'),
   cc: (id: string) => address('/marketplace/ccs/$id', { id }),
+  /** `tab`: the section of the profile. */
+  profile: page('/profile'),
+  users: page('/admin/users'),
+  invitations: page('/admin/invitations'),
+  waitlist: page('/admin/waitlist'),
+  /** `user`: id of the user whose sessions are shown. */
+  sessions: page('/admin/sessions'),
+  apiTokens: page('/admin/tokens'),
 } as const

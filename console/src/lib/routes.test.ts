@@ -26,8 +26,8 @@ test('the breadcrumbs of a page link to the pages above it and to the page itsel
   expect(hrefs('/auth/login')).toEqual([])
 })
 
-test('the pages of the infrastructure, operations and the audit log are for signed-in users', () => {
-  expect(['/infra', '/infra/x', '/INFRA/servers', '/operations', '/operations/x', '/audit'].every(isGuarded)).toBe(true)
+test('all pages but those for visitors are for signed-in users', () => {
+  expect(['/infra', '/infra/x', '/INFRA/servers', '/operations', '/operations/x', '/audit', '/admin/users', '/profile'].every(isGuarded)).toBe(true)
   expect(['/', '/infrared', '/auditors', '/auth/login'].some(isGuarded)).toBe(false)
 })
 

@@ -20,6 +20,8 @@ export const routes = {
   '/': { crumb: 'Overview', search: none },
   '/auth/login': { search: texts('error') },
   '/auth/reset': { search: none },
+  '/auth/invite': { search: none },
+  '/auth/callback': { search: texts('state', 'code', 'iss', 'error', 'error_description') },
   '/infra/datacenters': { crumb: 'Datacenters', search: everyText },
   '/infra/servers': { crumb: 'Servers', search: everyText },
   '/infra/servers/prepare-image': { crumb: 'Talos OS Image Configuration', search: texts('token', 'image', 'page') },
@@ -36,6 +38,12 @@ export const routes = {
   '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },
   '/operations': { crumb: 'Operations', search: everyText },
   '/operations/$id': { crumb: 'Operation', search: none },
+  '/profile': { crumb: 'Profile', search: everyText },
+  '/admin/users': { crumb: 'Users', search: everyText },
+  '/admin/invitations': { crumb: 'Invitations', search: everyText },
+  '/admin/waitlist': { crumb: 'Waitlist', search: everyText },
+  '/admin/sessions': { crumb: 'Sessions', search: everyText },
+  '/admin/tokens': { crumb: 'API Tokens', search: everyText },
   '/audit': { crumb: 'Audit Log', search: everyText },
   '/infra/network/$id/edit': { crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` }, search: none },
   // Leads to its one page; see `router.tsx`.
@@ -100,4 +108,4 @@ export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[
     })
 
 /** Whether a path is for signed-in users only. */
-export const isGuarded = (pathname: string): boolean => /^\/(?:infra|marketplace|operations|audit)(?:\/|$)/i.test(pathname)
+export const isGuarded = (pathname: string): boolean => /^\/(?:infra|marketplace|operations|audit|admin|profile)(?:\/|$)/i.test(pathname)

@@ -13,5 +13,13 @@ export function setTheme(next: Theme): void {
   theme.set(next)
 }
 
+/** Follows the theme of the system, and forgets the theme that was chosen in this browser. */
+export function followSystem(): void {
+  const next = matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark'
+  root.dataset['theme'] = next
+  document.cookie = 'theme=; path=/; max-age=0; samesite=strict'
+  theme.set(next)
+}
+
 /** Whether a theme was chosen in this browser. */
 export const hasThemeHere = (): boolean => /(?:^|; )theme=/.test(document.cookie)

@@ -5,7 +5,7 @@ import { userList } from '#contract/users.ts'
 import { download } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
-import { NoAccess } from '../../layout/frame/NoAccess.tsx'
+import { AdminPage } from '../../layout/admin/AdminPage.tsx'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
@@ -97,10 +97,11 @@ interface AuditPageProps {
 }
 
 /** Who did what to which object, when, from where, with what result. */
-export function AuditPage(props: AuditPageProps) {
-  const may = allowed(auditList)
-  return may.ok ? <AuditLog {...props} /> : <NoAccess what="the audit log" reason={may.reason} />
-}
+export const AuditPage = (props: AuditPageProps) => (
+  <AdminPage tab="audit">
+    <AuditLog {...props} />
+  </AdminPage>
+)
 
 function AuditLog({ search, setSearch }: AuditPageProps) {
   const answer = useQuery(auditQuery(search))

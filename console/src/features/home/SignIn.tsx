@@ -1,6 +1,8 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
+import type { Verdict } from '#contract/rule.ts'
 import { messages, signInProblem } from '../../api/messages.ts'
-import { signIn } from '../../api/auth.ts'
+import { needsCode, signIn } from '../../api/auth.ts'
+import { type Installation, useInstallation } from '../../api/installation.ts'
 import type { PageProps } from '../../api/page.ts'
 import { navigate, place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
@@ -21,7 +23,18 @@ const read = (form: HTMLFormElement) => {
     const value = data.get(name)
     return typeof value === 'string' ? value : ''
   }
-  return { email: text('email').trim(), password: text('password') }
+  return { email: text('email').trim(), password: text('password'), code: text('code').trim() }
+}
+
+// Written out, because the module of `no` would move into the code of this page, which signed-in users then had to load.
+const refuse = (reason: string): Verdict => ({ ok: false, reason })
+const wait = refuse('Signing in')
+
+/** Whether this page may use the installation's passkeys. A short form of `passkeysOf`, because the sign-in page has a size limit. */
+function passkeysHere({ rp_id: host, reason }: Installation['sign_in']['passkeys']): Verdict {
+  if (host === null) return refuse(reason ?? 'Passkeys are not available here')
+  const { hostname } = location
+  return isSecureContext && (hostname === host || hostname.endsWith(`.${host}`)) ? { ok: true } : refuse(`The passkeys of this Steelyard work only at ${host}`)
 }
 
 /** Signs in and goes to the page that the user wanted. A native form, so that password managers recognise the form. */
@@ -31,16 +44,22 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
   const [errors, setErrors] = useState<Record<string, string>>({})
   const [refused, setRefused] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  /** Whether the password was right and a code is asked for. */
+  const [second, setSecond] = useState(false)
+  const ways = useInstallation()?.sign_in
   useEffect(() => {
     document.title = 'Sign in · Steelyard'
     form.current?.querySelector<HTMLInputElement>('[name="email"]')?.focus({ preventScroll: true })
   }, [])
+  useEffect(() => {
+    if (second) form.current?.querySelector<HTMLInputElement>('[name="code"]')?.focus()
+  }, [second])
   const problem = refused ?? (search.error === undefined ? null : signInProblem(search.error))
 
   const check = async () => {
     // Without the rules the form is sent as it is: the server validates it too.
     const loaded = await rules().catch(() => null)
-    const found = form.current === null || loaded === null ? {} : loaded.signInErrors(read(form.current))
+    const found = form.current === null || loaded === null ? {} : loaded.signInErrors(read(form.current), second)
     setErrors(found)
     return found
   }
@@ -50,18 +69,34 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
     const element = event.currentTarget
     const [first] = Object.keys(await check())
     if (first !== undefined) return element.querySelector<HTMLInputElement>(`[name="${first}"]`)?.focus()
+    const { email, password, code } = read(element)
+    const isIn = await attempt(() => signIn(email, password, second ? code : undefined))
+    if (!isIn) element.querySelector<HTMLInputElement>(second ? '[name="code"]' : '[name="password"]')?.select()
+    return undefined
+  }
+  /** Runs a way to sign in, and then goes to the page that the user wanted. False if it failed. */
+  const attempt = async (way: () => Promise<unknown>): Promise<boolean> => {
     setBusy(true)
     setRefused(null)
-    const { email, password } = read(element)
     try {
-      await signIn(email, password)
+      await way()
       await navigate(samePlace(from, location.origin), { replace: true })
+      return true
     } catch (error) {
-      setRefused(error instanceof Error && error.message !== '' ? error.message : messages.authenticationFailed)
+      if (needsCode(error)) setSecond(true)
+      else setRefused(error instanceof Error && error.message !== '' ? error.message : messages.authenticationFailed)
       setBusy(false)
-      element.querySelector<HTMLInputElement>('[name="password"]')?.select()
+      return false
     }
-    return undefined
+  }
+  const byPasskey = () => attempt(async () => (await import('../../api/identity/passkey.ts')).signInWithPasskey())
+  const atProvider = async () => {
+    setRefused(null)
+    try {
+      await (await import('../../api/identity/provider.ts')).signInAtProvider(samePlace(from, location.origin))
+    } catch (error) {
+      setRefused(error instanceof Error ? error.message : messages.authenticationFailed)
+    }
   }
   // After the first attempt every change is validated at once.
   const again = () => void (Object.keys(errors).length > 0 && check())
@@ -76,26 +111,53 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
         onSubmit={(event) => void submit(event)}
         aria-labelledby="sign-in"
       >
-        <h1 id="sign-in">Sign in to your account</h1>
+        <h1 id="sign-in">{second ? 'Enter your code' : 'Sign in to your account'}</h1>
         <Problem text={problem} />
-        <Field label="Email" error={errors['email']}>
-          <TextInput
-            name="email"
-            type="email"
-            size="large"
-            autoComplete="username"
-            inputMode="email"
-            autoCapitalize="none"
-            spellCheck={false}
-            onValue={again}
-          />
-        </Field>
-        <Field label="Password" error={errors['password']}>
-          <TextInput name="password" type="password" size="large" autoComplete="current-password" onValue={again} />
-        </Field>
-        <Button type="submit" kind="primary" size="large" busy={busy} busyText="Signing in">
-          Sign in
-        </Button>
+        {ways?.password !== false && (
+          <>
+            {/* Stays in the form while the code is asked for, because it is sent again with the code. */}
+            <div className={css['fields']} hidden={second}>
+              <Field label="Email" error={errors['email']}>
+                <TextInput
+                  name="email"
+                  type="email"
+                  size="large"
+                  autoComplete="username"
+                  inputMode="email"
+                  autoCapitalize="none"
+                  spellCheck={false}
+                  onValue={again}
+                />
+              </Field>
+              <Field label="Password" error={errors['password']}>
+                <TextInput name="password" type="password" size="large" autoComplete="current-password" onValue={again} />
+              </Field>
+            </div>
+            {second && (
+              <Field label="Code" hint="From your authenticator app, or one of your recovery codes" error={errors['code']}>
+                <TextInput name="code" size="large" autoComplete="one-time-code" autoCapitalize="none" spellCheck={false} mono onValue={again} />
+              </Field>
+            )}
+            <Button type="submit" kind="primary" size="large" busy={busy} busyText="Signing in">
+              Sign in
+            </Button>
+          </>
+        )}
+        {ways?.password && (
+          <Button size="large" icon="key" can={busy ? wait : passkeysHere(ways.passkeys)} onClick={() => void byPasskey()}>
+            Sign in with a passkey
+          </Button>
+        )}
+        {typeof ways?.provider === 'string' && !second && (
+          <Button size="large" can={busy ? wait : undefined} onClick={() => void atProvider()}>
+            Sign in with {ways.provider}
+          </Button>
+        )}
+        {second && (
+          <Button kind="ghost" onClick={() => setSecond(false)}>
+            Back
+          </Button>
+        )}
       </form>
     </div>
   )

@@ -3,6 +3,7 @@ import { type ReactNode, Suspense, useEffect } from 'react'
 import { restorationGet } from '#contract/restoration.ts'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
+import { whenProofNeeded } from '../../api/identity/proof.ts'
 import { query, queryClient } from '../../api/query.ts'
 import { onceOpened, part } from '../../ui/part.tsx'
 import { whenPageShown } from '../../lib/router.ts'
@@ -11,10 +12,12 @@ import { hasThemeHere, setTheme } from '../../lib/theme.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
 import { closeDialogs } from '../../ui/overlay/dialogs.ts'
 import css from './AppLayout.module.css'
+import { confirmIdentity } from '../modals.ts'
 import { paletteOpen } from '../search/commands.ts'
 import { Header } from '../navigation/Header.tsx'
 import { SessionBand } from './pages.tsx'
 import { Sidebar } from '../navigation/Sidebar.tsx'
+import { SecondFactorBand } from '../proof/SecondFactorBand.tsx'
 import { Strip } from './Strip.tsx'
 
 const Palette = onceOpened(() => import('../search/Palette.tsx'))
@@ -23,6 +26,7 @@ const Restored = part(() => import('../../features/restoration/Restored.tsx'))
 /** The frame of every page for signed-in users. */
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
+  useEffect(() => whenProofNeeded(async () => (await confirmIdentity()) === true), [])
   // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's Back.
   useEffect(() => whenPageShown(closeDialogs), [])
   useEffect(() => {
@@ -51,6 +55,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
         <Header />
         <main id="content" className={css['content']} tabIndex={-1}>
           <SessionBand />
+          <SecondFactorBand />
           <RestoredBand />
           {children}
         </main>

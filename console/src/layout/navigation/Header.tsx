@@ -1,4 +1,4 @@
-import { mayManageUsers, useUser } from '../../api/session.ts'
+import { heldRole, mayManageUsers, useUser } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { initials } from '../../lib/text.ts'
 import { Kbd } from '../../ui/inputs/Button.tsx'
@@ -46,7 +46,9 @@ function Profile() {
         { heading: 'Profile' },
         { heading: <span className={css['email']}>{user?.email ?? 'Loading...'}</span> },
         'rule',
+        { label: 'Your profile', icon: 'edit', hint: heldRole() ?? '', to: paths.profile() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
+        { label: 'Admin', icon: 'key', can: mayManageUsers(), to: paths.users() },
         { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
         'rule',
         { ...themeAction, stay: true },

@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query'
+import { sessionEndAll, sessionList } from '#contract/sessions.ts'
+import { userList } from '#contract/users.ts'
+import { counted } from '#contract/words.ts'
+import { call } from '../../../api/client.ts'
+import { invalidate, query } from '../../../api/query.ts'
+import { AdminPage } from '../../../layout/admin/AdminPage.tsx'
+import type { SetListSearch } from '../../../layout/lists/use-list.tsx'
+import type { ListSearch } from '../../../lib/list-search.ts'
+import { confirm } from '../../../ui/actions.ts'
+import { toast } from '../../../ui/feedback/toast.ts'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { Select } from '../../../ui/inputs/Field.tsx'
+import { SessionsTable } from '../sessions/SessionsTable.tsx'
+import { ApiTokensTable } from '../tokens/ApiTokensTable.tsx'
+
+interface PageProps {
+  search: ListSearch
+  setSearch: SetListSearch
+}
+
+/** Sessions of all users, or of the user in the URL. */
+export const SessionsPage = (props: PageProps) => (
+  <AdminPage tab="sessions">
+    <Sessions {...props} />
+  </AdminPage>
+)
+
+const everyone = 'all'
+
+/** The user in the URL, or everybody. Anything but a UUID counts as everybody. */
+const whoseOf = (search: ListSearch): string => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(search['user'] ?? '') ? search['user']! : everyone)
+
+function WhoseMenu({ search, setSearch }: PageProps) {
+  const { data } = useQuery(query(userList, { query: { per_page: 1000 } }))
+  const whose = whoseOf(search)
+  const users = (data?.items ?? []).map((u) => ({ value: u.id, text: u.email }))
+  const known = whose === everyone || users.some((u) => u.value === whose) ? users : [...users, { value: whose, text: 'A removed user' }]
+  return (
+    <Select
+      aria-label="User"
+      value={whose}
+      options={[{ value: everyone, text: 'All users' }, ...known]}
+      onValue={(user) => setSearch({ user: user === everyone ? undefined : user, page: undefined })}
+    />
+  )
+}
+
+function Sessions(props: PageProps) {
+  const whose = whoseOf(props.search)
+  return (
+    <SessionsTable {...props} whose={whose}>
+      <WhoseMenu {...props} />
+      {whose !== everyone && <ActionButton label="End all" danger run={() => endAll(whose)} />}
+    </SessionsTable>
+  )
+}
+
+const endAll = (userId: string) =>
+  confirm({
+    title: 'End all sessions of this user?',
+    label: 'End sessions',
+    text: 'The user is signed out everywhere. API tokens continue to work.',
+    danger: true,
+    act: async () => {
+      const { ended } = await call(sessionEndAll, { query: { user_id: userId } })
+      await invalidate(sessionList)
+      toast.success(`${counted(ended, 'session')} ended`)
+    },
+  })
+
+/** API tokens of all users. */
+export const ApiTokensPage = (props: PageProps) => (
+  <AdminPage tab="tokens">
+    <ApiTokensTable {...props} whose={everyone} />
+  </AdminPage>
+)

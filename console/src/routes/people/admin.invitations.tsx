@@ -1,0 +1,1 @@
+export { InvitationsPage as Page } from '../../features/people/admin/InvitationsPage.tsx'

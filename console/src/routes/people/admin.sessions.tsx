@@ -1,0 +1,1 @@
+export { SessionsPage as Page } from '../../features/people/admin/OthersPages.tsx'

@@ -1,0 +1,1 @@
+export { ApiTokensPage as Page } from '../../features/people/admin/OthersPages.tsx'

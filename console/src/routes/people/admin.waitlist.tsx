@@ -1,0 +1,1 @@
+export { WaitlistPage as Page } from '../../features/people/admin/WaitlistPage.tsx'

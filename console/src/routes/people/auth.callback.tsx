@@ -1,0 +1,1 @@
+export { ProviderReturn as Page } from '../../features/home/ProviderReturn.tsx'

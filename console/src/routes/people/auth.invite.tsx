@@ -1,0 +1,1 @@
+export { AcceptInvitation as Page } from '../../features/home/AcceptInvitation.tsx'
