@@ -1,24 +1,27 @@
 /**
- * Bundles the program to JavaScript in backend/dist: main.js with its pieces, the thread that reads patches, and the migrations.
+ * Bundles the program to JavaScript in backend/dist: main.js with its pieces, the program's threads, and the migrations.
  * One file instead of a thousand modules starts sooner and takes less memory (docs/decisions/012-bundled-program.md).
  */
 import { realpathSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'vite'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Files that the program finds by their place relative to a source file. In the bundle all files are in one folder. */
+/** Files that the program finds by their place relative to a source file. In the bundle all files are in one folder. A source, which is a thread, is bundled too. */
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   enforce: 'pre',
-  transform: (code) =>
-    code.replaceAll(/new URL\('(\.\/[^']+)', import\.meta\.url\)/g, (_, path: string) => {
-      const place = path.endsWith('.ts') ? `./${basename(path, '.ts')}.js` : path
-      return `new URL('${place}', import.meta.url)`
-    }),
+  transform(code, id) {
+    return code.replaceAll(/new URL\('(\.\/[^']+)', import\.meta\.url\)/g, (_, path: string) => {
+      if (!path.endsWith('.ts')) return `new URL('${path}', import.meta.url)`
+      const name = basename(path, '.ts')
+      this.emitFile({ type: 'chunk', id: join(dirname(id), path), name })
+      return `new URL('./${name}.js', import.meta.url)`
+    })
+  },
 }
 
 /**
@@ -64,7 +67,7 @@ export async function buildProgram(): Promise<void> {
       target: 'node24',
       copyPublicDir: false,
       rolldownOptions: {
-        input: { main: at('src/main.ts'), 'reader-thread': at('src/domains/patches/reader-thread.ts') },
+        input: { main: at('src/main.ts') },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js', comments: false },
       },
     },
