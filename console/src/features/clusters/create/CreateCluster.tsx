@@ -3,9 +3,7 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
-import { type Server, serverList, serverRows } from '#contract/servers/servers.ts'
 import type { Answer } from '#contract/operation.ts'
-import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
@@ -22,7 +20,7 @@ import { paths } from '../../../lib/paths.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { navigate } from '../../../lib/router.ts'
 import { both } from '../../../ui/actions.ts'
-import { type Form, useForm } from '../../../ui/form/use-form.ts'
+import { useForm } from '../../../ui/form/use-form.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
@@ -31,8 +29,9 @@ import { Stepper } from '../../../ui/feedback/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
 import { later } from '../../../ui/part.tsx'
-import { chosenDisks, confirmedOf, taking } from './choice.ts'
-import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
+import { chosenDisks, confirmedOf } from './choice.ts'
+import { blank, bodyOf, canReview, clusterProblems, createCommand, KeptDraft, problemsOf } from './draft.ts'
+import { useServersOf } from './use-servers-of.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
 import type { WriteBody } from './NewPatchDialog.tsx'
@@ -243,29 +242,3 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     </div>
   )
 }
-
-/** The servers of the chosen datacenter. `?servers=` in the URL preselects some and their datacenter. */
-function useServersOf(draft: Draft, preselected: string | undefined, datacenters: StepsProps['datacenters'], change: Form<Draft>['set']) {
-  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
-  const { data: rows } = useQuery({ ...query(serverRows, { query: { page: 1, per_page: 1000, fields: 'list' } }), enabled: preselected !== undefined })
-  const servers = useQuery({
-    ...query(serverList, { query: { datacenter: datacenter?.code ?? '' } }),
-    enabled: datacenter !== undefined,
-    select: withoutRemoved,
-  })
-  const { data } = servers
-  const ids = preselected?.split(',') ?? []
-  const site = rows?.items.find((s) => s.datacenter && ids.includes(s.id))?.datacenter?.id
-  useEffect(() => {
-    if (site !== undefined) change({ datacenterId: site, servers: {} })
-  }, [site, change])
-  const taken = useRef(false)
-  useEffect(() => {
-    if (taken.current || site === undefined || site !== datacenter?.id || data === undefined) return
-    taken.current = true
-    change({ servers: taking(data.filter((s) => s.ineligible === null && ids.includes(s.id))) })
-  })
-  return servers
-}
-
-const withoutRemoved = (page: Page<Server>): Server[] => page.items.filter((s) => s.status !== 'deleted')
