@@ -53,7 +53,7 @@ export function ServerDetails({ server: listed }: { server: ListedServer }) {
       </section>
       <section>
         <h2 className={css['head']}>Platform</h2>
-        <Platform server={server} missing={error === null ? <Skeleton width={120} /> : unknown} />
+        <Platform server={server} missing={error === null ? <Skeleton width={120} height={18} /> : unknown} />
         <div className={css['buttons']}>
           <ActionButton label="Talosconfig" size="small" icon="download" can={talosconfigVerdict(server)} run={() => downloadTalosconfig(server)} />
           <ActionButton label="Open server" size="small" kind="ghost" to={paths.server(server.id)} />

@@ -89,7 +89,7 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
   const address = server.nodeAddresses[0]
   const fact = (known: { text: string; more: string } | null | undefined) =>
     known === undefined ? (
-      <Skeleton width={90} />
+      <Skeleton width={90} height={18} />
     ) : known === null ? (
       <span className="t3">Unknown</span>
     ) : (
@@ -132,7 +132,7 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
           ['Processors', fact(processors)],
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
-          ['Links', links === undefined ? <Skeleton width={60} /> : links && <span title={links.more}>{links.text}</span>],
+          ['Links', links === undefined ? <Skeleton width={60} height={18} /> : links && <span title={links.more}>{links.text}</span>],
           ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
           server.cluster && [
             'Cluster',
