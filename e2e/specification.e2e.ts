@@ -176,6 +176,9 @@ test('on a phone every page above is reachable by its crumb [S098]', async () =>
   await page.goto(`/infra/servers/${server.id}/create-patch`)
   const crumbs = page.getByRole('navigation', { name: 'Breadcrumb' })
   await crumbs.getByText('Create Patch').waitFor()
+  // The page itself is in sight, also after the name above it has come.
+  await crumbs.getByText(server.name).waitFor({ state: 'attached' })
+  expect(await crumbs.getByRole('list').evaluate((list) => list.scrollLeft + list.clientWidth >= list.scrollWidth - 1)).toBe(true)
   await crumbs.getByRole('link', { name: server.name }).click()
   await page.getByRole('heading', { level: 1, name: server.name }).waitFor()
   await crumbs.getByRole('link', { name: 'Servers' }).click()

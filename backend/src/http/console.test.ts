@@ -167,7 +167,7 @@ test('the page on connecting servers with Kubernetes is served without scripts o
   expect(page.body).toContain('<h1>Connecting servers with Kubernetes</h1>')
   expect(page.body).not.toMatch(/<script|https?:\/\//)
   expect(page.headers['content-security-policy']).toContain(`'nonce-${/<style nonce="([^"]+)"/.exec(page.body)![1]!}'`)
-  const patches = [...page.body.matchAll(/<pre class="patch">([^<]+)<\/pre>/g)].map(([, body]) => body!)
+  const patches = [...page.body.matchAll(/<pre class="patch"[^>]*>([^<]+)<\/pre>/g)].map(([, body]) => body!)
   expect(patches.length).toBeGreaterThan(2)
   for (const { version } of minors) for (const body of patches) expect([body, checkPatch(body, { talosVersion: version }).errors]).toEqual([body, []])
 })

@@ -1,5 +1,5 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react'
 import { Skeleton } from '../../ui/feedback/States.tsx'
 import { IconLink } from '../../ui/inputs/Button.tsx'
 import { shown } from '../../lib/router.ts'
@@ -24,15 +24,15 @@ interface Place {
   params: Match['params']
 }
 
-/** On a narrow screen the list scrolls sideways: shows its end, the page itself. */
-const scrollToEnd = (list: HTMLOListElement | null): void => list?.scrollTo({ left: list.scrollWidth })
-
 /** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
 export function Breadcrumbs() {
   const now = useStore(shown)
   const match = now?.match ?? null
   const places = match === null || now?.state === 'pending' ? [] : crumbsOf(match).map((place): Place => ({ ...place, params: match.params }))
   const n = useStore(pageCount)
+  const list = useRef<HTMLOListElement>(null)
+  // On a narrow screen the list scrolls sideways: shows its end, the page itself.
+  const showEnd = useCallback(() => list.current?.scrollTo({ left: list.current.scrollWidth }), [])
   const last = places.at(-1)
   if (last === undefined) return <div className={css['crumbs']} />
   const parent = places.at(-2)
@@ -49,11 +49,11 @@ export function Breadcrumbs() {
   return (
     <nav className={css['crumbs']} aria-label="Breadcrumb">
       <IconLink icon="arrow-left" label="Back" href={parent.href} />
-      <ol key={last.href} ref={scrollToEnd}>
+      <ol ref={list}>
         {places.slice(0, -1).map((place) => (
           <li key={place.href}>
             <a href={place.href}>
-              <Text place={place} />
+              <Text place={place} onText={showEnd} />
             </a>
             <span className={css['sep']} aria-hidden="true">
               ›
@@ -61,7 +61,7 @@ export function Breadcrumbs() {
           </li>
         ))}
         <li aria-current="page">
-          <Text place={last} title />
+          <Text place={last} title onText={showEnd} />
         </li>
       </ol>
     </nav>
@@ -98,11 +98,13 @@ function crumbText(crumb: Crumb, params: Match['params'], name: string | null): 
   return name === null ? null : shown(name === '' ? (params['id'] ?? '') : name)
 }
 
-function Text({ place, title = false }: { place: Place; title?: boolean }) {
+/** `onText` is called when the text has changed. */
+function Text({ place, title = false, onText }: { place: Place; title?: boolean; onText?: () => void }) {
   const { crumb, params } = place
   const text = crumbText(crumb, params, useNameIn(crumb, params['id'] ?? ''))
   useEffect(() => {
     if (title) document.title = text === null ? 'Steelyard' : `${text} · Steelyard`
-  }, [title, text])
+    onText?.()
+  }, [title, text, onText])
   return text ?? <Skeleton width={120} />
 }
