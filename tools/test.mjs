@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres, systemPostgres } from './postgres.mjs'
+import { registerRows, unshown } from './specification.mjs'
 import { filesForAllStatements } from './statements.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
@@ -18,6 +19,8 @@ const failures = []
 const compiled = join(process.cwd(), 'node_modules/.steelyard/compiled')
 const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }
+/** Titles of the tests that passed. */
+const passedTitles = []
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
 /** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. Returns the report of a vitest run. */
@@ -34,6 +37,7 @@ function suite(name, command, args, env = {}) {
   const counted = isVitest && existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null
   for (const file of counted?.testResults ?? []) {
     if (file.status === 'failed' && file.assertionResults.length === 0) failures.push(`${name}: ${relative('.', file.name)}: ${firstLine(file.message)}`)
+    for (const test of file.assertionResults) if (test.status === 'passed') passedTitles.push(test.title)
     for (const test of file.assertionResults)
       if (test.status === 'failed') failures.push(`${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
   }
@@ -93,6 +97,14 @@ suite('faults', node, vitest('--project', 'faults'))
 const browser = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path))
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
+
+// Only after a run of all suites: otherwise many statements would have no test that passed.
+if (only.length === 0 && browser) {
+  const numbers = unshown(registerRows(readFileSync('docs/specification.md', 'utf8')), passedTitles)
+  for (const number of numbers) failures.push(`specification: no passing test has ${number} in its title`)
+  total[numbers.length > 0 ? 'failed' : 'passed'] += 1
+  rows.push(['specification', numbers.length > 0 ? 'failed' : 'passed', `${numbers.length} statements without a passing test or a decision`, ''])
+}
 
 for (const folder of [reports, statements]) rmSync(folder, { recursive: true, force: true })
 // Fails, because a mistyped name must not look like a success.
