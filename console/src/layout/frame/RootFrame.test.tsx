@@ -1,11 +1,14 @@
 // @vitest-environment happy-dom
-import { cleanup, render, screen, waitFor } from '@testing-library/react'
+import { cleanup, configure, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { authStatus } from '../../api/auth.ts'
 import { queryClient } from '../../api/query.ts'
 import { FailedPage, NotFoundPage } from './pages.tsx'
 import { Boundary, RootFrame } from './RootFrame.tsx'
+
+// Code that loads at its first use takes longer than the default of one second on a busy machine.
+configure({ asyncUtilTimeout: 10_000 })
 
 beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => undefined))
 afterEach(() => {
