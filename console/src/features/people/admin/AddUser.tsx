@@ -46,12 +46,7 @@ export default function AddUser() {
       form={form}
       title="Add a user"
       submit="Add user"
-      command={
-        <AsCommand
-          complete={read.ok}
-          api={curlOf(userCreate, {}, read.ok ? { ...read.body, ...(read.body.password && { password: '…' }) } : {}, { origin: location.origin })}
-        />
-      }
+      command={<AsCommand complete={read.ok} api={curlOf(userCreate, {}, read.ok ? { ...read.body, ...(read.body.password && { password: '…' }) } : {})} />}
     >
       <p className="fs13 t2">To let the user choose a password, invite them instead.</p>
       <Text name="email" label="Email" type="email" autoCapitalize="none" />

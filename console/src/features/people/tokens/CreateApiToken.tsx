@@ -44,7 +44,7 @@ export default function CreateApiToken() {
       width="34rem"
       title="Create API token"
       submit="Create token"
-      command={<AsCommand complete={read.ok} api={curlOf(apiTokenCreate, {}, read.ok ? read.body : {}, { origin: location.origin })} />}
+      command={<AsCommand complete={read.ok} api={curlOf(apiTokenCreate, {}, read.ok ? read.body : {})} />}
     >
       <Text name="name" label="Name" hint="What uses the token, such as monitoring." autoCapitalize="none" />
       <Custom name="scopes" label="Scopes" hint="Give only what the program needs. You can give only what your role includes.">
