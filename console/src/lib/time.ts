@@ -1,6 +1,6 @@
 /** The API sends times as ISO 8601 in UTC. Pages show them in the reader's time zone, with the exact time in the tooltip. */
 
-const two = (n: number) => String(n).padStart(2, '0')
+import { two } from './clock.ts'
 
 /** Caches formatters: creating one takes far longer than using it, and a list may format a thousand timestamps. */
 const once = <Key extends string | void>(make: (key: Key) => Intl.DateTimeFormat) => {
@@ -24,12 +24,6 @@ const inFull = once(
       timeZoneName: 'short',
     }),
 )
-
-/** "14:07:32", local. */
-export function clock(iso: string): string {
-  const d = new Date(iso)
-  return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
-}
 
 /** "14:07" today, "Thu 14:07" within a week, "3 Nov" this year, "3 Nov 2025" before. */
 export function moment(iso: string, now = Date.now()): string {

@@ -1,6 +1,7 @@
 import { liveState } from '../../api/live-state.ts'
 import { useStore } from '../../lib/store.ts'
-import { clock, zone } from '../../lib/time.ts'
+import { zone } from '../../lib/time.ts'
+import { clock } from '../../lib/clock.ts'
 import { cx } from '../../ui/cx.ts'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { useInstallation } from '../../api/installation.ts'

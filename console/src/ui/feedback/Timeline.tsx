@@ -1,6 +1,7 @@
 import type { CSSProperties, ReactNode } from 'react'
 import { sentence } from '../../lib/text.ts'
-import { clock, duration } from '../../lib/time.ts'
+import { duration } from '../../lib/time.ts'
+import { clock } from '../../lib/clock.ts'
 import { useNow } from '../../lib/use-now.ts'
 import css from './Timeline.module.css'
 import { cx } from '../cx.ts'

@@ -1,5 +1,6 @@
 import { type ComponentProps, createContext, type ReactNode, useContext, useEffect } from 'react'
-import { Checkbox, Field, Select, type SelectOption, TextArea, TextInput } from '../inputs/Field.tsx'
+import { Field, TextArea, TextInput } from '../inputs/Field.tsx'
+import { Checkbox, Select, type SelectOption } from '../inputs/Choices.tsx'
 import type { FormFields, Form as FormState } from './use-form.ts'
 
 // All forms share one context, whose field names are plain strings. `fieldsFor` restores the types of each form's names.

@@ -4,7 +4,8 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, expect, test, vi } from 'vitest'
-import { Field, Select, TextInput } from './Field.tsx'
+import { Field, TextInput } from './Field.tsx'
+import { Select } from './Choices.tsx'
 
 afterEach(cleanup)
 const described = (name: string) =>

@@ -1,7 +1,7 @@
 import { pageSizes } from '../../lib/list-search.ts'
 import { count as thousands } from '../../lib/units.ts'
 import { IconButton } from '../inputs/Button.tsx'
-import { Select } from '../inputs/Field.tsx'
+import { Select } from '../inputs/Choices.tsx'
 import css from './Pager.module.css'
 
 interface PagerProps {

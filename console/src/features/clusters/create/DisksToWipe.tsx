@@ -1,6 +1,6 @@
 import { type ChosenDisks, diskHolding, diskName, type DiskToConfirm, disksToConfirm } from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
-import { Checkbox } from '../../../ui/inputs/Field.tsx'
+import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Badge } from '../../../ui/feedback/Status.tsx'

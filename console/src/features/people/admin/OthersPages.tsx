@@ -10,7 +10,7 @@ import type { ListSearch } from '../../../lib/list-search.ts'
 import { confirm } from '../../../ui/actions.ts'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { Select } from '../../../ui/inputs/Field.tsx'
+import { Select } from '../../../ui/inputs/Choices.tsx'
 import { SessionsTable } from '../sessions/SessionsTable.tsx'
 import { ApiTokensTable } from '../tokens/ApiTokensTable.tsx'
 
