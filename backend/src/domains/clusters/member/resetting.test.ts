@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
+import { ccCreate, ccGet, ccUpdate } from '#contract/marketplace/ccs.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
 import { type Server, serverAdd, serverCommands, serverEvents, serverGet, serverList, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
@@ -22,6 +23,19 @@ const dark = async (node: Server) => {
     () => world.server(node.id),
     (s) => s.talos.reachable === false,
   )
+}
+/** Promises the capacity of a server for a day from now. Returns the id of the commitment, which has started. */
+const promise = async (node: Server): Promise<string> => {
+  const price = { amount: '1', currency: 'EUR', basis: 'server' } as const
+  const expires_at = new Date(Date.now() + 86_400_000).toISOString()
+  const made = await admin.call(ccCreate, { body: { node_id: node.id, price, expires_at, status: 'waiting_delegation' } })
+  const { id } = made.answer!
+  expect((await admin.call(ccUpdate, { params: { id }, body: { status: 'waiting_start' } })).status).toBe(200)
+  await world.until(
+    async () => (await admin.call(ccGet, { params: { id } })).answer!,
+    (cc) => cc.status === 'active',
+  )
+  return id
 }
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members.map((m) => m.name)
 
@@ -124,7 +138,7 @@ describe.concurrent('removing a server from a cluster', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
   })
 
-  test("a silent worker can be removed by force, a worker that answers can't", { timeout: 90_000 }, async () => {
+  test("a silent worker can be removed by force, which fails the commitment of its capacity; a worker that answers can't", { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const [first, second, worker] = nodes as [Server, Server, Server]
@@ -141,10 +155,17 @@ describe.concurrent('removing a server from a cluster', () => {
     expect((await force(second)).problem).toMatchObject({ code: 'transition_refused', error: `${second.name} answers: reset it instead` })
 
     // A forced removal ends a pending reset that the server never received.
+    const commitment = await promise(worker)
     await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
     const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
+    expect(await admin.call(ccGet, { params: { id: commitment } })).toMatchObject({ answer: { status: 'active' } })
     expect((await force(worker)).status).toBe(202)
+    const failed = await world.until(
+      async () => (await admin.call(ccGet, { params: { id: commitment } })).answer!,
+      (cc) => cc.status !== 'active',
+    )
+    expect(failed).toMatchObject({ status: 'failed', reason: 'The server was removed', server: { status: 'deleted' } })
     expect(await world.ended(unheard.id)).toMatchObject({ status: 'failed', reason: 'The server was removed by force' })
     await clearFaults(world.machine(worker))
     expect(await world.server(worker.id)).toMatchObject({ status: 'deleted', cluster: null, operation_id: null })
