@@ -94,11 +94,11 @@ export const serverColumns = listColumns(serverList.list, {
       ),
   },
   cc: {
-    width: (from) => (from.xl ? 132 : 84),
+    width: (from) => (from.xl ? 132 : 96),
     from: 'md',
     cell: ({ capacity_commitment: cc }) =>
       cc ? (
-        <a className="t2" href={paths.cc(cc.id)}>
+        <a className="t2" href={paths.cc(cc.id)} title={sentence(cc.status)}>
           <StatusDot tone={ccTones[cc.status]}>{sentence(cc.status)}</StatusDot>
         </a>
       ) : (
