@@ -3,7 +3,12 @@ const gap = 4
 /** Least distance of a floating box from the edges of the screen, in px. */
 const margin = 8
 
-/** Puts a fixed box below its anchor, or above if there is more room, and keeps the box on the screen. */
+const between = (least: number, n: number, most: number): number => Math.max(least, Math.min(n, most))
+
+/**
+ * Puts a fixed box below its anchor, or above if there is more room, and keeps the box on the screen. The anchor may have left the screen: content that loads
+ * above it moves it between the click and the opening of its menu.
+ */
 export function placeBelow(box: HTMLElement, anchor: DOMRect, align: 'start' | 'end'): void {
   const { offsetWidth: width, scrollHeight: height } = box
   const [screenWidth, screenHeight] = [document.documentElement.clientWidth, document.documentElement.clientHeight]
@@ -11,11 +16,13 @@ export function placeBelow(box: HTMLElement, anchor: DOMRect, align: 'start' | '
   const above = anchor.top - gap - margin
   const up = height > below && above > below
   const left = align === 'start' ? anchor.left : anchor.right - width
+  const maxHeight = between(120, up ? above : below, screenHeight - 2 * margin)
+  const furthest = screenHeight - margin - Math.min(height, maxHeight)
   Object.assign(box.style, {
-    top: up ? 'auto' : `${anchor.bottom + gap}px`,
-    bottom: up ? `${screenHeight - anchor.top + gap}px` : 'auto',
-    maxHeight: `${Math.max(120, up ? above : below)}px`,
-    left: `${Math.max(margin, Math.min(left, screenWidth - width - margin))}px`,
+    top: up ? 'auto' : `${between(margin, anchor.bottom + gap, furthest)}px`,
+    bottom: up ? `${between(margin, screenHeight - anchor.top + gap, furthest)}px` : 'auto',
+    maxHeight: `${maxHeight}px`,
+    left: `${between(margin, left, screenWidth - width - margin)}px`,
   })
 }
 
@@ -26,8 +33,8 @@ export function placeBeside(box: HTMLElement, anchor: DOMRect, overlap: number):
   const right = anchor.right - overlap
   const left = right + width + margin <= screenWidth ? right : anchor.left + overlap - width
   Object.assign(box.style, {
-    left: `${Math.max(margin, Math.min(left, screenWidth - width - margin))}px`,
-    top: `${Math.max(margin, Math.min(anchor.top - gap, screenHeight - height - margin))}px`,
+    left: `${between(margin, left, screenWidth - width - margin)}px`,
+    top: `${between(margin, anchor.top - gap, screenHeight - height - margin)}px`,
     maxHeight: `${screenHeight - 2 * margin}px`,
   })
 }
