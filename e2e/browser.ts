@@ -87,7 +87,8 @@ export async function expectAccessible(page: Page, what: string, rules?: string[
 /** After a failed test: writes the address and the text of the page to standard error. */
 export async function tell(page: Page | undefined, state: string | undefined): Promise<void> {
   if (state !== 'fail' || page === undefined || page.isClosed()) return
-  process.stderr.write(`The page was ${page.url()}\n${(await page.locator('body').ariaSnapshot()).slice(0, 12_000)}\n`)
+  const open = await Promise.all((await page.getByRole('menu').all()).map((menu) => menu.ariaSnapshot()))
+  process.stderr.write(`The page was ${page.url()}\n${[...open, (await page.locator('body').ariaSnapshot()).slice(0, 12_000)].join('\n')}\n`)
 }
 
 /** Saves a screenshot if STEELYARD_SHOTS names a folder. */
