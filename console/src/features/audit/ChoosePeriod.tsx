@@ -2,7 +2,7 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
-import { zone } from '../../lib/time.ts'
+import { zone } from '../../lib/time/time.ts'
 import css from './AuditPage.module.css'
 import { isoOf, localOf } from './period.ts'
 

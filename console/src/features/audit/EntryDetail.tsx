@@ -1,6 +1,6 @@
 import type { AuditEntry } from '#contract/audit.ts'
 import { paths } from '../../lib/paths.ts'
-import { exact } from '../../lib/time.ts'
+import { exact } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'

@@ -1,5 +1,5 @@
 /** The period of the audit log's filters: ISO 8601 in the URL, the reader's time zone in the form. */
-import { exact } from '../../lib/time.ts'
+import { exact } from '../../lib/time/time.ts'
 
 const two = (n: number) => String(n).padStart(2, '0')
 

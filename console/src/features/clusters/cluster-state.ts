@@ -3,7 +3,7 @@ import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { moment } from '../../lib/time.ts'
+import { moment } from '../../lib/time/time.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {

@@ -3,7 +3,7 @@ import { InvitationAcceptance, invitationAccept, invitationLook } from '#contrac
 import { mayBePassword } from '#contract/sessions.ts'
 import { callOpen, CallError } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
-import { exact } from '../../lib/time.ts'
+import { exact } from '../../lib/time/time.ts'
 import { Problem } from '../../ui/feedback/Status.tsx'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'

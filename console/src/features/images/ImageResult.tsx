@@ -2,7 +2,7 @@ import { type Image, imageFactoryGet, imageGet, imageList, imageRegister } from 
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
-import { exact, moment } from '../../lib/time.ts'
+import { exact, moment } from '../../lib/time/time.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconLink } from '../../ui/inputs/Button.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'

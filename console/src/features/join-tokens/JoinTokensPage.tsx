@@ -12,7 +12,7 @@ import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use
 import type { ListSearch } from '../../lib/list-search.ts'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { paths } from '../../lib/paths.ts'
-import { exact } from '../../lib/time.ts'
+import { exact } from '../../lib/time/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'

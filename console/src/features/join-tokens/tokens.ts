@@ -2,7 +2,7 @@
 import { type Arrival, type JoinToken, joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
-import { until } from '../../lib/time.ts'
+import { until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 

@@ -1,7 +1,7 @@
 /** Texts of a capacity commitment. Unknown values are null, never 0. */
 import { type CapacityCommitment, ccTrouble } from '#contract/marketplace/ccs.ts'
 import { amountShown } from '#contract/marketplace/money.ts'
-import { moment, until } from '../../lib/time.ts'
+import { moment, until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 
 /** What puts the commitment at risk, or why it ended; null if there is nothing to say. */

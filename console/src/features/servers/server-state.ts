@@ -1,7 +1,7 @@
 /** Texts of a server's status, contact and identity. An unreachable server keeps its status, with the problem beside it. */
 import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
-import { moment } from '../../lib/time.ts'
+import { moment } from '../../lib/time/time.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
 export interface Said {

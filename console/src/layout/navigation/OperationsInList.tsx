@@ -1,8 +1,8 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import { paths } from '../../lib/paths.ts'
 import { nowOf, phaseCount, phasesOf } from '../../lib/phases.ts'
-import { duration } from '../../lib/time.ts'
-import { useNow } from '../../lib/use-now.ts'
+import { duration } from '../../lib/time/time.ts'
+import { useNow } from '../../lib/time/use-now.ts'
 import { Meter } from '../../ui/pictures/Meter.tsx'
 import css from './RunningOperations.module.css'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { members, step } from '../../lib/testing/steps.ts'
-import { clock } from '../../lib/clock.ts'
+import { clock } from '../../lib/time/clock.ts'
 import { logLine, matricesOf } from './matrices.ts'
 
 test('a worker has no cell for etcd', () => {

@@ -2,7 +2,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import { atRest, shortOf } from '../../lib/phases.ts'
-import { clock } from '../../lib/clock.ts'
+import { clock } from '../../lib/time/clock.ts'
 
 type Member = Cluster['servers'][number]
 

@@ -1,4 +1,4 @@
-import { moment } from '../../lib/time.ts'
+import { moment } from '../../lib/time/time.ts'
 import { Button } from '../inputs/Button.tsx'
 import { Alert } from './Status.tsx'
 

@@ -1,6 +1,6 @@
 import { type HTMLAttributes, type ReactNode, useEffect, useState } from 'react'
 import { reasonOf } from '../../lib/reason.ts'
-import { clock } from '../../lib/clock.ts'
+import { clock } from '../../lib/time/clock.ts'
 import { Button } from '../inputs/Button.tsx'
 import css from './States.module.css'
 import { cx } from '../cx.ts'

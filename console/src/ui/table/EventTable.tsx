@@ -1,6 +1,6 @@
 import { paths } from '../../lib/paths.ts'
-import { exact, moment } from '../../lib/time.ts'
-import { clock } from '../../lib/clock.ts'
+import { exact, moment } from '../../lib/time/time.ts'
+import { clock } from '../../lib/time/clock.ts'
 import { type Column, columns, DataTable } from './DataTable.tsx'
 import { Empty } from '../feedback/States.tsx'
 import { Badge } from '../feedback/Status.tsx'

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { AnyList, BareColumn, ColumnKey, ItemOf, ListColumn, Value } from '#contract/list.ts'
 import { sentence } from '../../lib/text.ts'
-import { exact, moment } from '../../lib/time.ts'
+import { exact, moment } from '../../lib/time/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import type { Column } from './DataTable.tsx'
 

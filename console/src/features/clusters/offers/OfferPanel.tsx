@@ -6,7 +6,7 @@ import { hourlyTotalOf, type Offer, offerGet, resourceKeys, resourceLabels } fro
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { truncate } from '../../../lib/text.ts'
-import { moment } from '../../../lib/time.ts'
+import { moment } from '../../../lib/time/time.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'

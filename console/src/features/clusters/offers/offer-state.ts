@@ -1,6 +1,6 @@
 /** Texts of an offer's state. */
 import { accessOf, changedResources, type Offer, type OfferResources, resourceLabels, type OfferStatus } from '#contract/marketplace/offers.ts'
-import { ago } from '../../../lib/time.ts'
+import { ago } from '../../../lib/time/time.ts'
 import { count, disk, memory } from '../../../lib/units.ts'
 import type { Tone } from '../../../ui/feedback/Status.tsx'
 

@@ -2,7 +2,7 @@ import { clusterSubnetsAssign, type Subnet, subnetList } from '#contract/network
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
-import { ago } from '../../../lib/time.ts'
+import { ago } from '../../../lib/time/time.ts'
 import { nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'

@@ -1,4 +1,4 @@
-import { exact } from '../../../lib/time.ts'
+import { exact } from '../../../lib/time/time.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Dialog } from '../../../ui/overlay/Dialog.tsx'

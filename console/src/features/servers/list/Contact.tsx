@@ -1,5 +1,5 @@
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { ago, exact, moment } from '../../../lib/time.ts'
+import { ago, exact, moment } from '../../../lib/time/time.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { contactOf } from '../server-state.ts'
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Server } from '#contract/servers/servers.ts'
-import { exact, moment } from '../../../lib/time.ts'
+import { exact, moment } from '../../../lib/time/time.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { useAct } from '../../../ui/feedback/use-act.ts'

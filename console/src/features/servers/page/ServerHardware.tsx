@@ -1,5 +1,5 @@
 import type { Server } from '#contract/servers/servers.ts'
-import { exact, moment } from '../../../lib/time.ts'
+import { exact, moment } from '../../../lib/time/time.ts'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { IdentityFacts } from '../dialogs/ConfirmHardware.tsx'
