@@ -1,7 +1,7 @@
 /** The fleet of a running simulator, added through the API: for the demo and the benchmarks. */
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
-import { type ListedServer, serverAdd, serverRows } from '#contract/servers/servers.ts'
+import { type ListedServer, serverAdd, serverList, serverRows } from '#contract/servers/servers.ts'
 import type { Caller } from './api-client.ts'
 import { control } from './processes.ts'
 
@@ -22,19 +22,20 @@ const rounds = 4
 /** Maximum number of addresses that one call adds. */
 const mostAddresses = 1000
 
-/** All servers that pass the filters, with the fields that lists show. */
-export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}): Promise<ListedServer[]> {
+/** All servers that pass the filters, with the fields that lists show. `whole`: asks for whole servers, because older versions know no shorter list. */
+export async function everyServer(call: Caller, filters: { confirmed?: 'false' } = {}, whole = false): Promise<ListedServer[]> {
   const found: ListedServer[] = []
   for (let page = 1; ; page++) {
-    const { items, total } = await call(serverRows, { query: { ...filters, fields: 'list', page } })
+    const query = { ...filters, page }
+    const { items, total } = await (whole ? call(serverList, { query }) : call(serverRows, { query: { ...query, fields: 'list' } }))
     found.push(...items)
     if (items.length === 0 || found.length >= total) return found
   }
 }
 
 /** Adds the servers that the program doesn't have yet. `places`: servers by the id of their datacenter. Returns how many were missing. */
-async function addMissing(call: Caller, places: ReadonlyMap<string, readonly SimulatedServer[]>): Promise<number> {
-  const known = new Set((await everyServer(call)).map(({ identity }) => identity.uuid))
+async function addMissing(call: Caller, places: ReadonlyMap<string, readonly SimulatedServer[]>, whole: boolean): Promise<number> {
+  const known = new Set((await everyServer(call, {}, whole)).map(({ identity }) => identity.uuid))
   const parts = [...places].flatMap(([datacenter_id, servers]) => {
     const missing = servers.filter((s) => !known.has(s.uuid)).map((s) => s.address)
     return Array.from({ length: Math.ceil(missing.length / mostAddresses) }, (_, i) => ({
@@ -58,8 +59,8 @@ async function addMissing(call: Caller, places: ReadonlyMap<string, readonly Sim
   return parts.reduce((sum, { addresses }) => sum + addresses.length, 0)
 }
 
-/** Adds the servers of a running simulator, in their datacenters, through the API. Returns all servers that the simulator has. */
-export async function addSimulated(call: Caller, socketPath: string): Promise<SimulatedServer[]> {
+/** Adds the servers of a running simulator, in their datacenters, through the API. Returns all servers that the simulator has. `whole`: as in `everyServer`. */
+export async function addSimulated(call: Caller, socketPath: string, { whole = false }: { whole?: boolean } = {}): Promise<SimulatedServer[]> {
   const { servers } = await control<{ servers: SimulatedServer[] }>(socketPath, '/servers')
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
   const places = new Map<string, SimulatedServer[]>()
@@ -70,6 +71,6 @@ export async function addSimulated(call: Caller, socketPath: string): Promise<Si
     const reachable = there.filter(({ power, booted }) => power === 'on' && !booted)
     places.set(id, reachable)
   }
-  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, places)) === 0) break
+  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, places, whole)) === 0) break
   return servers
 }

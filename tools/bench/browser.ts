@@ -294,7 +294,7 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
       started.push(await run(nodeOf('.'), fleet, /^Simulator is ready/))
       // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
       const { url, program } = await serve(checkouts[0]!, admin, kept, servers)
-      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
+      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole: against !== undefined })
       await program.stop()
       const urls: string[] = []
       for (const [i, checkout] of checkouts.entries()) {
