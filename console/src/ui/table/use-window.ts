@@ -1,5 +1,6 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { typingEndsInMs } from '../typing.ts'
 import { covers, nextRange, overscan, type Range, visibleRows, type Window, windowOf } from './virtual.ts'
 
 /** In px, until rows are measured. */
@@ -57,6 +58,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   const frame = useRef(0)
   /** How long a frame that adds rows takes, with layout and painting, in ms; and when the last one ended. */
   const cost = useRef({ ms: 0, endedAt: 0 })
+  const afterTyping = useRef(0)
   const opened = openRows.join(',')
 
   /** The visible part of the list; null if the list is hidden or whole. */
@@ -76,6 +78,13 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
   const step = useCallback(
     (moment: Moment): void => {
+      // A frame that adds rows would delay the next letter.
+      const waitMs = moment === 'rest' ? typingEndsInMs() : 0
+      if (waitMs > 0) {
+        clearTimeout(afterTyping.current)
+        afterTyping.current = window.setTimeout(() => again.current('rest'), waitMs)
+        return
+      }
       const view = look()
       if (view === null) return
       const seen = visibleRows(view)
@@ -138,6 +147,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     if (body.current) resized.observe(body.current)
     return () => {
       cancelAnimationFrame(frame.current)
+      clearTimeout(afterTyping.current)
       resized.disconnect()
       ended.abort()
     }

@@ -1,21 +1,31 @@
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { ago, exact, moment } from '../../../lib/time/time.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
+import { typingEndsInMs } from '../../../ui/typing.ts'
 import { contactOf } from '../server-state.ts'
 
 /** The `<time>` elements of the page. One timer updates their texts without React: re-rendering a thousand components would be too slow. */
 const times = new Set<HTMLTimeElement>()
 let timer: ReturnType<typeof setInterval> | undefined
 
+/** While the user types, this many of the timer's updates in a row are left out, because a frame with many new texts delays the next letter. */
+const mostLeftOut = 3
+let leftOut = 0
+
 function write(time: HTMLTimeElement): void {
   const text = ago(time.dateTime)
   if (time.textContent !== text) time.textContent = text
 }
 
+function writeAll(): void {
+  leftOut = typingEndsInMs() > 0 && leftOut < mostLeftOut ? leftOut + 1 : 0
+  if (leftOut === 0) times.forEach(write)
+}
+
 function keepTime(time: HTMLTimeElement): () => void {
   write(time)
   times.add(time)
-  timer ??= setInterval(() => times.forEach(write), 1000)
+  timer ??= setInterval(writeAll, 1000)
   return () => {
     times.delete(time)
     if (times.size > 0) return
