@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useCallback, useMemo, useState } from 'react'
+import { memo, Suspense, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
 import { type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
+import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { queryClient } from '../../../api/query.ts'
@@ -45,8 +46,12 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   const answer = useQuery(serversQuery(search))
   const { data: page, isPlaceholderData, dataUpdatedAt } = answer
   const state = useList(serverList.list, serverColumns, { search, setSearch }, answer)
+  // What depends on all rows of an answer renders in slices, like the rows themselves (`DataTable`), so that the user can go on typing.
+  const latest = useMemo(() => ({ page, isPlaceholderData, dataUpdatedAt, list: JSON.stringify(search) }), [page, isPlaceholderData, dataUpdatedAt, search])
+  const later = useDeferredValue(latest)
+  const { page: rendered, ...of } = later.page === undefined ? latest : later
   const selection = useSelection()
-  const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
+  const { chosen: selected, remember } = useChosen(selection.keys, rendered?.items, idOf)
   // The dialog stays mounted after the first opening, so that closing can be animated.
   const [adding, setAdding] = useState(false)
   if (search['add'] !== undefined && !adding) setAdding(true)
@@ -77,11 +82,11 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
   )
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected server')}` : 'Servers', commands)
 
-  const arrivals = useArrivals(JSON.stringify(search), isPlaceholderData ? undefined : page?.items, dataUpdatedAt)
+  const arrivals = useArrivals(of.list, of.isPlaceholderData ? undefined : rendered?.items, of.dataUpdatedAt)
   return (
     <>
       <PageCount n={page?.total} />
-      <Toolbar state={state} setSearch={setSearch} />
+      <Toolbar state={state} setSearch={setSearch} add={allowed(serverAdd)} />
       <div className={css['above']}>
         {/* Rendered even while empty: screen readers announce changes only of a live region that exists already. */}
         <div aria-live="polite">
@@ -91,7 +96,7 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
             </Alert>
           )}
         </div>
-        <ToConfirm servers={page?.items ?? []} />
+        <ToConfirm servers={rendered?.items ?? []} />
       </div>
       <DataTable
         {...state.table}
@@ -126,7 +131,25 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 /** Filters beside the search. Other filters are behind a button. */
 const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
 
-function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list>; setSearch: SetListSearch }) {
+interface ToolbarProps {
+  state: ListState<typeof serverList.list>
+  setSearch: SetListSearch
+  /** Whether the user may add servers. Preparing an image needs the same permission, so links to it don't load the contract of images. */
+  add: Verdict
+}
+
+/** Renders again only if what it shows has changed: an answer to a search mostly changes nothing here. */
+const Toolbar = memo(
+  ServersToolbar,
+  ({ state: was, ...before }, { state: now, ...props }) =>
+    was.search === now.search &&
+    was.shown === now.shown &&
+    was.isEmpty === now.isEmpty &&
+    before.setSearch === props.setSearch &&
+    before.add.ok === props.add.ok,
+)
+
+function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
   const { data: datacenters } = useQuery(everyDatacenter)
   // The filter of clusters is behind a button until it is set.
   const [isFiltering, setFiltering] = useState(false)
@@ -135,8 +158,6 @@ function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
-  // Preparing an image needs the same permission as `serverAdd`. Checking `serverAdd` avoids loading the contract of images just for a link.
-  const image = allowed(serverAdd)
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),
     cluster: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
@@ -153,14 +174,14 @@ function Toolbar({ state, setSearch }: { state: ListState<typeof serverList.list
       {wide ? <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} /> : <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />}
       {!state.isEmpty && (
         <>
-          {image.ok && !wide && !compact ? (
+          {add.ok && !wide && !compact ? (
             <IconLink icon="disk" label="Prepare image" href={paths.prepareImage()} />
-          ) : image.ok ? (
+          ) : add.ok ? (
             <ActionButton label="Prepare image" icon="disk" to={paths.prepareImage()} />
           ) : (
-            <ActionButton label="Prepare image" icon="disk" can={image} />
+            <ActionButton label="Prepare image" icon="disk" can={add} />
           )}
-          <ActionButton label="Add servers" kind="primary" icon="add" can={allowed(serverAdd)} run={() => setSearch({ add: 'new' })} />
+          <ActionButton label="Add servers" kind="primary" icon="add" can={add} run={() => setSearch({ add: 'new' })} />
         </>
       )}
     </ListToolbar>

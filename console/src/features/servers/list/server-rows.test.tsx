@@ -200,6 +200,20 @@ describe('a table that has a size', () => {
     expect([inFull().length, names()]).toEqual([21 + overscan, 400 - 21 - overscan])
   })
 
+  test('while the user types in a field, frames add no rows; they follow after a pause', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { rerender } = render(<List />)
+    runFrames()
+    document.dispatchEvent(new Event('input'))
+    rerender(<List rows={servers.toReversed()} />)
+    runFrames()
+    expect(inFull().length).toBe(6)
+    vi.advanceTimersByTime(250)
+    runFrames()
+    expect(inFull().length).toBe(21 + overscan)
+    vi.useRealTimers()
+  })
+
   test('a fetched list renders only the rows whose servers have changed', () => {
     const { rerender } = render(<List />)
     runFrames()
