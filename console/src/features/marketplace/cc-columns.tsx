@@ -81,7 +81,22 @@ export const ccColumns = listColumns(ccList.list, {
         </a>
       ),
   },
-  compute_units: { numeric: true, width: 76, card: 'fact', cell: (c) => <span className={css['units']}>{amount(c.capacity.compute_units)}</span> },
+  compute_units: {
+    numeric: true,
+    width: 76,
+    card: 'fact',
+    cell: (c, from) => (
+      <>
+        <span className={css['units']}>{amount(c.capacity.compute_units)}</span>
+        {!from.sm && c.price !== null && (
+          <>
+            {' · '}
+            <HourlyPrice cc={c} /> an hour
+          </>
+        )}
+      </>
+    ),
+  },
   vcpu: { numeric: true, width: 76, from: 'lg', cell: (c) => amount(c.capacity.vcpu) },
   memory: { numeric: true, width: 86, from: 'md', cell: (c) => amount(c.capacity.memory_bytes, memory) },
   disk: { numeric: true, width: 86, from: 'lg', cell: (c) => amount(c.capacity.disk_bytes, disk) },
