@@ -87,6 +87,7 @@ const sentences = {
   'session.refused': 'A sign-in failed',
   'session.refresh_reuse': 'A refresh token was used twice, so the session was ended',
   'session.proved': 'Confirmed the identity[: by {method}]',
+  'session.proof_refused': 'Confirming the identity failed[: by {method}]',
   'user.created': 'Added',
   'user.updated': 'Changed',
   'user.removed': 'Removed',

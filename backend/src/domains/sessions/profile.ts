@@ -8,6 +8,7 @@ import { recoveryCodesRenew, totpBegin, totpConfirm, totpRemove } from '#contrac
 import type { User } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import { bucket } from '../../http/limits.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
 import type { Identities } from '../users/identities.ts'
@@ -21,7 +22,7 @@ import type { Throttle } from './throttle.ts'
 
 export type Profile = ReturnType<typeof profile>
 
-interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config'> {
+interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config' | 'clock'> {
   readonly users: Users
   readonly identities: Identities
   readonly open: OpenSessions
@@ -30,6 +31,9 @@ interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config'> {
   readonly passkeys: Passkeys
   readonly provider: Provider
 }
+
+/** What refuses a proof that was not the user's. */
+const refusals: ReadonlySet<string> = new Set(['invalid', 'provider_refused'])
 
 /** How many colleagues are named who can change the caller's role. */
 const mostAdministrators = 10
@@ -55,7 +59,9 @@ export function profileRoutes(
   on(passkeyRemove, ({ caller, params }) => passkeys.remove(signedIn(caller), params.id).then(() => undefined))
 }
 
-export function profile({ db, record, config, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
+export function profile({ db, record, config, clock, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
+  // A user who guesses without end must not fill the audit log.
+  const listed = bucket({ perSecond: 1 / 60, burst: 20, clock })
   const until = (at: Date): string => new Date(at.getTime() + proofMinutes * 60_000).toISOString()
   const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
   const own = async ({ userId }: UserCaller) => {
@@ -112,10 +118,18 @@ export function profile({ db, record, config, users, identities, open, throttle,
      * @throws Problem invalid, throttled, conflict, challenge_over, provider_refused, provider_unreachable
      */
     async prove(caller: UserCaller, proof: Input<typeof sessionProve>['body']): Promise<Answer<typeof sessionProve>> {
-      const return_to = await check(caller, proof)
+      const target = { kind: 'user', id: caller.userId, name: caller.email } as const
+      const after = { method: proof.password !== undefined ? 'password' : proof.passkey ? 'passkey' : 'provider' }
+      let return_to: string | null
+      try {
+        return_to = await check(caller, proof)
+      } catch (error) {
+        if (error instanceof Problem && refusals.has(error.code) && listed.take(caller.userId) === 0)
+          await inTransaction(db, (tx) => record(tx, caller, { action: 'session.proof_refused', target, after, result: error.code }))
+        throw error
+      }
       const at = await inTransaction(db, async (tx) => {
-        const method = proof.password !== undefined ? 'password' : proof.passkey ? 'passkey' : 'provider'
-        await record(tx, caller, { action: 'session.proved', target: { kind: 'user', id: caller.userId, name: caller.email }, after: { method } })
+        await record(tx, caller, { action: 'session.proved', target, after })
         return open.proved(tx, caller)
       })
       return { proof_until: until(at), return_to }

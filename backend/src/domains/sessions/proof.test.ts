@@ -89,7 +89,7 @@ test('a proof must be exactly one of password, passkey and provider', async () =
     expect((await user.callOnce(sessionProve, { body })).problem?.code).toBe('invalid')
 })
 
-test('a proof is audited, and a refused guess changes nothing', async () => {
+test('a proof and a refused guess are audited', async () => {
   const backend = await startBackend()
   const user = await backend.signIn()
   await user.callOnce(sessionProve, { body: { password: 'a wrong guess' } })
@@ -97,6 +97,8 @@ test('a proof is audited, and a refused guess changes nothing', async () => {
   await backend.publish()
   const { answer } = await user.call(auditList, { query: { action: 'session.proved' } })
   expect(answer!.items).toMatchObject([{ actor: user.email, after: { method: 'password' }, by_token: false }])
+  const refused = await user.call(auditList, { query: { action: 'session.proof_refused' } })
+  expect(refused.answer!.items).toMatchObject([{ actor: user.email, after: { method: 'password' }, result: 'invalid' }])
 })
 
 test('the calls that need a proof are those that give credentials away, delete a cluster, or change users and second factors', () => {
