@@ -47,10 +47,27 @@ export function scratch(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+const children = new Set<ChildProcess>()
+let endsTogether = false
+/** Ctrl-C also ends what was started, which would otherwise keep its ports and addresses. */
+function endTogether(): void {
+  if (endsTogether) return
+  endsTogether = true
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      for (const child of children) child.kill('SIGTERM')
+      process.exit(130)
+    })
+}
+
+/** Starts a program and waits for the line that reports it as ready. @throws Error with its last errors if it ends before */
 export async function run(command: string, args: string[], ready: RegExp, options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Promise<Running> {
   const began = performance.now()
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env }, ...(options.cwd && { cwd: options.cwd }) })
+  endTogether()
+  children.add(child)
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  void ended.then(() => children.delete(child))
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-4000)))
   await new Promise<void>((resolve, reject) => {

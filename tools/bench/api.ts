@@ -67,6 +67,9 @@ async function share(
   for (const one of sampled) bytes += (await bytesOf(new URL(one, url).href, headers)).length / sampled.length
   const port = await freePort()
   const plain = await run(nodeOf('.'), ['tools/bench/plain-server.ts', String(port), bytes.toFixed(0)], /^ready/)
+  // Both servers compile their code first: the first seconds after a start would compare compilers.
+  await load(`http://127.0.0.1:${port}/`, plain.child.pid!)
+  await load(url, pid, { headers, ...(paths && { paths }) })
   const pairs: [bare: Load, ours: Load][] = []
   for (let round = 0; round < rounds; round++) {
     const bare = await load(`http://127.0.0.1:${port}/`, plain.child.pid!)
