@@ -13,6 +13,7 @@ import { furnishJoining } from './joining-screens.ts'
 import { furnishMarketplace } from './marketplace-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
+import { walkAsViewer } from './viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */
 const special = {
@@ -123,8 +124,10 @@ async function furnish(): Promise<World> {
 /** Waits until nothing on the page is busy. */
 const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0, 20_000)
 
+const pathOf = ({ path }: Screen) => (typeof path === 'string' ? path : path(world))
+
 async function enter(page: Page, screen: Screen): Promise<void> {
-  await page.goto(typeof screen.path === 'string' ? screen.path : screen.path(world))
+  await page.goto(pathOf(screen))
   await screen.ready(page, world)
   await settled(page)
 }
@@ -194,6 +197,18 @@ describe('every screen', () => {
       pages.push(watched)
     }
   })
+})
+
+test('a viewer sees every page, changes nothing, and every disabled control says why', async () => {
+  const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
+  await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
+  const { page, context, errors } = await open(browser, installation.url)
+  await signIn(page, viewer)
+  const paths = new Set(screens.filter(({ signedOut }) => !signedOut).map(pathOf))
+  const { disabled, silent, writes } = await walkAsViewer(page, [...paths], settled)
+  await context.close()
+  expect({ silent, writes, errors }).toEqual({ silent: [], writes: [], errors: [] })
+  expect(disabled).toBeGreaterThan(50)
 })
 
 test.each(['dark', 'light'] as const)('the theme follows the system until the user chooses one: %s', async (theme) => {

@@ -1,0 +1,53 @@
+/** Walks through pages as a user who may change nothing, and looks at every disabled control. */
+import type { Page, Request } from 'playwright-core'
+
+export interface Walked {
+  /** How many disabled controls were seen. */
+  disabled: number
+  /** Disabled controls that don't say why. */
+  silent: string[]
+  /** Requests that were not reads. */
+  writes: string[]
+}
+
+/** Clicks every visible disabled control. A control explains itself by its description, its title, or the tooltip of the click. */
+const explain = String.raw`(async () => {
+  const text = (element) => (element?.textContent ?? '').trim()
+  const silent = []
+  const controls = [...document.querySelectorAll('main :is(button, a, input, textarea, select, [role])')].filter(
+    (control) => (control.matches(':disabled') || control.ariaDisabled === 'true') && control.checkVisibility(),
+  )
+  for (const control of controls) {
+    const reason = () =>
+      control.title +
+      (control.closest('[title]')?.title ?? '') +
+      (control.getAttribute('aria-describedby') ?? '').split(' ').map((id) => text(id && document.getElementById(id))).join('') +
+      text(control.querySelector('small') ?? control.closest('label')?.querySelector('small'))
+    for (let tries = 0; tries < 10 && reason() === ''; tries++) {
+      control.click()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    if (reason() === '') silent.push(control.ariaLabel ?? (text(control.closest('label') ?? control) || control.outerHTML.slice(0, 80)))
+  }
+  return { disabled: controls.length, silent }
+})()`
+
+export async function walkAsViewer(page: Page, paths: readonly string[], settled: (page: Page) => Promise<unknown>): Promise<Walked> {
+  const walked: Walked = { disabled: 0, silent: [], writes: [] }
+  const note = (request: Request) => {
+    const { pathname } = new URL(request.url())
+    // A preview changes nothing, but has a body.
+    if (request.method() !== 'GET' && !/^\/v1\/session|\/preview$/.test(pathname)) walked.writes.push(`${request.method()} ${pathname}`)
+  }
+  page.on('request', note)
+  for (const path of paths) {
+    await page.goto(path)
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    await settled(page)
+    const { disabled, silent } = await page.evaluate<{ disabled: number; silent: string[] }>(explain)
+    walked.disabled += disabled
+    walked.silent.push(...silent.map((control) => `${path}: ${control}`))
+  }
+  page.off('request', note)
+  return walked
+}
