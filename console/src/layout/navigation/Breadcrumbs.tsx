@@ -31,8 +31,12 @@ export function Breadcrumbs() {
   const places = match === null || now?.state === 'pending' ? [] : crumbsOf(match).map((place): Place => ({ ...place, params: match.params }))
   const n = useStore(pageCount)
   const list = useRef<HTMLOListElement>(null)
-  // On a narrow screen the list scrolls sideways: shows its end, the page itself.
+  // On a narrow screen the list scrolls sideways: shows its end, the page itself, also after the screen was turned.
   const showEnd = useCallback(() => list.current?.scrollTo({ left: list.current.scrollWidth }), [])
+  useEffect(() => {
+    window.addEventListener('resize', showEnd)
+    return () => window.removeEventListener('resize', showEnd)
+  }, [showEnd])
   const last = places.at(-1)
   if (last === undefined) return <div className={css['crumbs']} />
   const parent = places.at(-2)

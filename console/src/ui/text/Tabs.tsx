@@ -11,14 +11,19 @@ export interface Tab {
 
 /** Tabs. If each tab has an `href`, the tabs are links; otherwise buttons that call `onChange` and support arrow keys. */
 export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
-  // Centres the open tab if not all fit. Scrolls only the strip, never the page.
+  // Centres the open tab if not all fit, also after the screen was turned. Scrolls only the strip, never the page.
   const strip = useRef<HTMLDivElement>(null)
   const at = tabs.findIndex((tab) => tab.id === current)
   useLayoutEffect(() => {
-    const open = strip.current?.children[at]
-    if (!strip.current || !open) return
-    const [around, inside] = [strip.current.getBoundingClientRect(), open.getBoundingClientRect()]
-    strip.current.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2)
+    const all = strip.current
+    const open = all?.children[at]
+    if (!all || !open) return undefined
+    const resized = new ResizeObserver(() => {
+      const [around, inside] = [all.getBoundingClientRect(), open.getBoundingClientRect()]
+      all.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2)
+    })
+    resized.observe(all)
+    return () => resized.disconnect()
   }, [at])
   const inside = (tab: Tab) => (
     <>
