@@ -73,7 +73,8 @@ if (stampOf('installed') !== lock) {
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
 // The flags limit both generations of the heap: with larger limits the heap grows more between two collections (docs/decisions/011-memory.md).
-const nodeFlags = JSON.parse(readFileSync('package.json', 'utf8')).config.nodeFlags
+// One arena of glibc's allocator: with one for each thread, a tenth of the memory is free space between buffers (mallopt(3)).
+const { nodeFlags, environment } = JSON.parse(readFileSync('package.json', 'utf8')).config
 if (!existsSync(node)) {
   say(`No Node.js 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
   process.exit(1)
@@ -106,6 +107,6 @@ const program = mode === '--serve' ? ['backend/dist/main.js', 'serve'] : ['tools
 child = spawn(node, [...nodeFlags, ...program], {
   stdio: 'inherit',
   detached: true,
-  env: { ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
+  env: { ...environment, ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
 })
 child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -42,7 +42,13 @@ export async function walkAsViewer(page: Page, paths: readonly string[], settled
   page.on('request', note)
   for (const path of paths) {
     await page.goto(path)
-    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    await page
+      .getByRole('heading', { level: 1 })
+      .first()
+      .waitFor()
+      .catch((error: unknown) => {
+        throw new Error(`${path} shows no heading`, { cause: error })
+      })
     await settled(page)
     const { disabled, silent } = await page.evaluate<{ disabled: number; silent: string[] }>(explain)
     walked.disabled += disabled

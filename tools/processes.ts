@@ -7,8 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** Flags of Node.js with which the program runs; `start.mjs` explains them. */
-export const { nodeFlags } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: { nodeFlags: string[] } }).config
+interface Config {
+  nodeFlags: string[]
+  environment: Record<string, string>
+}
+/** Flags of Node.js and the environment with which the program runs; `start.mjs` explains them. */
+export const { nodeFlags, environment } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: Config }).config
 
 /** The bundled program, built by `backend/build.ts`. */
 export const builtProgram = 'backend/dist/main.js'
@@ -63,7 +67,11 @@ function endTogether(): void {
 /** Starts a program and waits for the line that reports it as ready. @throws Error with its last errors if it ends before */
 export async function run(command: string, args: string[], ready: RegExp, options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Promise<Running> {
   const began = performance.now()
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env }, ...(options.cwd && { cwd: options.cwd }) })
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment, ...process.env, ...options.env },
+    ...(options.cwd && { cwd: options.cwd }),
+  })
   endTogether()
   children.add(child)
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
