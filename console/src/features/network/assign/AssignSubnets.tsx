@@ -180,7 +180,7 @@ function ChooseCluster({ clusters, given, chosen, onChoose }: ChooseClusterProps
               {can.ok ? (
                 <span className={css['has']}>{c.subnets.length === 0 ? 'No subnets' : c.subnets.map((s) => s.name).join(', ')}</span>
               ) : (
-                <span className={css['why']}>{can.reason}</span>
+                <small className={css['why']}>{can.reason}</small>
               )}
             </label>
           ))}
