@@ -13,10 +13,6 @@ import { NewSubnet } from '../network/subnets.ts'
 import { NewPatch } from '../patches.ts'
 import { serverName } from '../servers/servers.ts'
 
-/** Fields of a body without some of them. */
-const without = <S extends Readonly<Record<string, z.core.$ZodType>>, const K extends keyof S>(shape: S, ...keys: readonly K[]): Omit<S, K> =>
-  Object.fromEntries(Object.entries(shape).filter(([key]) => !(keys as readonly string[]).includes(key))) as unknown as Omit<S, K>
-
 const datacenterCode = z
   .string('Name the datacenter by its code, such as PL-POZ-1')
   .check(z.trim(), z.regex(/^[A-Z]{2}-[A-Z2-9]{3}-[1-9]\d{0,2}$/, 'A datacenter is named by its code, such as PL-POZ-1'))
@@ -26,7 +22,7 @@ const identity = (most: number) => z.optional(z.string('Write it in quotes: it i
 export const DatacenterDocument = z.strictObject({
   kind: z.literal('datacenter'),
   code: datacenterCode,
-  ...without(DatacenterInput.shape, 'country_code', 'city_code', 'index'),
+  ...z.omit(z.object(DatacenterInput.shape), { country_code: true, city_code: true, index: true }).shape,
 })
 
 /** A registered server, matched by its system UUID or serial number. Documents never create or remove a server. */
@@ -42,20 +38,20 @@ export const ServerDocument = z
 
 export const JoinTokenDocument = z.strictObject({
   kind: z.literal('join-token'),
-  ...without(NewJoinToken.shape, 'datacenter_id'),
+  ...z.omit(NewJoinToken, { datacenter_id: true }).shape,
   datacenter: z._default(z.nullable(datacenterCode), null),
 })
 
 export const SubnetDocument = z.strictObject({
   kind: z.literal('subnet'),
-  ...without(NewSubnet.shape, 'datacenter_id'),
+  ...z.omit(z.object(NewSubnet.shape), { datacenter_id: true }).shape,
   datacenter: datacenterCode,
 })
 
 /** An image has no name: an image with the same fields is the same image. */
 export const ImageDocument = z.strictObject({
   kind: z.literal('image'),
-  ...without(NewImage.shape, 'datacenter_id', 'token_id'),
+  ...z.omit(NewImage, { datacenter_id: true, token_id: true }).shape,
   datacenter: z._default(z.nullable(datacenterCode), null),
   /** Name of the join token. */
   token: z._default(z.nullable(nameOf('Join token')), null),
@@ -68,11 +64,11 @@ export const PatchDocument = z.strictObject({
   ...NewPatch.shape,
 })
 
-const ClusterMember = z.strictObject({ server: serverName, ...without(ClusterServer.shape, 'node_id', 'patch') })
+const ClusterMember = z.strictObject({ server: serverName, ...z.omit(ClusterServer, { node_id: true, patch: true }).shape })
 /** The fields of a cluster are fixed at its creation, except the subnets. */
 export const ClusterDocument = z.strictObject({
   kind: z.literal('cluster'),
-  ...without(NewCluster.shape, 'datacenter_id', 'servers', 'confirmed_disks', 'virtual_ip', 'pod_cidr', 'service_cidr'),
+  ...z.omit(NewCluster, { datacenter_id: true, servers: true, confirmed_disks: true, virtual_ip: true, pod_cidr: true, service_cidr: true }).shape,
   datacenter: datacenterCode,
   virtual_ip: z.optional(z.boolean()),
   pod_cidr: z.optional(NewCluster.shape.pod_cidr.def.innerType),

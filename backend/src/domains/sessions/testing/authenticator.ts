@@ -29,7 +29,8 @@ function cbor(value: Cbor): Buffer {
 const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 const flags = { present: 0x01, verified: 0x04, attested: 0x40 } as const
 
-interface Options {
+/** The options of a challenge that an authenticator reads. A type and no interface, so that it is a record, as the API declares the options. */
+type Options = {
   readonly challenge: string
   readonly rpId?: string
   readonly rp?: { readonly id: string }
@@ -67,7 +68,7 @@ export function authenticator(origin: string) {
   return {
     /** Makes the passkey: RegistrationResponseJSON. */
     create(options: Readonly<Record<string, unknown>>, wrong: Wrong = {}): Record<string, unknown> {
-      const { challenge, rp, user } = options as unknown as Options
+      const { challenge, rp, user } = options as Options
       const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       key = privateKey
       userHandle = user!.id
@@ -96,7 +97,7 @@ export function authenticator(origin: string) {
 
     /** Answers a challenge with the passkey: AuthenticationResponseJSON. */
     get(options: Readonly<Record<string, unknown>>, wrong: Wrong = {}): Record<string, unknown> {
-      const { challenge, rpId } = options as unknown as Options
+      const { challenge, rpId } = options as Options
       const data = authData(rpId!, 0, Buffer.alloc(0), wrong)
       const client = clientData('webauthn.get', challenge, wrong)
       const response = {

@@ -7,6 +7,7 @@ import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { truncate } from '../../../lib/text.ts'
 import { moment } from '../../../lib/time/time.ts'
+import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
@@ -50,11 +51,7 @@ function NoOffer({ cluster: c }: { cluster: Cluster }) {
             ? 'This cluster has no offer, so nobody can buy its capacity.'
             : `This cluster has no offer yet. Steelyard has been looking for the offer of a former cluster of these servers since ${moment(c.offer_looking_since)}.`}
         </p>
-        <div className="row wrap">
-          {actions.map((action) => (
-            <ActionButton key={action.label} {...action} />
-          ))}
-        </div>
+        <Buttons actions={actions} />
       </div>
     </Panel>
   )
@@ -88,12 +85,16 @@ function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
             ['Access', c.chainAddress && <AccessState cluster={c} offerId={offer.id} chainAddress={c.chainAddress} />],
           ]}
         />
-        <div className="row wrap">
-          {actions.map((action) => (
-            <ActionButton key={action.label} {...action} />
-          ))}
-        </div>
+        <Buttons actions={actions} />
       </div>
     </Panel>
   )
 }
+
+const Buttons = ({ actions }: { actions: readonly Action[] }) => (
+  <div className="row wrap">
+    {actions.map((action) => (
+      <ActionButton key={action.label} {...action} />
+    ))}
+  </div>
+)
