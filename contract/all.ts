@@ -2,6 +2,7 @@
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
 import * as ccs from './marketplace/ccs.ts'
+import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
@@ -51,6 +52,7 @@ const declared: readonly Operation[] = [
   drift,
   clusters,
   takeover,
+  changes,
   subnets,
   offers,
   ccs,

@@ -53,6 +53,7 @@ const sentences = {
   'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
   'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
   'cluster.resumed': 'Resumed after a restore',
+  'cluster.window_set': 'Its maintenance window was changed',
   'datacenter.created': 'Added',
   'datacenter.updated': 'Changed',
   'datacenter.removed': 'Removed',

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { allOperations } from './all.ts'
+import { changeOperations, ClusterChange, isChange } from './clusters/changes/changes.ts'
 import { errorsOf } from './operation.ts'
 import { operationKinds, operationTable } from './operations.ts'
 import { machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { serverCommands } from './servers/servers.ts'
 
-test.each(operationKinds)('the operation kind %s is the name of a call that needs the write scope of its target', (kind) => {
+const changes = operationKinds.filter(isChange)
+
+test.each(operationKinds.filter((kind) => !isChange(kind)))('the operation kind %s is the name of a call that needs the write scope of its target', (kind) => {
   const call = allOperations.find((o) => o.name === kind)!
   expect(call).toMatchObject({ name: kind, kept: true })
   expect(call.method).not.toBe('GET')
@@ -15,4 +18,10 @@ test.each(operationKinds)('the operation kind %s is the name of a call that need
 test.each(machineCommandKinds)('the operation kind %s has its own call, which is refused while another operation runs on the server', (kind) => {
   expect(serverCommands[kind]).toMatchObject({ name: kind, path: `/v1/nodes/{id}/${machineCommands[kind].verb}` })
   expect([...errorsOf(serverCommands[kind])]).toContain('operation_running')
+})
+
+test('each kind of change has an operation, and each operation of a change has a kind', () => {
+  const kinds = ClusterChange._zod.def.options.flatMap((one) => one._zod.propValues?.['kind']?.values().toArray() ?? [])
+  expect(new Set(kinds)).toEqual(new Set(Object.keys(changeOperations)))
+  expect(new Set(Object.values(changeOperations))).toEqual(new Set(changes))
 })

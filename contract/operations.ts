@@ -1,5 +1,6 @@
 /** Operations: all work that outlives a request. An operation reports what it is doing, how far it has come, and what it is waiting for. */
 import * as z from 'zod/mini'
+import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
 import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
@@ -40,7 +41,7 @@ const machineKind = (kind: MachineCommand) => {
 }
 const machineKinds = Object.fromEntries(machineCommandKinds.map((kind) => [kind, machineKind(kind)])) as Record<MachineCommand, ReturnType<typeof machineKind>>
 
-/** Every kind of operation, by the name of the call that starts it. */
+/** Every kind of operation, by the name of the call that starts it; a change of a cluster is started by `clusterChange`. */
 export const operationTable = {
   serverAdd: {
     title: 'Add servers',
@@ -104,6 +105,7 @@ export const operationTable = {
     event: 'Its subnets were changed[: {subnets}]',
     command: 'subnet assign',
   },
+  ...changeTable,
 } as const satisfies Record<string, KindRow>
 
 export type OperationKind = keyof typeof operationTable
@@ -140,6 +142,10 @@ export const Operation = z.object({
   reason: z.nullable(z.string()),
   created_by: z.nullable(z.string()),
   created_at: time,
+  /** When a scheduled change begins at the earliest. */
+  starts_at: z.optional(z.nullable(time)),
+  /** Whether the change goes on only while the maintenance window of its cluster is open. */
+  in_window: z.optional(z.boolean()),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),
   steps: z.array(Step),

@@ -5,6 +5,7 @@ import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
 import { ccCommands } from './commands/ccs.ts'
 import { applyCommands } from './commands/apply.ts'
+import { clusterChangeCommands } from './commands/cluster-changes/commands.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { contextCommands } from './commands/contexts.ts'
@@ -34,6 +35,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...tokenCommands,
     ...patchCommands,
     ...clusterCommands,
+    ...clusterChangeCommands,
     ...takeoverCommands,
     ...datacenterCommands,
     ...subnetCommands,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
+import { MaintenanceWindow } from './changes/window.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
@@ -68,6 +69,8 @@ export const Cluster = z.object({
   /** Whether the access address of the offer is the address of the cluster. */
   offer_address_set: z.boolean(),
   operation_id: z.nullable(z.uuid()),
+  /** Weekly times in which scheduled changes go on; null: none are set. */
+  maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
   /** Whether a server answers on the secured Talos API. The talosconfig then works, even if the cluster's creation hangs. */
   talos_answers: z.boolean(),
   /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed a certificate authority; see `clusterSecretsImport`. */

@@ -195,6 +195,24 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       }
     },
 
+    /** Alarms of the members by their ids: `NOSPACE`, `CORRUPT`. */
+    async etcdAlarms(options: CallOptions = {}) {
+      const { memberAlarms } = await ask(machine.etcdAlarmList, {}, options)
+      return memberAlarms
+        .slice(0, maxItems)
+        .map((a) => ({ memberId: a.memberId.toString(), alarm: enumWord(proto.EtcdMemberAlarm_AlarmTypeSchema, a.alarm, 'none').toUpperCase() }))
+    },
+
+    /** Clears all alarms of etcd. An alarm comes back if its cause still exists. */
+    async etcdDisarm(options: CallOptions = {}): Promise<void> {
+      await ask(machine.etcdAlarmDisarm, {}, work(options))
+    },
+
+    /** Gives unused space of this member's database back to the disk. The member answers nothing meanwhile. */
+    async etcdDefragment(options: CallOptions = {}): Promise<void> {
+      await ask(machine.etcdDefragment, {}, { deadlineMs: 170_000, ...options })
+    },
+
     /** The machine leaves etcd and deletes its data. Refused for the last member. */
     async etcdLeave(options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdLeaveCluster, {}, work(options))

@@ -111,6 +111,7 @@ export interface Tables {
     locked_out: 'talos_ca' | 'kubernetes_ca' | null
     locked_out_since: Date | null
     taken_over_at: Date | null
+    maintenance_window: OptionalJson<Columns['cluster.maintenance_window']>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -384,6 +385,8 @@ export interface Tables {
     version: Generated<number>
     held_since: Date | null
     arguments: DefaultJson<Columns['operation.arguments']>
+    starts_at: Date | null
+    in_window: Generated<boolean>
   }
   operation_step: {
     operation_id: string

@@ -5,6 +5,8 @@
 import type * as z from 'zod/mini'
 import { Applied } from '#contract/apply/applied.ts'
 import { AuditEntry } from '#contract/audit.ts'
+import { ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
 import { Datacenter } from '#contract/datacenters.ts'
 import { Drift } from '#contract/servers/drift.ts'
@@ -44,6 +46,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   CcCapacity: [CcCapacity, 'The capacity of a server. An unknown value is null, never 0. Sizes in bytes.'],
   CcPrice: [CcPrice, 'A price per hour: a decimal number as text, its currency, and what it is paid for.'],
   Cluster: [Cluster, 'A Kubernetes cluster and its servers.'],
+  ClusterPlan: [ClusterPlan, 'What a change of a cluster would do, in its order, and whether it may begin.'],
   ClusterServer: [ClusterServer, 'A server and its role in a cluster that is to be created.'],
   Datacenter: [Datacenter, 'A site with servers, clusters and subnets. Its code is made from country, city and index: PL-POZ-1.'],
   Drift: [Drift, 'Changes made outside of Steelyard to the configuration of a machine, and how they would be kept.'],
@@ -53,6 +56,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Invitation: [Invitation, 'An invitation that was not accepted yet.'],
   JoinToken: [JoinToken, 'A join token, with which a booting server can announce itself. The text of the token is returned only once, when it is created.'],
   ListedServer: [ListedServer, 'A server with only the fields that lists show.'],
+  MaintenanceWindow: [MaintenanceWindow, 'Weekly times in which scheduled changes of a cluster go on.'],
   NewApiToken: [NewApiToken, 'An API token to create. Its scopes are at most those of its user.'],
   NewCluster: [NewCluster, 'A cluster to create. All fields except name, datacenter and servers have a default.'],
   NewImage: [NewImage, 'An image to prepare.'],
@@ -103,6 +107,13 @@ export const meanings: Readonly<Record<string, string>> = {
   'clusterImport.name': 'Name of the cluster in Steelyard. Default: the name that the cluster has.',
   'clusterImportPreview.name': 'Name of the cluster in Steelyard. Default: the name that the cluster has.',
   'clusterImport.seen': 'The `seen` value of the preview. The request is refused if the cluster or its machines have changed since.',
+  change: 'The change: its `kind`, and what that kind needs.',
+  at: 'Time before which the change does not begin.',
+  in_window: "Whether the change goes on only while the cluster's maintenance window is open.",
+  kind: 'What is changed.',
+  start: 'When the change begins. Default: at once.',
+  window: 'The maintenance window; null removes it.',
+  'clusterChange.seen': 'The `seen` value of the plan. The request is refused if the plan has changed since.',
   'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',
   city_code: 'The three characters of the UN/LOCODE place.',
   city_name: 'Displayed name of the city.',
@@ -281,12 +292,15 @@ export const bodies: Readonly<Record<string, unknown>> = {
     expires_at: '2027-03-01T00:00:00Z',
   },
   ccUpdate: { status: 'waiting_delegation' },
+  clusterChange: { change: { kind: 'defragment' }, start: { in_window: true } },
   clusterCreate: cluster,
   clusterImport: { ...takeover, seen: '0'.repeat(64) },
   clusterImportPreview: takeover,
+  clusterPlan: { change: { kind: 'defragment' } },
   clusterPreview: cluster,
   clusterSecretsImport: { talosconfig: takeover.talosconfig },
   clusterServerReplace: { node_id: id(5) },
+  clusterWindowSet: { window: { days: ['sat', 'sun'], from: '02:30', minutes: 240, time_zone: 'Europe/Warsaw' } },
   offerAccessAddressSet: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
   offerCreate: { cluster_id: id(7), price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } },
   offerProve: { nonce: 'the nonce of the challenge', signature: `0x${'00'.repeat(64)}` },

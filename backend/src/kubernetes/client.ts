@@ -40,6 +40,8 @@ export interface KubernetesTarget {
 }
 
 export type Kubernetes = ReturnType<typeof kubernetes>
+/** The calls about objects of any kind. */
+export type ObjectCalls = Pick<Kubernetes, 'readyz' | 'nodes' | 'apply' | 'remove' | 'get' | 'list'>
 
 export interface ListOptions<T> {
   /** Maximum number of objects. */
@@ -95,6 +97,21 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       const query = `fieldManager=${fieldManager}&force=true`
       // JSON is valid YAML.
       await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }, [200, 201], signal)
+    },
+    /** Changes the given fields of an object, and removes those that are null (JSON Merge Patch, RFC 7396). */
+    async merge(path: string, fields: object, signal: AbortSignal): Promise<void> {
+      const query = `fieldManager=${fieldManager}`
+      await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(fields), type: 'application/merge-patch+json' }, [200], signal)
+    },
+    /**
+     * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the budget's name. After an eviction the pod still needs time to end.
+     */
+    async evict(namespace: string, name: string, signal: AbortSignal): Promise<'evicted' | 'gone' | { readonly blocked: string }> {
+      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`
+      const body = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } })
+      const reply = await any({ method: 'POST', path, body, type: 'application/json' }, [200, 201, 404, 429], signal)
+      if (reply.status === 429) return { blocked: messageOf(reply) || 'a PodDisruptionBudget forbids it' }
+      return reply.status === 404 ? 'gone' : 'evicted'
     },
     /** Removes an object. A missing object counts as removed. */
     remove: async (path: string, signal: AbortSignal): Promise<void> => void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
@@ -206,16 +223,19 @@ function parse(text: string): unknown {
   }
 }
 
-/** Converts an error response to an error with Kubernetes' message (`Status`, meta/v1). */
-function refused({ status, text }: Reply): KubernetesError {
-  let message = ''
+/** Kubernetes' message in an error response (`Status`, meta/v1). */
+function messageOf({ text }: Reply): string {
   try {
     const body: unknown = JSON.parse(text)
-    if (isRecord(body) && typeof body['message'] === 'string') message = body['message']
+    return isRecord(body) && typeof body['message'] === 'string' ? printable(body['message']) : ''
   } catch {
-    message = text.slice(0, 120)
+    return printable(text.slice(0, 120))
   }
-  return new KubernetesError(`the API server answered ${status}${message ? `: ${printable(message)}` : ''}`, status)
+}
+
+function refused(reply: Reply): KubernetesError {
+  const message = messageOf(reply)
+  return new KubernetesError(`the API server answered ${reply.status}${message ? `: ${message}` : ''}`, reply.status)
 }
 
 /** One page of a list (meta/v1 ListMeta, "Retrieving large results sets in chunks"). */

@@ -1,5 +1,4 @@
 import {
-  type Check,
   type Cluster,
   clusterCreate,
   clusterDelete,
@@ -22,6 +21,8 @@ import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
 import { showBegun, waitOption, waitOr } from '../watch.ts'
+import { checksText } from './checks.ts'
+import { shownWindow } from './cluster-changes/run-change.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
 import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
@@ -48,6 +49,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Address', c.chainAddress],
     ['Offer', c.offerId],
     ['Operation', c.operation_id],
+    ['Window', shownWindow(c.maintenance_window)],
     ['Created', localTime(c.created_at)],
   ])}\n${table(
     terminal,
@@ -59,19 +61,6 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ],
     'No servers',
   )}`
-
-/** A table of the checks that were made before an action on a cluster. */
-export const checksText = (terminal: Terminal, checks: readonly Check[]): string =>
-  table(
-    terminal,
-    checks,
-    [
-      { title: 'CHECK', text: (c) => c.check },
-      { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
-      { title: 'MESSAGE', text: (c) => c.message },
-    ],
-    'No checks',
-  )
 
 const clusterOf = async ({ api }: Context, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, text) } })
 

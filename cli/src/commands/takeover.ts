@@ -7,7 +7,7 @@ import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine, words } from '../text.ts'
-import { checksText } from './clusters.ts'
+import { checksText } from './checks.ts'
 
 const proofOptions = {
   secrets: { kind: 'text', value: 'FILE', help: 'Secrets bundle, as talosctl gen secrets writes it' },

@@ -90,6 +90,16 @@ export const etcdCalls: MachineCalls = {
     return answer({ memberAlarms: [] })
   },
 
+  etcdAlarmDisarm(_request, context) {
+    withQuorum(own(machineOf(context), 'etcd alarm disarm').cluster)
+    return answer({ memberAlarms: [] })
+  },
+
+  etcdDefragment(_request, context) {
+    own(machineOf(context), 'etcd defragment')
+    return answer({})
+  },
+
   async *etcdSnapshot(_request, context) {
     const { cluster } = own(machineOf(context), 'etcd snapshot')
     withQuorum(cluster)

@@ -15,6 +15,7 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -25,6 +26,9 @@ import type { Caller, UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
 import { clusterQueue, type ClusterParts, controlPlaneAddresses, demandCluster, memberKey, memberQueue, updateCluster } from './parts.ts'
+import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
+import { changeQueue, planChange } from './change/planning.ts'
+import { changeReconciler } from './change/reconcile.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
@@ -76,6 +80,12 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     const { name, text } = await downloadTalosconfig(parts, signedIn(caller), params.id)
     saveAs(name)
     return text
+  })
+  heavy(clusterPlan, ({ params, body, signal }) => planChange(parts, params.id, body.change, signal))
+  on(clusterChange, ({ caller, params, body, signal }) => requestChange(parts, caller, params.id, body, signal))
+  on(clusterWindowSet, async ({ caller, params, body }) => {
+    await setWindow(parts, caller, params.id, body)
+    return shownOne(parts, params.id)
   })
   heavy(clusterImportPreview, ({ body }) => previewTakeover(parts, body))
   on(clusterImport, ({ caller, body }) => takeOver(parts, caller, body))
@@ -162,14 +172,17 @@ export type Clusters = ReturnType<typeof clusters>
 export function clusters(parts: ClusterParts) {
   const { db, clock, engine } = parts
   guardRetries(parts)
+  guardChangeRetries(parts)
   tellTroubles(parts)
   engine.register(clusterReconciler(parts))
   engine.register(memberReconciler(parts))
+  engine.register(changeReconciler(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
 
   const wake = async (tx: Tx, id: string): Promise<void> => {
     await engine.wake(tx, clusterQueue, id)
     await engine.wake(tx, sweepQueue, id)
+    await engine.wake(tx, changeQueue, id)
     for (const m of await store.unsettled(tx, id)) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
   }
 

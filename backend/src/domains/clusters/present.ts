@@ -55,6 +55,7 @@ export const present = (
   offer_looking_since: offerId === null && lookingSince !== null ? lookingSince.toISOString() : null,
   offer_address_set: isAddressSet,
   operation_id: row.operation_id,
+  maintenance_window: row.maintenance_window,
   locked_out: row.locked_out === null || row.locked_out_since === null ? null : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
   taken_over_at: row.taken_over_at?.toISOString() ?? null,
   talos_answers: row.ready_at !== null || row.members.some(hasAnswered),

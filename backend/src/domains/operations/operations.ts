@@ -75,6 +75,15 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }
   },
 
+  /** For reconcilers: all open operations of a queue's object, oldest first. */
+  async allCarriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean; round: number }[]> {
+    const found = await store.allCarriedBy(on, work)
+    return found.map((one) => ({ operation: plain(one), isCancelled: one.row.cancel_requested_at !== null, round: one.row.round }))
+  },
+
+  /** Average duration in seconds of the steps of a cluster's earlier operations, by the prefix of their keys. */
+  durations: store.durations,
+
   /** For reconcilers: the operation's arguments; default arguments if the operation is of another kind. */
   async argumentsOf<K extends KindWithArguments>(on: Db | Tx, id: string, kind: K): Promise<ArgumentsOf<K>> {
     const row = await store.byId(on, id)

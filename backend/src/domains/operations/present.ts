@@ -46,6 +46,8 @@ function present(found: store.Found, perServer: ReadonlyMap<string, string>, tro
     reason,
     created_by: row.created_by_name,
     created_at: row.created_at.toISOString(),
+    starts_at: time(row.starts_at),
+    in_window: row.in_window,
     started_at: time(row.started_at),
     ended_at: time(row.ended_at),
     steps: steps.map(({ operation_id: _id, position: _position, ...s }) => ({

@@ -28,7 +28,7 @@ interface RetryGuard {
 }
 
 /** The identifying fields of a disk. */
-const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
+export const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
   Object.fromEntries(
     Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
       ([, value]) => value !== null && value !== undefined && value !== '',
@@ -44,6 +44,9 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   demand(mayChange(caller, row), 'forbidden')
   return row
 }
+
+/** Whether the operation waits for its time, so that others may run meanwhile. */
+const isScheduled = (o: store.OperationRow): boolean => o.started_at === null && (o.starts_at !== null || o.in_window)
 
 export function requests({ db, clock, record }: OperationParts, { wake, whole }: View) {
   const guards = new Map<string, RetryGuard>()
@@ -91,7 +94,7 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
         demand(canRetryOperation(row), 'operation_ended')
         // Additions of servers may run concurrently. Every other operation is exclusive on its target.
         const alone = row.target_id !== null && row.target_kind !== 'datacenter'
-        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
+        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id && !isScheduled(o)) : undefined
         if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
         demand(may, 'operation_ended')
         if (row.queue_key !== null) await demandFree(tx, row.queue_key, row.target_name)

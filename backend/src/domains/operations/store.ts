@@ -66,6 +66,38 @@ export async function carriedBy(on: Db | Tx, { queue, key }: Work): Promise<Foun
   return row && (await withSteps(on, [row]))[0]
 }
 
+/** Every open operation of a queue's object, oldest first. */
+export async function allCarriedBy(on: Db | Tx, { queue, key }: Work): Promise<Found[]> {
+  const rows = await on
+    .selectFrom('operation')
+    .selectAll()
+    .where('queue', '=', queue)
+    .where('queue_key', '=', key)
+    .where('ended_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return withSteps(on, rows)
+}
+
+/** Removes an operation's steps. */
+export const dropSteps = (tx: Tx, id: string) => tx.deleteFrom('operation_step').where('operation_id', '=', id).execute()
+
+/** Average duration in seconds of the steps of earlier operations on a cluster, by the prefix of the steps' keys. */
+export async function durations(on: Db | Tx, clusterId: string): Promise<ReadonlyMap<string, number>> {
+  const prefix = sql<string>`split_part(s.key, '/', 1)`
+  const rows = await on
+    .selectFrom('operation_step as s')
+    .innerJoin('operation as o', 'o.id', 's.operation_id')
+    .select([prefix.as('prefix'), sql<number>`avg(extract(epoch from s.ended_at - s.started_at))::float8`.as('seconds')])
+    .where('o.target_kind', '=', 'cluster')
+    .where('o.target_id', '=', clusterId)
+    .where('s.status', '=', 'done')
+    .groupBy(prefix)
+    .execute()
+  return new Map(rows.map((r) => [r.prefix, r.seconds]))
+}
+
 export const state = (on: Db | Tx, id: string) =>
   on.selectFrom('operation').select(['status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
 

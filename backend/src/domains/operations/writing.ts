@@ -36,6 +36,9 @@ interface NewOperation {
   /** Details of the audit entry; null if the use-case writes the entry itself. */
   readonly audit?: Pick<Change, 'before' | 'after'> | null
   readonly arguments?: unknown
+  /** When a scheduled operation begins at the earliest, and whether only in its cluster's maintenance window. Its reconciler observes both. */
+  readonly startsAt?: Date | null
+  readonly inWindow?: boolean
 }
 type OfKind<K extends OperationKind> = { readonly kind: K } & (K extends KindWithArguments ? { readonly arguments: ArgumentsOf<K> } : unknown)
 
@@ -54,7 +57,14 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
   const insert = async (
     tx: Tx,
     caller: Caller,
-    { kind, target, steps, arguments: given = {} }: Pick<NewOperation, 'kind' | 'target' | 'steps' | 'arguments'>,
+    {
+      kind,
+      target,
+      steps,
+      arguments: given = {},
+      startsAt = null,
+      inWindow = false,
+    }: Pick<NewOperation, 'kind' | 'target' | 'steps' | 'arguments' | 'startsAt' | 'inWindow'>,
     work: { queue: string; queue_key: string } | { queue: null; queue_key: null },
   ): Promise<store.OperationRow> => {
     const row = await store.insert(tx, {
@@ -65,6 +75,8 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       target_name: target.name,
       scope: `${operationTable[kind].scope}:read`,
       arguments: JSON.stringify(given),
+      starts_at: startsAt,
+      in_window: inWindow,
       created_by: caller.kind === 'user' ? caller.userId : null,
       created_by_name: callerName(caller),
       created_at: now(),
@@ -155,6 +167,13 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       await updated(tx, id, {})
     },
 
+    /** Replaces the steps of an operation that has not begun. */
+    async replaceSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void> {
+      await store.dropSteps(tx, id)
+      await store.insertSteps(tx, id, steps, 0)
+      await updated(tx, id, {})
+    },
+
     /** Updates a step. An empty change or an unknown key has no effect. The first running step makes the operation running. */
     step: (tx: Tx, id: string, key: string, change: StepChange): Promise<void> => steps(tx, id, [{ key, ...change }]),
     /** Updates several steps, which counts as one change of the operation. */
@@ -184,6 +203,12 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
           after: { status: shown, reason },
         })
       }
+    },
+
+    /** Sets the reason of an operation that has not begun: what it waits for. */
+    async note(tx: Tx, id: string, reason: string): Promise<void> {
+      const row = await store.lock(tx, id)
+      if (row && !hasEnded(row) && row.reason !== reason) await updated(tx, id, { reason })
     },
 
     /** Resumes and returns the operations on objects that are no longer held. */

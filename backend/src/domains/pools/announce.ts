@@ -1,6 +1,6 @@
 /** Layer 2 announcements of a cluster's addresses: applied, read back, corrected, and removed with the last pool. */
 import type { Job } from '../../engine/engine.ts'
-import { isRefusal, type Kubernetes } from '../../kubernetes/client.ts'
+import { isRefusal, type ObjectCalls } from '../../kubernetes/client.ts'
 import { announcementsIn } from './look.ts'
 import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
 import { differences, foundInstead, hashOf } from './read-back.ts'
@@ -10,7 +10,14 @@ import { differences, foundInstead, hashOf } from './read-back.ts'
  * cluster doesn't have the announcements, or null) and `found` (the change by others that was reverted, or null).
  * @throws KubernetesError if the cluster does not answer
  */
-export async function announce(job: Job, client: Kubernetes, api: PoolApi, subnets: readonly PoolSubnet[], links: readonly LinkGroup[], before: string | null) {
+export async function announce(
+  job: Job,
+  client: ObjectCalls,
+  api: PoolApi,
+  subnets: readonly PoolSubnet[],
+  links: readonly LinkGroup[],
+  before: string | null,
+) {
   const collection = announcementCollection(api)
   if (collection === null) return { hash: null, refused: null, found: null }
   const { announcements } = render(subnets, api, links)
@@ -37,5 +44,5 @@ export async function announce(job: Job, client: Kubernetes, api: PoolApi, subne
   return { hash, refused: null, found }
 }
 
-const put = (job: Job, client: Kubernetes, manifest: Manifest): Promise<void> =>
+const put = (job: Job, client: ObjectCalls, manifest: Manifest): Promise<void> =>
   job.effect(`announce/${manifest.object.metadata.name}`, () => client.apply(pathOf(manifest), manifest.object, job.signal))

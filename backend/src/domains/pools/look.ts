@@ -1,7 +1,7 @@
 /** Reads a cluster's load balancer, its pools and announcements, its Services and the addresses that they use. Texts from the cluster are not trusted. */
 import { type Address, type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { PoolProvider } from '#contract/network/subnets.ts'
-import { isRecord, type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
+import { isRecord, type ObjectCalls, KubernetesError } from '../../kubernetes/client.ts'
 import { announcementCollection, type CiliumVersion, labels, type PoolApi, poolCollection } from './manifest.ts'
 
 export interface Use {
@@ -51,14 +51,14 @@ const mostServices = 10_000
 const mostObjects = 2_000
 
 /** @throws KubernetesError */
-export async function servicesOf(client: Kubernetes, signal: AbortSignal): Promise<LoadBalancer[]> {
+export async function servicesOf(client: ObjectCalls, signal: AbortSignal): Promise<LoadBalancer[]> {
   const options = { most: mostServices, fieldSelector: 'spec.type=LoadBalancer', keep: readService }
   const services = await client.list('/api/v1/services', options, signal)
   if (services === null) throw new KubernetesError('the API server lists no Services')
   return services
 }
 
-async function objectsIn(client: Kubernetes, collection: string, isWanted: (name: string, object: unknown) => boolean, signal: AbortSignal) {
+async function objectsIn(client: ObjectCalls, collection: string, isWanted: (name: string, object: unknown) => boolean, signal: AbortSignal) {
   const keep = (object: unknown): [string, unknown] | undefined => {
     const name = isRecord(object) && isRecord(object['metadata']) ? object['metadata']['name'] : undefined
     return typeof name === 'string' && isWanted(name, object) ? [name, object] : undefined
@@ -69,12 +69,12 @@ async function objectsIn(client: Kubernetes, collection: string, isWanted: (name
 }
 
 /** Pools of these names. @throws KubernetesError */
-export const poolsIn = (client: Kubernetes, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
+export const poolsIn = (client: ObjectCalls, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
   objectsIn(client, poolCollection(api), (name) => names.has(name), signal)
 
 /** Announcements with these names, and other announcements with Steelyard's label, which are obsolete. @throws KubernetesError */
 export async function announcementsIn(
-  client: Kubernetes,
+  client: ObjectCalls,
   api: PoolApi,
   names: ReadonlySet<string>,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']
  * If both are served and neither was detected before, MetalLB is used: Cilium as network always serves its pools, MetalLB only if it was installed.
  * @throws KubernetesError if the cluster does not answer
  */
-export async function discover(api: Kubernetes, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {
+export async function discover(api: ObjectCalls, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {
   const order = known === 'cilium' ? [cilium, metallb] : [metallb, cilium]
   for (const look of order) {
     const found = await look(api, signal)
@@ -108,7 +108,7 @@ export async function discover(api: Kubernetes, known: PoolProvider | null, sign
   return null
 }
 
-async function cilium(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+async function cilium(api: ObjectCalls, signal: AbortSignal): Promise<PoolApi | null> {
   const versions = await versionsOf(api, 'cilium.io', signal)
   const serves = new Map<CiliumVersion, ReadonlySet<string>>()
   for (const version of ciliumVersions) if (versions.has(version)) serves.set(version, await resourcesOf(api, `cilium.io/${version}`, signal))
@@ -117,7 +117,7 @@ async function cilium(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | n
   return pools && { provider: 'cilium', pools, announcements: first('ciliuml2announcementpolicies') }
 }
 
-async function metallb(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+async function metallb(api: ObjectCalls, signal: AbortSignal): Promise<PoolApi | null> {
   if (!(await versionsOf(api, 'metallb.io', signal)).has('v1beta1')) return null
   const resources = await resourcesOf(api, 'metallb.io/v1beta1', signal)
   return resources.has('ipaddresspools') ? { provider: 'metallb', announcements: resources.has('l2advertisements') } : null
@@ -129,5 +129,5 @@ const namesIn = (answer: unknown, list: string, name: string): ReadonlySet<strin
 }
 
 /** Versions of an API group; empty if not served. */
-const versionsOf = async (api: Kubernetes, group: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${group}`, signal), 'versions', 'version')
-const resourcesOf = async (api: Kubernetes, version: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${version}`, signal), 'resources', 'name')
+const versionsOf = async (api: ObjectCalls, group: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${group}`, signal), 'versions', 'version')
+const resourcesOf = async (api: ObjectCalls, version: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${version}`, signal), 'resources', 'name')

@@ -3,7 +3,7 @@ import { parseAddress } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { piecesOf } from '#contract/network/subnet-rules.ts'
 import type { Job } from '../../engine/engine.ts'
-import { isRefusal, type Kubernetes, KubernetesError, within } from '../../kubernetes/client.ts'
+import { isRefusal, type ObjectCalls, KubernetesError, within } from '../../kubernetes/client.ts'
 import { announce } from './announce.ts'
 import { discover, type LoadBalancer, poolsIn, servicesOf, type Use, usesIn } from './look.ts'
 import { linkGroups, type Manifest, pathOf, poolName, renderPool } from './manifest.ts'
@@ -44,7 +44,7 @@ export function passing(parts: PoolParts) {
       return true
     })
 
-  const apply = async (job: Job, client: Kubernetes, held: Held, manifest: Manifest, live: unknown): Promise<Applied | typeof moved> => {
+  const apply = async (job: Job, client: ObjectCalls, held: Held, manifest: Manifest, live: unknown): Promise<Applied | typeof moved> => {
     const changed = differences(manifest.object, live)
     if (changed === null) return { live, found: null, sentAt: sentAt(job, held) }
     const hash = hashOf(manifest.object)
@@ -82,7 +82,7 @@ export function passing(parts: PoolParts) {
     return waitedMs < settleMs ? 'Checking for addresses that were assigned at the last moment' : null
   }
 
-  const remove = async (job: Job, client: Kubernetes, held: Held, manifest: Manifest): Promise<Verdict> => {
+  const remove = async (job: Job, client: ObjectCalls, held: Held, manifest: Manifest): Promise<Verdict> => {
     await job.effect(`remove/${held.subnet.id}`, () => client.remove(pathOf(manifest), job.signal))
     return (await client.get(pathOf(manifest), job.signal)) === null ? { is: 'gone' } : { is: 'draining', reason: 'The API server is removing the pool' }
   }
@@ -145,7 +145,7 @@ export function passing(parts: PoolParts) {
 
   async function judge(
     job: Job,
-    client: Kubernetes,
+    client: ObjectCalls,
     held: Held,
     manifest: Manifest,
     result: Exclude<Applied, typeof moved>,

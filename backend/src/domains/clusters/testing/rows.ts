@@ -77,5 +77,6 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   locked_out: null,
   locked_out_since: null,
   taken_over_at: null,
+  maintenance_window: null,
   ...more,
 })

@@ -5,10 +5,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll } from 'vitest'
+import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
 import type { Cluster, NewClusterAsked } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
+import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import type { Simulator } from '#simulator/src/start.ts'
@@ -35,6 +37,8 @@ export interface ClusterWorld {
   ask(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): NewClusterAsked
   /** Creates the cluster. Throws on refusal. */
   create(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): Promise<{ cluster: Cluster; operation: Operation }>
+  /** Changes the cluster at once. Throws on refusal. */
+  change(clusterId: string, change: ClusterChangeAsked, confirmed?: readonly ConfirmedDisk[]): Promise<Operation>
   cluster(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
@@ -164,6 +168,11 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
     until,
     ended,
     operation,
+    async change(id, change, confirmed = []) {
+      const called = await admin.call(clusterChange, { params: { id }, body: { change, confirmed_disks: [...confirmed] } })
+      if (!called.answer) throw new Error(`The change was refused: ${called.text}`)
+      return called.answer.operation
+    },
     cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
     server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
     machine,

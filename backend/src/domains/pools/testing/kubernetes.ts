@@ -3,7 +3,7 @@
  * controllers: generations, conflicts, counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
-import { isRecord, type Kubernetes, KubernetesError, type ListOptions } from '../../../kubernetes/client.ts'
+import { isRecord, type ObjectCalls, KubernetesError, type ListOptions } from '../../../kubernetes/client.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {
@@ -31,7 +31,7 @@ const served: Record<'cilium' | 'metallb', Record<string, Json>> = {
 }
 const isPool = (o: Stored) => o.kind === 'CiliumLoadBalancerIPPool' || o.kind === 'IPAddressPool'
 
-export class FakeKubernetes implements Kubernetes {
+export class FakeKubernetes implements ObjectCalls {
   readonly objects = new Map<string, Stored>()
   readonly services: FakeService[] = []
   /** Every requested change, in order: `apply <path>`, `remove <path>`. */

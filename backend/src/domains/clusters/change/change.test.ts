@@ -1,0 +1,80 @@
+/** The frame of changes, tested with the simplest kind: the defragmentation of etcd. */
+import { describe, expect, test } from 'vitest'
+import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { operationCancel } from '#contract/operations.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const world = await clusterWorld({ servers: 8 })
+const { admin } = world
+
+const four = world.take(4)
+const { cluster, operation: creation } = await world.create(four)
+const body = { change: { kind: 'defragment' as const } }
+const params = { id: cluster.id }
+
+test('a cluster that is still being created refuses a change', async () => {
+  const called = await admin.call(clusterChange, { params, body })
+  expect(called.problem).toMatchObject({ code: 'cluster_not_ready' })
+  await world.ended(creation.id)
+})
+
+test('the plan names every control plane with the leader last, and changes nothing', async () => {
+  const plan = (await admin.call(clusterPlan, { params, body })).answer!
+  expect(plan.checks.every((c) => c.ok)).toBe(true)
+  expect(plan.groups.map((g) => g.steps[0]!.key.split('/')[0])).toEqual(['defragment', 'defragment', 'defragment', 'disarm', 'etcd-healthy'])
+  expect(plan.took_s).toBeNull()
+  expect((await world.cluster(cluster.id)).operation_id).toBe(creation.id)
+})
+
+test('a change runs to its end, and the next plan says how long it took', async () => {
+  const { id } = await world.change(cluster.id, body.change)
+  const ended = await world.ended(id)
+  expect(ended).toMatchObject({ status: 'done', kind: 'clusterDefragment' })
+  expect(ended.steps.every((s) => s.status === 'done')).toBe(true)
+  expect((await world.cluster(cluster.id)).operation_id).toBe(id)
+  expect((await admin.call(clusterPlan, { params, body })).answer!.took_s).toBeGreaterThan(0)
+})
+
+test('a change with the digest of another plan is refused', async () => {
+  const called = await admin.call(clusterChange, { params, body: { ...body, seen: '0'.repeat(64) } })
+  expect(called.problem).toMatchObject({ code: 'stale' })
+})
+
+describe('a scheduled change', () => {
+  const later = () => new Date(Date.now() + 3_600_000).toISOString()
+
+  test('waits for its time, can be cancelled, and does not block another change', async () => {
+    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { at: later() } } })).answer!
+    const waiting = await world.until(
+      () => world.operation(operation.id),
+      (o) => o.reason !== null,
+    )
+    expect(waiting).toMatchObject({ status: 'pending', reason: expect.stringContaining('Begins at') })
+    expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({ status: 'done' })
+    await admin.call(operationCancel, { params: { id: operation.id } })
+    expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
+  })
+
+  test('needs a maintenance window to wait for one', async () => {
+    const called = await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })
+    expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has no maintenance window') as string })
+  })
+
+  test('begins when the maintenance window is changed to be open', async () => {
+    const at = (hours: number) => new Date(Date.now() + hours * 3_600_000)
+    const windowFrom = (hours: number) => ({
+      days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as ('mon' | 'tue')[],
+      from: at(hours).toISOString().slice(11, 16),
+      minutes: 180,
+      time_zone: 'UTC',
+    })
+    await admin.call(clusterWindowSet, { params, body: { window: windowFrom(8) } })
+    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })).answer!
+    await world.until(
+      () => world.operation(operation.id),
+      (o) => o.reason?.startsWith('Waits for the maintenance window') === true,
+    )
+    await admin.call(clusterWindowSet, { params, body: { window: windowFrom(-1) } })
+    expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
+  })
+})

@@ -1,0 +1,106 @@
+/** Use cases of changes: a change that begins at once, a scheduled one, and the maintenance window. */
+import { changeOperations, type ClusterChange, type ChangeStart, type clusterChange, type clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import { type Operation, operationTitle } from '#contract/operations.ts'
+import { no, yes } from '#contract/rule.ts'
+import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { demandFree } from '../../operations/writing.ts'
+import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
+import * as store from '../store.ts'
+import type { ChangeView, Planned } from './frame.ts'
+import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
+
+/** A failed check refuses the change with its message. @throws Problem transition_refused */
+function demandChecks({ checks }: Planned): void {
+  const failed = checks.find((c) => !c.ok)
+  if (failed) throw new Problem('transition_refused', failed.message)
+}
+
+/** Runs in the transaction in which a change begins: the cluster is its operation's from now on. @throws Problem */
+export async function beginIn(
+  tx: Tx,
+  caller: Caller,
+  view: ChangeView,
+  { change, confirmed, operationId }: { readonly change: ClusterChange; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
+): Promise<void> {
+  await kindOf(change.kind).begin?.(tx, { view, caller, change, confirmed, operationId })
+  await updateCluster(view.parts, tx, caller, view.state.row.id, { operation_id: operationId, operation_round: 1 })
+}
+
+const isLater = (start: ChangeStart | undefined): start is ChangeStart => start !== undefined && (start.at !== undefined || start.in_window)
+
+/** Answers `clusterChange`. @throws Problem */
+export async function requestChange(
+  parts: ClusterParts,
+  caller: Caller,
+  id: string,
+  { change, seen, start, confirmed_disks: confirmed }: Input<typeof clusterChange>['body'],
+  signal: AbortSignal,
+): Promise<{ operation: Operation }> {
+  const view = await viewFor(parts, id, signal)
+  const plan = await planned(view, change)
+  if (seen !== undefined && seen !== digestOf(change, plan)) throw new Problem('stale', 'The cluster has changed since the plan was made: look at the new plan')
+  demandChecks(plan)
+  const wipe = canWipe(plan.disks ?? [], confirmed)
+  if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+  return inTransaction(parts.db, async (tx) => {
+    const row = await lockCluster(tx, id)
+    const later = isLater(start)
+    if (later && start.in_window && row.maintenance_window === null)
+      throw new Problem('transition_refused', `${row.name} has no maintenance window: set one first, or give a time`)
+    const busy = await runningOn(parts, tx, row)
+    if (busy && !later) throw new Problem('operation_running', `${operationTitle(busy)} has not ended`)
+    if (!later && row.updated_at.getTime() !== view.state.row.updated_at.getTime() && (await hasMoved(tx, view)))
+      throw new Problem('stale', 'The cluster has changed in the meantime: try again')
+    const operation = await parts.operations.create(tx, caller, {
+      kind: changeOperations[change.kind],
+      target: { id, name: row.name },
+      arguments: { change, confirmed_disks: confirmed },
+      steps: stepsOf(plan),
+      queue: changeQueue,
+      startsAt: start?.at === undefined ? null : new Date(start.at),
+      inWindow: start?.in_window ?? false,
+      audit: { after: { ...(later && { starts_at: start.at ?? null, in_window: start.in_window }) } },
+    })
+    if (!later) await beginIn(tx, caller, view, { change, confirmed, operationId: operation.id })
+    return { operation }
+  })
+}
+
+/** Whether the cluster's wanted state or servers differ from the ones that were planned with. */
+async function hasMoved(tx: Tx, { state }: ChangeView): Promise<boolean> {
+  const now = await store.load(tx, state.row.id)
+  const facts = (s: store.State | undefined) =>
+    s && [s.row.wanted, s.row.operation_id, s.row.talos_version, s.row.kubernetes_version, s.members.map((m) => [m.node_id, m.wanted, m.role, m.released_at])]
+  return JSON.stringify(facts(now)) !== JSON.stringify(facts(state))
+}
+
+/** Answers `clusterWindowSet`. */
+export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { window }: Input<typeof clusterWindowSet>['body']): Promise<void> =>
+  inTransaction(parts.db, async (tx) => {
+    const row = await lockCluster(tx, id)
+    await demandFree(tx, id, row.name)
+    await updateCluster(parts, tx, caller, id, { maintenance_window: window === null ? null : JSON.stringify(window) })
+    await parts.record(tx, caller, {
+      action: 'cluster.window_set',
+      target: { kind: 'cluster', id, name: row.name },
+      before: { window: row.maintenance_window },
+      after: { window },
+    })
+    // Scheduled changes wait for the window.
+    await parts.engine.wake(tx, changeQueue, id)
+  })
+
+/** Only the cluster's current operation can be retried: a scheduled change that was refused has never begun. */
+export function guardChangeRetries({ operations }: Pick<ClusterParts, 'operations'>): void {
+  operations.guardRetry(changeQueue, {
+    async may(tx, { id, key }) {
+      const row = await store.lock(tx, key)
+      if (!row) return no('The cluster is gone')
+      return row.operation_id === id ? yes : no(`The change of ${row.name} has not begun, or another one has followed it: request it again`)
+    },
+  })
+}

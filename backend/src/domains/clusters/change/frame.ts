@@ -1,0 +1,143 @@
+/**
+ * The frame of changes of a running cluster. A kind of change plans, and says what each of its steps does; the reconciler (`reconcile.ts`) takes the steps in
+ * order, stores their progress in the operation, and handles cancel, retry, schedules, time limits and crashes.
+ */
+import type { ChangeKindName, ChangeOf, PlanGroup } from '#contract/clusters/changes/changes.ts'
+import type { Check } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Operation, Step } from '#contract/operations.ts'
+import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Job } from '../../../engine/engine.ts'
+import type { Caller } from '../../../http/caller.ts'
+import type { Kubernetes } from '../../../kubernetes/client.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import { kubernetesOf } from '../kubernetes.ts'
+import type { ClusterParts } from '../parts.ts'
+import type * as store from '../store.ts'
+import { holdCluster } from '../whole/cluster-run.ts'
+
+/** What a plan may look at. */
+export interface ChangeView {
+  readonly parts: ClusterParts
+  readonly state: store.State
+  /** Facts of the cluster's servers that have not left, by id. */
+  readonly facts: ReadonlyMap<string, ServerFacts>
+  readonly signal: AbortSignal
+}
+
+export interface PlannedGroup extends Pick<PlanGroup, 'node_id' | 'name' | 'steps'>, Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {}
+
+export interface Planned {
+  /** All must be ok for the change to begin. */
+  readonly checks: readonly Check[]
+  readonly warnings?: readonly string[]
+  readonly groups: readonly PlannedGroup[]
+  /** Disks that the change wipes. */
+  readonly disks?: readonly ChosenDisks[]
+  readonly differences?: readonly { readonly node_id: string; readonly name: string; readonly diff: string }[]
+}
+
+/**
+ * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, although the group isn't done; its remaining steps are skipped, except for
+ * `uncordon`.
+ */
+export type StepResult =
+  | 'done'
+  | { readonly skipped: string }
+  | { readonly waiting: string; readonly againMs?: number; readonly isSafe?: boolean }
+  | { readonly failed: string }
+
+export interface ChangeTurn<C = unknown> {
+  readonly parts: ClusterParts
+  readonly job: Job
+  readonly state: store.State
+  readonly operation: Operation
+  readonly change: C
+  readonly confirmed: readonly ConfirmedDisk[]
+}
+
+/** A step as its kind sees it. `nodeId` is null for a step of the whole cluster. */
+export interface StepAt {
+  readonly key: string
+  readonly nodeId: string | null
+  readonly step: Step
+}
+
+/** A method, so that a kind counts as a kind of any change: the reconciler gives each kind only its own changes. */
+interface StepRunner<C> {
+  run(turn: ChangeTurn<C>, at: StepAt): Promise<StepResult>
+}
+
+export interface ChangeKind<C> {
+  /** Reads the database, the machines, etcd and Kubernetes; changes nothing. Called for a plan, before the change is accepted, and before a scheduled change begins. */
+  plan(view: ChangeView, change: C): Promise<Planned>
+  /** Runs in the transaction that begins the change: reserves servers, inserts rows. @throws Problem */
+  begin?(
+    tx: Tx,
+    begun: {
+      readonly view: ChangeView
+      readonly caller: Caller
+      readonly change: C
+      readonly confirmed: readonly ConfirmedDisk[]
+      readonly operationId: string
+    },
+  ): Promise<void>
+  /** What each step does, by the prefix of its key. Level-triggered: called again after every wait and every crash. */
+  readonly steps: Readonly<Record<string, StepRunner<C>['run']>>
+  /** Runs in the transaction that ends the operation. */
+  end?(tx: Tx, turn: ChangeTurn<C>, how: 'done' | 'failed' | 'cancelled'): Promise<void>
+  /** Time after which a waiting step fails, in ms, by the step's prefix. Default: `patienceMs`. */
+  readonly patienceMs?: Readonly<Record<string, number>>
+}
+
+export type ChangeKinds = { readonly [K in ChangeKindName]: ChangeKind<ChangeOf<K>> }
+
+/** How long a step waits before it fails, in ms. */
+export const patienceMs = 20 * 60_000
+
+/** The key of a step about one server: `drain/<id>`. */
+export const keyOf = (prefix: string, nodeId: string): string => `${prefix}/${nodeId}`
+export const prefixOf = (key: string): string => key.split('/', 1)[0]!
+
+/** The server of the cluster, which may be leaving. @throws Problem not_found if it has left */
+export function memberOf({ state }: Pick<ChangeTurn | ChangeView, 'state'>, nodeId: string): store.MemberRow {
+  const m = state.members.find((one) => one.node_id === nodeId && one.released_at === null)
+  if (!m) throw new Problem('not_found', 'There is no such server in this cluster')
+  return m
+}
+
+/** Time limit of a call to a machine, in ms. */
+const callDeadlineMs = 10_000
+
+/** Calls the server's secured Talos API as Steelyard's admin. @throws TalosError; Problem server_unreachable */
+export async function talosOf<T>(
+  { parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  nodeId: string,
+  act: (client: TalosClient) => Promise<T>,
+  deadlineMs = callDeadlineMs,
+): Promise<T> {
+  const connection = await parts.servers.connection(nodeId)
+  return connection.secure((await parts.secrets.talosAdmin(state.row.id))!, act, { signal, deadlineMs })
+}
+
+/** The view of a running change, for functions that plans and steps share. */
+export const viewOf = ({ parts, state, job }: ChangeTurn): Pick<ChangeView, 'parts' | 'state' | 'signal'> => ({ parts, state, signal: job.signal })
+
+/** Like `talosOf`, in a step. */
+export const talos = <T>(turn: ChangeTurn, nodeId: string, act: (client: TalosClient) => Promise<T>, deadlineMs?: number): Promise<T> =>
+  talosOf(viewOf(turn), nodeId, act, deadlineMs)
+
+/** The cluster's Kubernetes API. */
+export const kubernetes = ({ parts, state }: Pick<ChangeView, 'parts' | 'state'>): Promise<Kubernetes> => kubernetesOf(parts, state)
+
+/** A transaction that fails if another process has taken over the cluster's change. Locks the cluster's row first. @throws Overtaken, FenceLost */
+export const write = <T>({ job, state }: ChangeTurn, act: (tx: Tx) => Promise<T>): Promise<T> =>
+  job.fence.write(async (tx) => {
+    await holdCluster(tx, state.row)
+    return act(tx)
+  })
+
+/** A check of a plan. `message`: what was found; for a failed check also what to do. */
+export const check = (name: string, ok: boolean, message: string): Check => ({ check: name, ok, message })

@@ -1,0 +1,102 @@
+/** Plans of changes: what a kind plans, with the checks of every kind, the disks to confirm, the durations of earlier changes, and a digest. */
+import { createHash } from 'node:crypto'
+import type { ChangeKindName, ClusterChange, ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { Problem } from '#contract/errors.ts'
+import { hasEnded, operationTitle } from '#contract/operations.ts'
+import { disksToConfirm } from '#contract/servers/disks.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { shownDisk } from '../../operations/requests.ts'
+import type { NewStep } from '../../operations/writing.ts'
+import { type ClusterParts, factsOf } from '../parts.ts'
+import { listed } from '../sentences.ts'
+import * as store from '../store.ts'
+import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
+import { changeKinds } from './kinds.ts'
+
+/** The queue of changes; its keys are the ids of clusters. */
+export const changeQueue = 'cluster-change'
+
+/** Limit of a plan, in ms: a user waits for it, and machines that don't answer must not delay it for longer. */
+const planDeadlineMs = 30_000
+
+export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
+
+/** @throws Problem cluster_not_ready */
+function demandReady(row: store.ClusterRow): void {
+  if (row.wanted === 'ready' && row.ready_at !== null) return
+  throw new Problem(
+    'cluster_not_ready',
+    row.wanted === 'ready' ? `${row.name} is not ready yet: it can be changed once it is created` : `${row.name} is being deleted`,
+  )
+}
+
+/** The cluster's open operation, other than `except`; undefined if none runs. */
+export async function runningOn({ operations }: Pick<ClusterParts, 'operations'>, on: Db | Tx, row: store.ClusterRow, except?: string) {
+  const running = row.operation_id === null || row.operation_id === except ? undefined : await operations.read(on, row.operation_id)
+  return running && !hasEnded(running) ? running : undefined
+}
+
+export async function viewOf(parts: ClusterParts, state: store.State, signal: AbortSignal): Promise<ChangeView> {
+  const here = state.members.filter((m) => m.released_at === null)
+  const facts = await factsOf(parts, parts.db, here)
+  return { parts, state, facts: new Map(facts.map((f) => [f.id, f])), signal: AbortSignal.any([signal, AbortSignal.timeout(planDeadlineMs)]) }
+}
+
+/** @throws Problem not_found; cluster_not_ready */
+export async function viewFor(parts: ClusterParts, clusterId: string, signal: AbortSignal): Promise<ChangeView> {
+  const state = await store.load(parts.db, clusterId)
+  if (!state) throw new Problem('not_found', `Cluster ${clusterId} not found`)
+  demandReady(state.row)
+  return viewOf(parts, state, signal)
+}
+
+/** The kind's plan, with the checks that every change needs. */
+export async function planned(view: ChangeView, change: ClusterChange): Promise<Planned> {
+  const { members } = view.state
+  const leaving = members.filter((m) => m.released_at === null && m.wanted === 'released')
+  const settled = check(
+    'servers',
+    leaving.length === 0,
+    leaving.length === 0
+      ? 'No server is leaving the cluster'
+      : `${listed(leaving.map((m) => m.name))} ${leaving.length === 1 ? 'is' : 'are'} leaving the cluster`,
+  )
+  const own = await kindOf(change.kind).plan(view, change)
+  return { ...own, checks: [settled, ...own.checks] }
+}
+
+export const stepsOf = ({ groups }: Planned): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
+
+/** Digest of what a user agrees to: the change, and the plan without times and measured sizes. */
+export function digestOf(change: ClusterChange, { checks, groups, differences = [], disks = [] }: Planned): string {
+  const agreed = { change, checks: checks.map((c) => [c.check, c.ok]), steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]), differences }
+  return createHash('sha256')
+    .update(JSON.stringify([agreed, disks.map((d) => [d.server, d.devices])]))
+    .digest('hex')
+}
+
+/** Answers `clusterPlan`. */
+export async function planChange(parts: ClusterParts, clusterId: string, change: ClusterChange, signal: AbortSignal): Promise<ClusterPlan> {
+  const view = await viewFor(parts, clusterId, signal)
+  const plan = await planned(view, change)
+  const busy = await runningOn(parts, parts.db, view.state.row)
+  const took = await parts.operations.durations(parts.db, clusterId)
+  const sum = (seconds: readonly (number | undefined | null)[]) =>
+    seconds.length === 0 || seconds.some((s) => s == null) ? null : seconds.reduce<number>((total, s) => total + s!, 0)
+  const groups = plan.groups.map(({ drains = false, reboots = 'no', ...group }) => ({
+    ...group,
+    drains,
+    reboots,
+    took_s: sum(group.steps.map((step) => took.get(prefixOf(step.key)))),
+  }))
+  return {
+    kind: change.kind,
+    checks: [...plan.checks],
+    warnings: [...(plan.warnings ?? []), ...(busy ? [`${operationTitle(busy)} has not ended: begin afterwards, or at a later time`] : [])],
+    groups,
+    disks: disksToConfirm(plan.disks ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })),
+    differences: [...(plan.differences ?? [])],
+    took_s: sum(groups.map((g) => g.took_s)),
+    seen: digestOf(change, plan),
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * Carries out changes of clusters: one at a time per cluster, step by step. The steps of the operation are the progress, so a run can end anywhere. Scheduled
+ * changes begin when they are due and nothing else runs on the cluster.
+ */
+import * as z from 'zod/mini'
+import { ClusterChange, isChange } from '#contract/clusters/changes/changes.ts'
+import { isOpen, nextOpening, windowText } from '#contract/clusters/changes/window.ts'
+import { Problem } from '#contract/errors.ts'
+import { type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
+import { system } from '../../../http/caller.ts'
+import { KubernetesError } from '../../../kubernetes/client.ts'
+import { type ClusterParts, updateCluster } from '../parts.ts'
+import { atTime, lasting } from '../sentences.ts'
+import * as store from '../store.ts'
+import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
+import { beginIn } from './changing.ts'
+import { type ChangeTurn, patienceMs, prefixOf, type StepResult, write } from './frame.ts'
+import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
+import { uncordon } from './shared/drain.ts'
+
+type Turn = ChangeTurn<ClusterChange>
+interface Carried {
+  readonly operation: Operation
+  readonly isCancelled: boolean
+}
+
+/** How often a scheduled change looks whether the cluster is free, in ms. */
+const waitsMs = 15_000
+/** Longest sleep until a scheduled change is due, in ms: clocks may be changed. */
+const longestSleepMs = 3_600_000
+
+const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
+/** Whether a change can be cancelled before this step: it is the first one of a server, or one about the whole cluster. */
+const isBoundary = (steps: readonly Step[], at: number): boolean => at === 0 || steps[at]!.node_id === null || steps[at - 1]!.node_id !== steps[at]!.node_id
+
+/** Ends the operation. Steps that are not over are skipped, except for the failed one. */
+async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> {
+  const { parts, operation, change, state } = turn
+  await write(turn, async (tx) => {
+    if (how === 'cancelled')
+      for (const step of operation.steps.filter((s) => !isOver(s)))
+        await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: 'Cancelled' })
+    await kindOf(change.kind).end?.(tx, turn, how)
+    await parts.operations.set(tx, operation.id, { status: how, reason })
+    await updateCluster(parts, tx, system, state.row.id)
+    // Another change may be waiting.
+    await parts.engine.wake(tx, changeQueue, state.row.id)
+  })
+}
+
+/** Runs a step. An unreachable machine or API is a reason to wait. */
+async function attempt(turn: Turn, step: Step): Promise<StepResult> {
+  const run = kindOf(turn.change.kind).steps[prefixOf(step.key)]
+  if (!run) throw new Error(`The change ${turn.change.kind} has no step ${step.key}`)
+  try {
+    return await run(turn, { key: step.key, nodeId: step.node_id, step })
+  } catch (error) {
+    if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)) throw error
+    return { waiting: error instanceof KubernetesError ? `The Kubernetes API does not answer as expected: ${error.message}` : error.message }
+  }
+}
+
+/** A drain that ends without success has changed nothing else, so the server runs workload again. */
+async function undoDrain(turn: Turn, step: Step): Promise<void> {
+  if (prefixOf(step.key) !== 'drain') return
+  await uncordon(turn, { nodeId: step.node_id }).catch((error: unknown) => {
+    if (turn.job.signal.aborted || !(error instanceof KubernetesError || error instanceof Problem)) throw error
+  })
+}
+
+async function fail(turn: Turn, step: Step, reason: string): Promise<void> {
+  await undoDrain(turn, step)
+  await write(turn, (tx) => turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }))
+  await end(turn, 'failed', reason)
+}
+
+/** Takes the next step. Returns `again` if the operation continues at once. */
+async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'again'> {
+  const { parts, job, operation, state } = turn
+  const { steps } = operation
+  const at = steps.findIndex((s) => !isOver(s))
+  if (at === -1) {
+    await end(turn, isCancelled && steps.some((s) => s.status === 'skipped' && s.reason === 'Cancelled') ? 'cancelled' : 'done', null)
+    return undefined
+  }
+  const step = steps[at]!
+  const isNew = step.status === 'todo'
+  if (isNew && isBoundary(steps, at)) {
+    if (isCancelled) {
+      await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps`)
+      return undefined
+    }
+    const window = state.row.maintenance_window
+    if (operation.in_window === true && window !== null && !isOpen(window, new Date(job.now()))) {
+      const reason = `Waits for the maintenance window: ${windowText(window)}`
+      await write(turn, (tx) => parts.operations.set(tx, operation.id, { status: 'waiting', reason }))
+      return { againMs: untilMs(job, nextOpening(window, new Date(job.now()))) }
+    }
+  }
+  await write(turn, async (tx) => {
+    if (isNew) await parts.operations.step(tx, operation.id, step.key, { status: 'running' })
+    if (operation.status !== 'running') await parts.operations.set(tx, operation.id, { status: 'running' })
+  })
+  const result = await attempt(turn, step)
+  if (result === 'done' || 'skipped' in result) {
+    const change = result === 'done' ? { status: 'done' as const } : { status: 'skipped' as const, reason: result.skipped }
+    await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, change))
+    return 'again'
+  }
+  if ('failed' in result) {
+    await fail(turn, step, result.failed)
+    return undefined
+  }
+  return wait(turn, step, result, isCancelled)
+}
+
+/** Records what the step waits for. A cancel may end the change here, and too long a wait fails it. */
+async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waiting: string }>, isCancelled: boolean): Promise<Outcome | 'again'> {
+  const { parts, job, operation, change } = turn
+  const waitedMs = step.started_at === null ? 0 : job.elapsedMs(Date.parse(step.started_at))
+  if (isCancelled && result.isSafe === true) {
+    await skipGroup(turn, step)
+    return 'again'
+  }
+  const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
+  if (waitedMs > limitMs) {
+    await fail(turn, step, `Not done after ${lasting(waitedMs)}. ${result.waiting}`)
+    return undefined
+  }
+  await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, { status: 'waiting', reason: result.waiting }))
+  return { againMs: result.againMs ?? pollMs(waitedMs) }
+}
+
+/** Skips the rest of the step's group after a cancel, except for `uncordon`. */
+async function skipGroup(turn: Turn, step: Step): Promise<void> {
+  const { steps, id } = turn.operation
+  const from = steps.findIndex((s) => s.key === step.key)
+  const rest = steps.slice(from).filter((s, i, all) => i === 0 || (s.node_id !== null && all.slice(0, i + 1).every((one) => one.node_id === step.node_id)))
+  await write(turn, (tx) =>
+    turn.parts.operations.steps(
+      tx,
+      id,
+      rest.filter((s) => prefixOf(s.key) !== 'uncordon').map((s) => ({ key: s.key, status: 'skipped' as const, reason: 'Cancelled' })),
+    ),
+  )
+}
+
+const untilMs = (job: Job, at: Date): number => Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
+
+const changeOf = (argument: unknown): ClusterChange => z.parse(ClusterChange, argument)
+
+/** Begins a scheduled change, or says why it can't begin. */
+async function beginScheduled(parts: ClusterParts, job: Job, state: store.State, { operation, isCancelled }: Carried): Promise<Outcome | 'again'> {
+  const inFence = (act: (tx: Tx) => Promise<void>) =>
+    job.fence.write(async (tx) => {
+      await holdCluster(tx, state.row)
+      await act(tx)
+    })
+  const endUnbegun = async (status: 'failed' | 'cancelled', reason: string) => {
+    await inFence((tx) => parts.operations.set(tx, operation.id, { status, reason, forGood: true }))
+    return 'again' as const
+  }
+  const waitFor = async (reason: string, againMs: number) => {
+    // The operation stays pending: it has not begun.
+    await inFence((tx) => parts.operations.note(tx, operation.id, reason))
+    return { againMs }
+  }
+  if (isCancelled) return endUnbegun('cancelled', 'Nothing was changed')
+  const now = new Date(job.now())
+  const startsAt = operation.starts_at == null ? now : new Date(operation.starts_at)
+  if (startsAt > now) return waitFor(`Begins at ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`, untilMs(job, startsAt))
+  const window = state.row.maintenance_window
+  if (operation.in_window === true && window !== null && !isOpen(window, now))
+    return waitFor(`Waits for the maintenance window: ${windowText(window)}`, untilMs(job, nextOpening(window, now)))
+  const busy = await runningOn(parts, parts.db, state.row)
+  if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
+  if (!isChange(operation.kind)) throw new Error(`${operation.kind} is no change of a cluster`)
+  const given = await parts.operations.argumentsOf(parts.db, operation.id, operation.kind)
+  const change = changeOf(given.change)
+  const view = await viewOf(parts, state, job.signal)
+  const plan = await planned(view, change)
+  const failed = plan.checks.find((c) => !c.ok)
+  if (failed) return endUnbegun('failed', `It did not begin: ${failed.message}`)
+  try {
+    await inFence(async (tx) => {
+      await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
+      await beginIn(tx, system, view, { change, confirmed: given.confirmed_disks, operationId: operation.id })
+    })
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return endUnbegun('failed', `It did not begin: ${error.message}`)
+  }
+  return 'again'
+}
+
+async function turnOf(parts: ClusterParts, job: Job, state: store.State, operation: Operation): Promise<Turn> {
+  if (!isChange(operation.kind)) throw new Error(`${operation.kind} is no change of a cluster`)
+  const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, operation.id, operation.kind)
+  return { parts, job, state, operation, change: changeOf(change), confirmed }
+}
+
+/** One act for the cluster: the running change, else the first scheduled one that may begin. */
+async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
+  const carried = await parts.operations.allCarriedBy(parts.db, job)
+  const state = await store.load(parts.db, job.key)
+  if (!state || state.row.wanted === 'removed') {
+    const reason = 'The cluster is being deleted'
+    for (const { operation } of carried) await job.fence.write((tx) => parts.operations.set(tx, operation.id, { status: 'failed', reason, forGood: true }))
+    return undefined
+  }
+  const current = carried.find(({ operation }) => operation.id === state.row.operation_id)
+  if (current) return advance(await turnOf(parts, job, state, current.operation), current.isCancelled)
+  const waits: number[] = []
+  for (const one of carried) {
+    const next = await beginScheduled(parts, job, state, one)
+    if (next === 'again') return 'again'
+    if (next) waits.push(next.againMs)
+  }
+  return waits.length === 0 ? undefined : { againMs: Math.min(...waits) }
+}
+
+/** Acts per run. A run ends before its deadline, so that a long change doesn't count as a failed run. */
+const mostActs = 20
+
+export const changeReconciler = (parts: ClusterParts): Reconciler => ({
+  queue: changeQueue,
+  concurrency: 32,
+  deadlineMs: 300_000,
+  async reconcile(job) {
+    const began = job.now()
+    for (let acts = 0; acts < mostActs && job.now() - began < 60_000; acts++) {
+      try {
+        const next = await act(parts, job)
+        if (next !== 'again') return next
+      } catch (error) {
+        if (!(error instanceof Overtaken)) throw error
+      }
+    }
+    return { againMs: 0 }
+  },
+})

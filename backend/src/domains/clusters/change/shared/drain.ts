@@ -1,0 +1,98 @@
+/** Moves the workload off a server and lets it come back. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets ("API-initiated eviction"). */
+import { isRecord, printable } from '../../../../kubernetes/client.ts'
+import { nodePath } from '../../kubernetes.ts'
+import { listed } from '../../sentences.ts'
+import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult } from '../frame.ts'
+
+/** The annotation of a node that Steelyard has cordoned. A node that somebody else has cordoned stays cordoned. */
+const cordonedBy = 'steelyard.dev/cordoned-by'
+const mostPods = 10_000
+/** How many pods are evicted at once. */
+const evictionsAtOnce = 8
+
+export interface DrainablePod {
+  readonly namespace: string
+  readonly name: string
+  /** Nothing creates the pod again. */
+  readonly isBare: boolean
+  readonly isEnding: boolean
+}
+
+/** Pods that a drain evicts: all but those of DaemonSets, static pods and pods that have ended (as `kubectl drain --ignore-daemonsets` does). */
+function drainable(object: unknown, node: string): DrainablePod | undefined {
+  const { metadata, spec, status } = isRecord(object) ? object : {}
+  if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || typeof metadata['namespace'] !== 'string') return undefined
+  if (!isRecord(spec) || spec['nodeName'] !== node) return undefined
+  const phase = isRecord(status) ? status['phase'] : undefined
+  if (phase === 'Succeeded' || phase === 'Failed') return undefined
+  const annotations = metadata['annotations']
+  if (isRecord(annotations) && 'kubernetes.io/config.mirror' in annotations) return undefined
+  const owners = Array.isArray(metadata['ownerReferences']) ? metadata['ownerReferences'].filter(isRecord) : []
+  const controller = owners.find((o) => o['controller'] === true)
+  if (controller?.['kind'] === 'DaemonSet' || controller?.['kind'] === 'Node') return undefined
+  return {
+    namespace: metadata['namespace'],
+    name: metadata['name'],
+    isBare: controller === undefined,
+    isEnding: metadata['deletionTimestamp'] !== undefined,
+  }
+}
+
+/** The pods that a drain of the node would evict. @throws KubernetesError */
+export async function podsToDrain(at: Parameters<typeof kubernetes>[0], node: string, signal: AbortSignal): Promise<DrainablePod[]> {
+  const api = await kubernetes(at)
+  const options = { most: mostPods, fieldSelector: `spec.nodeName=${node}`, keep: (pod: unknown) => drainable(pod, node) }
+  return (await api.list('/api/v1/pods', options, signal)) ?? []
+}
+
+const annotationsOf = (node: unknown): Record<string, unknown> => {
+  const metadata = isRecord(node) ? node['metadata'] : undefined
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined
+  return isRecord(annotations) ? annotations : {}
+}
+const isCordoned = (node: unknown): boolean => isRecord(node) && isRecord(node['spec']) && node['spec']['unschedulable'] === true
+
+/** Step `drain/<node id>`: cordons the node and evicts its pods until none are left. */
+export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const { signal } = turn.job
+  const api = await kubernetes(turn)
+  const node = await api.get(nodePath(name), signal)
+  if (node === null) return { skipped: `Kubernetes has no node ${name}` }
+  if (!isCordoned(node))
+    await turn.job.effect(`cordon/${nodeId}`, () =>
+      api.merge(nodePath(name), { metadata: { annotations: { [cordonedBy]: turn.operation.id } }, spec: { unschedulable: true } }, signal),
+    )
+  const pods = await podsToDrain(turn, name, signal)
+  if (pods.length === 0) return 'done'
+  const blocked: string[] = []
+  for (const pod of pods.filter((p) => !p.isEnding).slice(0, evictionsAtOnce)) {
+    const result = await api.evict(pod.namespace, pod.name, signal)
+    if (result !== 'evicted' && result !== 'gone') blocked.push(`${pod.namespace}/${pod.name} can't be moved: ${result.blocked}`)
+  }
+  if (blocked.length > 0) return { waiting: printableList(blocked), againMs: 2_000, isSafe: true }
+  return { waiting: `Waits for ${printableList(pods.map((p) => `${p.namespace}/${p.name}`))} to end on ${name}`, againMs: 500, isSafe: true }
+}
+
+const printableList = (texts: readonly string[]): string => listed(texts.map(printable), 3)
+
+/** Step `uncordon/<node id>`: lets the node run workload again, if it was Steelyard that cordoned it. */
+export async function uncordon(turn: ChangeTurn, { nodeId }: Pick<StepAt, 'nodeId'>): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const api = await kubernetes(turn)
+  const node = await api.get(nodePath(name), turn.job.signal)
+  if (node === null) return { skipped: `Kubernetes has no node ${name}` }
+  if (annotationsOf(node)[cordonedBy] === undefined) return isCordoned(node) ? { skipped: `${name} was cordoned before` } : 'done'
+  await turn.job.effect(`uncordon/${nodeId}`, () =>
+    api.merge(nodePath(name), { metadata: { annotations: { [cordonedBy]: null } }, spec: { unschedulable: null } }, turn.job.signal),
+  )
+  return 'done'
+}
+
+/** Step `node-ready/<node id>`. */
+export async function nodeReady(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const node = (await (await kubernetes(turn)).nodes(turn.job.signal)).find((n) => n.name === name)
+  if (node?.ready === true) return 'done'
+  return { waiting: node === undefined ? `Kubernetes has no node ${name}` : `${name} is not Ready: ${node.reason}` }
+}

@@ -1,0 +1,66 @@
+/** etcd of a cluster that changes: what each control plane reports, and whether a change may go on. */
+import type { Check } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { controlPlanesOf } from '../../kubernetes.ts'
+import { listed } from '../../sentences.ts'
+import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, viewOf } from '../frame.ts'
+
+export interface MemberReport {
+  readonly node_id: string
+  readonly name: string
+  /** Why the member isn't healthy; null if it is. */
+  readonly problem: string | null
+  readonly isLeader: boolean
+  readonly learner: boolean
+  readonly sizeBytes: number | null
+}
+
+const nameOfAlarm: Readonly<Record<string, string>> = {
+  NOSPACE: 'its database has reached its maximum size (alarm NOSPACE): defragment etcd',
+  CORRUPT: 'its data is corrupt (alarm CORRUPT): replace the server',
+}
+
+/** Asks every control plane about its member of etcd. */
+export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
+  return Promise.all(
+    controlPlanesOf(view.state.members).map(async ({ node_id, name }): Promise<MemberReport> => {
+      const silent = (problem: string) => ({ node_id, name, problem, isLeader: false, learner: false, sizeBytes: null })
+      try {
+        return await talosOf(view, node_id, async (client) => {
+          const service = (await client.services()).find((s) => s.id === 'etcd')
+          if (service?.state !== 'Running' || service.healthy !== true) return silent(service?.message || 'etcd does not run')
+          const [status, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
+          const alarm = alarms.find((a) => a.memberId === status.memberId && a.alarm !== 'NONE')
+          const problem = alarm ? (nameOfAlarm[alarm.alarm] ?? `alarm ${alarm.alarm}`) : status.learner ? 'it still copies the data of the other members' : null
+          return { node_id, name, problem, isLeader: status.memberId === status.leaderId, learner: status.learner, sizeBytes: status.sizeBytes }
+        })
+      } catch (error) {
+        if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+        return silent(error.message)
+      }
+    }),
+  )
+}
+
+const problemsOf = (reports: readonly MemberReport[]): string =>
+  listed(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
+
+/** Whether every member of etcd is healthy. A change that takes servers away one by one needs all of them. */
+export function checkEtcd(reports: readonly MemberReport[]): Check {
+  const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
+  const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)
+  return check('etcd', isHealthy, isHealthy ? `All ${reports.length} members of etcd are healthy` : why)
+}
+
+/** The control planes with the leader last, so that etcd elects a leader only once. */
+export const leaderLast = <T extends { readonly node_id: string }>(controlPlanes: readonly T[], reports: readonly MemberReport[]): T[] =>
+  controlPlanes.toSorted((a, b) => Number(isLeader(a, reports)) - Number(isLeader(b, reports)))
+const isLeader = ({ node_id }: { readonly node_id: string }, reports: readonly MemberReport[]): boolean =>
+  reports.some((r) => r.node_id === node_id && r.isLeader)
+
+/** Step `etcd-healthy`: waits until every member is healthy. */
+export async function etcdHealthy(turn: ChangeTurn): Promise<StepResult> {
+  const reports = await etcdReports(viewOf(turn))
+  return reports.length > 0 && reports.every((r) => r.problem === null) ? 'done' : { waiting: problemsOf(reports) || 'No control plane answers', isSafe: true }
+}

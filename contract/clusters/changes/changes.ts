@@ -1,0 +1,95 @@
+/**
+ * Changes of a running cluster. Every kind of change has the same two calls: a plan, which only reads, and the change itself, which is an operation. A change
+ * can wait for a time or for the cluster's maintenance window.
+ */
+import * as z from 'zod/mini'
+import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
+import { operation } from '../../operation.ts'
+import { begun, type OperationKind } from '../../operations.ts'
+import { time } from '../../page.ts'
+import { Check, Cluster } from '../clusters.ts'
+import { changeTable } from './table.ts'
+import { MaintenanceWindow } from './window.ts'
+
+/** Gives the space of deleted revisions back to the disk, on one member of etcd at a time. */
+export const Defragment = z.strictObject({ kind: z.literal('defragment') })
+
+export const ClusterChange = z.discriminatedUnion('kind', [Defragment])
+export type ClusterChange = z.output<typeof ClusterChange>
+/** A change as callers give it: fields with defaults may be left out. */
+export type ClusterChangeAsked = z.input<typeof ClusterChange>
+export type ChangeKindName = ClusterChange['kind']
+export type ChangeOf<K extends ChangeKindName> = Extract<ClusterChange, { kind: K }>
+
+type ChangeOperation = keyof typeof changeTable
+/** The kind of operation that carries out a kind of change. */
+export const changeOperations = Object.fromEntries(Object.entries(changeTable).map(([kind, { change }]) => [change, kind])) as Record<
+  ChangeKindName,
+  ChangeOperation
+>
+export const isChange = (kind: OperationKind): kind is ChangeOperation => Object.hasOwn(changeTable, kind)
+
+/** What happens to one server, or one act on the whole cluster. Groups run one after another. A change can be cancelled between two groups. */
+export const PlanGroup = z.object({
+  /** null: the whole cluster. */
+  node_id: z.nullable(z.uuid()),
+  name: z.nullable(z.string()),
+  /** Whether the workload is moved off the server first. */
+  drains: z.boolean(),
+  reboots: z.enum(['yes', 'no', 'unknown']),
+  steps: z.array(z.object({ key: z.string(), title: z.string() })),
+  /** How long these steps took in earlier changes of this cluster, in seconds; null if unknown. */
+  took_s: z.nullable(z.number()),
+})
+export type PlanGroup = z.infer<typeof PlanGroup>
+
+export const ClusterPlan = z.object({
+  kind: z.string(),
+  /** All must be `ok` for the change to begin. */
+  checks: z.array(Check),
+  warnings: z.array(z.string()),
+  groups: z.array(PlanGroup),
+  /** Disks that the change wipes and whose content must be confirmed. */
+  disks: z.array(DiskToConfirm),
+  /** What changes in the configurations of servers, as a unified difference with secrets masked. */
+  differences: z.array(z.object({ node_id: z.uuid(), name: z.string(), diff: z.string() })),
+  took_s: z.nullable(z.number()),
+  /** Digest of the plan. The change is refused if it is given and the plan has become another one. */
+  seen: z.string(),
+})
+export type ClusterPlan = z.infer<typeof ClusterPlan>
+
+export const clusterPlan = operation('clusterPlan', 'POST /v1/clusters/{id}/plan', 'clusters:write', {
+  summary: 'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing.',
+  body: z.strictObject({ change: ClusterChange }),
+  answer: ClusterPlan,
+  errors: ['cluster_not_ready', 'not_eligible'],
+})
+
+/** When a change begins. Without both fields it begins at once. With both it begins in the first window after `at`. */
+export const ChangeStart = z.strictObject({
+  at: z.optional(time),
+  /** Each server is begun only while the cluster's maintenance window is open. */
+  in_window: z._default(z.boolean(), false),
+})
+export type ChangeStart = z.infer<typeof ChangeStart>
+
+export const clusterChange = operation('clusterChange', 'POST /v1/clusters/{id}/changes', 'clusters:write', {
+  summary: 'Change a running cluster: at once, at a given time, or in its maintenance window.',
+  body: z.strictObject({
+    change: ClusterChange,
+    /** The plan's `seen`. */
+    seen: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the plan that you looked at'))),
+    start: z.optional(ChangeStart),
+    confirmed_disks: ConfirmedDisks,
+  }),
+  answer: begun,
+  errors: ['cluster_not_ready', 'operation_running', 'transition_refused', 'not_eligible', 'server_taken', 'disk_not_confirmed', 'stale'],
+})
+
+export const clusterWindowSet = operation('clusterWindowSet', 'PUT /v1/clusters/{id}/window', 'clusters:write', {
+  summary: "Set or remove the cluster's maintenance window.",
+  body: z.strictObject({ window: z.nullable(MaintenanceWindow) }),
+  answer: Cluster,
+  errors: ['operation_running'],
+})

@@ -1,0 +1,39 @@
+/**
+ * The kinds of changes of a running cluster, as rows of `operationTable`: each change is an operation. The schemas are in `changes.ts`, because the
+ * declarations of clusters import `operations.ts`.
+ */
+import * as z from 'zod/mini'
+import { ConfirmedDisks } from '../../servers/disks.ts'
+
+type Named = { readonly name: string }
+
+/** Fields of every kind. The argument `change` is a `ClusterChange`; its reconciler parses it. */
+const everyChange = {
+  target: 'cluster',
+  scope: 'clusters',
+  arguments: z.object({ change: z._default(z.unknown(), null), confirmed_disks: ConfirmedDisks }),
+} as const
+
+/** Steps that several kinds have. The key of a step about one server ends with the server's id: `drain/<id>`. */
+export const sharedChangeSteps = {
+  drain: (s: Named) => `Move the workload off ${s.name}`,
+  uncordon: (s: Named) => `Let ${s.name} run workload again`,
+  'node-ready': (s: Named) => `${s.name} is Ready in Kubernetes`,
+  'etcd-healthy': () => 'Every member of etcd is healthy',
+} as const
+
+export const changeTable = {
+  clusterDefragment: {
+    ...everyChange,
+    change: 'defragment',
+    title: 'Defragment etcd of',
+    steps: {
+      'etcd-healthy': sharedChangeSteps['etcd-healthy'],
+      defragment: (s: Named) => `Defragment etcd on ${s.name}`,
+      disarm: () => 'Clear the alarms about missing space',
+    },
+    audit: 'cluster.defragment_requested',
+    event: 'A defragmentation of etcd was requested',
+    command: 'cluster defragment',
+  },
+} as const
