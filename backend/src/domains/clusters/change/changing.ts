@@ -58,7 +58,7 @@ export async function requestChange(
     const operation = await parts.operations.create(tx, caller, {
       kind: changeOperations[change.kind],
       target: { id, name: row.name },
-      arguments: { change, confirmed_disks: confirmed },
+      arguments: { change: (await kindOf(change.kind).sealed?.close(parts, tx, id, change)) ?? change, confirmed_disks: confirmed },
       steps: stepsOf(plan),
       queue: changeQueue,
       startsAt: start?.at === undefined ? null : new Date(start.at),

@@ -8,7 +8,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
@@ -70,6 +70,13 @@ interface StepRunner<C> {
   run(turn: ChangeTurn<C>, at: StepAt): Promise<StepResult>
 }
 
+interface Sealed<C> {
+  /** What is stored as the operation's argument: JSON without a secret in plain text. */
+  close(parts: ClusterParts, tx: Tx, clusterId: string, change: C): Promise<unknown>
+  /** The change from what was stored. */
+  open(parts: ClusterParts, on: Db | Tx, clusterId: string, stored: unknown): Promise<C>
+}
+
 export interface ChangeKind<C> {
   /** Reads the database, the machines, etcd and Kubernetes; changes nothing. Called for a plan, before the change is accepted, and before a scheduled change begins. */
   plan(view: ChangeView, change: C): Promise<Planned>
@@ -86,6 +93,13 @@ export interface ChangeKind<C> {
   ): Promise<void>
   /** What each step does, by the prefix of its key. Level-triggered: called again after every wait and every crash. */
   readonly steps: Readonly<Record<string, StepRunner<C>['run']>>
+  /**
+   * Called when a cancel takes effect. null: the open steps are skipped, and the operation ends. Otherwise the open steps are skipped, and the steps of these
+   * groups lead the cluster back; then the operation ends as cancelled.
+   */
+  undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | null>
+  /** For a change with secrets, because arguments of operations never contain any: how it is stored. */
+  readonly sealed?: Sealed<C>
   /** Runs in the transaction that ends the operation. */
   end?(tx: Tx, turn: ChangeTurn<C>, how: 'done' | 'failed' | 'cancelled'): Promise<void>
   /** Time after which a waiting step fails, in ms, by the step's prefix. Default: `patienceMs`. */

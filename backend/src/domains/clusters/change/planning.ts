@@ -65,7 +65,7 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
   return { ...own, checks: [settled, ...own.checks] }
 }
 
-export const stepsOf = ({ groups }: Planned): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
+export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
 
 /** Digest of what a user agrees to: the change, and the plan without times and measured sizes. */
 export function digestOf(change: ClusterChange, { checks, groups, differences = [], disks = [] }: Planned): string {

@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { ClusterChange, isChange } from '#contract/clusters/changes/changes.ts'
 import { isOpen, nextOpening, windowText } from '#contract/clusters/changes/window.ts'
 import { Problem } from '#contract/errors.ts'
-import { type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { type Operation, operationTable, operationTitle, type Step } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
@@ -42,7 +42,7 @@ async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: str
   await write(turn, async (tx) => {
     if (how === 'cancelled')
       for (const step of operation.steps.filter((s) => !isOver(s)))
-        await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: 'Cancelled' })
+        await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: cancelled })
     await kindOf(change.kind).end?.(tx, turn, how)
     await parts.operations.set(tx, operation.id, { status: how, reason })
     await updateCluster(parts, tx, system, state.row.id)
@@ -71,6 +71,32 @@ async function undoDrain(turn: Turn, step: Step): Promise<void> {
   })
 }
 
+/** Whether a cancel has taken effect, and the steps that lead back have begun. */
+const isUndoing = (steps: readonly Step[]): boolean => steps.some(wasCancelled)
+const cancelled = 'Cancelled'
+const cancelledWaiting = 'Cancelled while it waited'
+const wasCancelled = ({ status, reason }: Step): boolean => status === 'skipped' && reason === cancelled
+
+/** Carries out a cancel between two groups: skips the open steps, and adds those that lead back, if the kind has any. */
+async function cancel(turn: Turn, at: number): Promise<Outcome | 'again'> {
+  const { parts, operation, change } = turn
+  const { steps, id } = operation
+  const back = at === 0 ? null : ((await kindOf(change.kind).undo?.(turn)) ?? null)
+  if (back === null || back.length === 0) {
+    await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps`)
+    return undefined
+  }
+  await write(turn, async (tx) => {
+    await parts.operations.steps(
+      tx,
+      id,
+      steps.slice(at).map(({ key }) => ({ key, status: 'skipped' as const, reason: cancelled })),
+    )
+    await parts.operations.addSteps(tx, id, stepsOf({ groups: back }))
+  })
+  return 'again'
+}
+
 async function fail(turn: Turn, step: Step, reason: string): Promise<void> {
   await undoDrain(turn, step)
   await write(turn, (tx) => turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }))
@@ -83,16 +109,13 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   const { steps } = operation
   const at = steps.findIndex((s) => !isOver(s))
   if (at === -1) {
-    await end(turn, isCancelled && steps.some((s) => s.status === 'skipped' && s.reason === 'Cancelled') ? 'cancelled' : 'done', null)
+    await end(turn, isCancelled && steps.some((s) => wasCancelled(s) || s.reason === cancelledWaiting) ? 'cancelled' : 'done', null)
     return undefined
   }
   const step = steps[at]!
   const isNew = step.status === 'todo'
   if (isNew && isBoundary(steps, at)) {
-    if (isCancelled) {
-      await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps`)
-      return undefined
-    }
+    if (isCancelled && !isUndoing(steps)) return cancel(turn, at)
     const window = state.row.maintenance_window
     if (operation.in_window === true && window !== null && !isOpen(window, new Date(job.now()))) {
       const reason = `Waits for the maintenance window: ${windowText(window)}`
@@ -143,14 +166,20 @@ async function skipGroup(turn: Turn, step: Step): Promise<void> {
     turn.parts.operations.steps(
       tx,
       id,
-      rest.filter((s) => prefixOf(s.key) !== 'uncordon').map((s) => ({ key: s.key, status: 'skipped' as const, reason: 'Cancelled' })),
+      rest.filter((s) => prefixOf(s.key) !== 'uncordon').map((s) => ({ key: s.key, status: 'skipped' as const, reason: cancelledWaiting })),
     ),
   )
 }
 
 const untilMs = (job: Job, at: Date): number => Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
 
-const changeOf = (argument: unknown): ClusterChange => z.parse(ClusterChange, argument)
+/** The operation's change and the confirmed disks, from its arguments. */
+async function argumentsOf(parts: ClusterParts, clusterId: string, { id, kind }: Operation): Promise<Pick<Turn, 'change' | 'confirmed'>> {
+  if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
+  const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, id, kind)
+  const { sealed } = kindOf(operationTable[kind].change)
+  return { change: z.parse(ClusterChange, sealed ? await sealed.open(parts, parts.db, clusterId, change) : change), confirmed }
+}
 
 /** Begins a scheduled change, or says why it can't begin. */
 async function beginScheduled(parts: ClusterParts, job: Job, state: store.State, { operation, isCancelled }: Carried): Promise<Outcome | 'again'> {
@@ -177,9 +206,7 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
     return waitFor(`Waits for the maintenance window: ${windowText(window)}`, untilMs(job, nextOpening(window, now)))
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
-  if (!isChange(operation.kind)) throw new Error(`${operation.kind} is no change of a cluster`)
-  const given = await parts.operations.argumentsOf(parts.db, operation.id, operation.kind)
-  const change = changeOf(given.change)
+  const { change, confirmed } = await argumentsOf(parts, state.row.id, operation)
   const view = await viewOf(parts, state, job.signal)
   const plan = await planned(view, change)
   const failed = plan.checks.find((c) => !c.ok)
@@ -187,7 +214,7 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   try {
     await inFence(async (tx) => {
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
-      await beginIn(tx, system, view, { change, confirmed: given.confirmed_disks, operationId: operation.id })
+      await beginIn(tx, system, view, { change, confirmed, operationId: operation.id })
     })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -196,11 +223,13 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   return 'again'
 }
 
-async function turnOf(parts: ClusterParts, job: Job, state: store.State, operation: Operation): Promise<Turn> {
-  if (!isChange(operation.kind)) throw new Error(`${operation.kind} is no change of a cluster`)
-  const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, operation.id, operation.kind)
-  return { parts, job, state, operation, change: changeOf(change), confirmed }
-}
+const turnOf = async (parts: ClusterParts, job: Job, state: store.State, operation: Operation): Promise<Turn> => ({
+  parts,
+  job,
+  state,
+  operation,
+  ...(await argumentsOf(parts, state.row.id, operation)),
+})
 
 /** One act for the cluster: the running change, else the first scheduled one that may begin. */
 async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
@@ -228,7 +257,8 @@ const mostActs = 20
 export const changeReconciler = (parts: ClusterParts): Reconciler => ({
   queue: changeQueue,
   concurrency: 32,
-  deadlineMs: 300_000,
+  // A call may take long: an upgrade pulls and writes an image within one call.
+  deadlineMs: 30 * 60_000,
   async reconcile(job) {
     const began = job.now()
     for (let acts = 0; acts < mostActs && job.now() - began < 60_000; acts++) {
