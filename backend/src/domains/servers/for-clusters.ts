@@ -175,6 +175,23 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       if (row.operation_id !== operationId) await change(tx, system, nodeId, { operation_id: operationId })
     },
 
+    /**
+     * Gives servers to an operation on their cluster, so that nothing else is done to them meanwhile. Safe to repeat.
+     * @throws Problem operation_running if a server has another operation
+     */
+    async holdAll(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
+      for (const row of await store.lock(tx, ids)) {
+        if (row.operation_id === operationId) continue
+        if (row.operation_id !== null) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+        await change(tx, system, row.id, { operation_id: operationId })
+      }
+    },
+
+    /** Ends `holdAll`. Servers with another operation keep it. */
+    async letGo(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
+      for (const row of await store.lock(tx, ids)) if (row.operation_id === operationId) await change(tx, system, row.id, { operation_id: null })
+    },
+
     /** Facts of a server with its row locked until the transaction ends. @throws Problem `not_found`, also for a removed one */
     factsForUpdate: async (tx: Tx, nodeId: string): Promise<ServerFacts> => factsOf(store.live(await store.lockOne(tx, nodeId), nodeId), null),
 

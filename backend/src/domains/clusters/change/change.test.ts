@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { operationCancel } from '#contract/operations.ts'
+import { serverCommands } from '#contract/servers/servers.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 8 })
@@ -33,6 +34,28 @@ test('a change runs to its end, and the next plan says how long it took', async 
   expect(ended.steps.every((s) => s.status === 'done')).toBe(true)
   expect((await world.cluster(cluster.id)).operation_id).toBe(id)
   expect((await admin.call(clusterPlan, { params, body })).answer!.took_s).toBeGreaterThan(0)
+})
+
+test('a server of a changing cluster refuses commands, and takes them again afterwards', async () => {
+  const reboot = () => admin.call(serverCommands.serverReboot, { params: { id: four[3]!.id } })
+  const { id } = await world.change(cluster.id, body.change)
+  expect((await reboot()).problem).toMatchObject({ code: 'operation_running' })
+  await world.ended(id)
+  expect((await world.server(four[3]!.id)).operation_id).toBeNull()
+  expect((await admin.call(clusterChange, { params, body })).answer).toBeDefined()
+  await world.until(
+    () => world.cluster(cluster.id).then((c) => world.operation(c.operation_id!)),
+    (o) => o.status === 'done',
+  )
+})
+
+test('a change waits for no operation on a server, but is refused with its name', async () => {
+  const { answer } = await admin.call(serverCommands.serverRestartKubelet, { params: { id: four[3]!.id } })
+  expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({
+    code: 'operation_running',
+    error: `An operation on ${four[3]!.name} has not ended`,
+  })
+  await world.ended(answer!.operation.id)
 })
 
 test('a change with the digest of another plan is refused', async () => {

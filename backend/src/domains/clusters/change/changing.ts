@@ -19,6 +19,22 @@ function demandChecks({ checks }: Planned): void {
   if (failed) throw new Problem('transition_refused', failed.message)
 }
 
+/** Gives all servers of the cluster to the change, so that nothing else is done to them meanwhile. @throws Problem operation_running */
+export async function holdServers(
+  { servers }: Pick<ClusterParts, 'servers'>,
+  tx: Tx,
+  clusterId: string,
+  { change, operationId }: { readonly change: ClusterChange; readonly operationId: string },
+): Promise<void> {
+  if (kindOf(change.kind).isReadOnly) return
+  const here = (await store.members(tx, clusterId)).filter(store.isWanted)
+  await servers.holdAll(
+    tx,
+    here.map((m) => m.node_id),
+    operationId,
+  )
+}
+
 /** Runs in the transaction in which a change begins: the cluster is its operation's from now on. @throws Problem */
 export async function beginIn(
   tx: Tx,
@@ -27,6 +43,7 @@ export async function beginIn(
   { change, confirmed, operationId }: { readonly change: ClusterChange; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
 ): Promise<void> {
   await kindOf(change.kind).begin?.(tx, { view, caller, change, confirmed, operationId })
+  await holdServers(view.parts, tx, view.state.row.id, { change, operationId })
   await updateCluster(view.parts, tx, caller, view.state.row.id, { operation_id: operationId, operation_round: 1 })
 }
 

@@ -100,6 +100,8 @@ export interface ChangeKind<C> {
   undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | null>
   /** For a change with secrets, because arguments of operations never contain any: how it is stored. */
   readonly sealed?: Sealed<C>
+  /** The change only reads from the servers, so that users may command them meanwhile. */
+  readonly isReadOnly?: true
   /** Runs in the transaction that ends the operation. */
   end?(tx: Tx, turn: ChangeTurn<C>, how: 'done' | 'failed' | 'cancelled'): Promise<void>
   /** Time after which a waiting step fails, in ms, by the step's prefix. Default: `patienceMs`. */

@@ -16,7 +16,7 @@ import { type ClusterParts, updateCluster } from '../parts.ts'
 import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
-import { beginIn } from './changing.ts'
+import { beginIn, holdServers } from './changing.ts'
 import { type ChangeTurn, patienceMs, prefixOf, type StepResult, write } from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { uncordon } from './shared/drain.ts'
@@ -44,6 +44,12 @@ async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: str
       for (const step of operation.steps.filter((s) => !isOver(s)))
         await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: cancelled })
     await kindOf(change.kind).end?.(tx, turn, how)
+    const all = await store.members(tx, state.row.id)
+    await parts.servers.letGo(
+      tx,
+      all.map((m) => m.node_id),
+      operation.id,
+    )
     await parts.operations.set(tx, operation.id, { status: how, reason })
     await updateCluster(parts, tx, system, state.row.id)
     // Another change may be waiting.
@@ -126,6 +132,8 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   await write(turn, async (tx) => {
     if (isNew) await parts.operations.step(tx, operation.id, step.key, { status: 'running' })
     if (operation.status !== 'running') await parts.operations.set(tx, operation.id, { status: 'running' })
+    // After a retry the servers are taken again.
+    if (isNew) await holdServers(parts, tx, state.row.id, { change: turn.change, operationId: operation.id })
   })
   const result = await attempt(turn, step)
   if (result === 'done' || 'skipped' in result) {
